@@ -17,6 +17,7 @@ from sm_trn.bridge.launchers.values import Place
 from sm_trn.bridge.rewriting.program import parse_program
 from sm_trn.bridge.rewriting.rewrite import Rewritten, Started, rewritten
 from sm_trn.core.errors import SmTrnError
+from sm_trn.core.specs.json import Json
 
 CALLSITES = Path(os.environ.get("SM_TRN_CALLSITES", "/nowhere"))
 V2 = Installed()
@@ -205,9 +206,16 @@ def homes(name: str) -> list[str]:
     return [f"sagemaker.core.{module}.{name}" for module in ("predictor", "base_predictor")]
 
 
+def request(*channels: str) -> dict[str, Json]:
+    return {
+        "TrainingJobName": "pytorch-training-2026-11-20-16-15-23-990",
+        "InputDataConfig": [{"ChannelName": channel} for channel in channels],
+    }
+
+
 def test_what_a_run_has_shown_tells_channels_requirements_and_the_name() -> None:
     text = f"role = 1\n{MADE}def start(data):\n    e.fit(data)\n"
-    sent = Started(Place("launch.py", None, 5), ("train", "test"), requirements=True, base="pytorch-training")
+    sent = Started(Place("launch.py", None, 5), request("train", "test"), requirements=True)
     done = new(text, [sent])
     assert "[InputData(channel_name=channel, data_source=source) for channel, source in data.items()]" in done.text
     assert 'requirements="requirements.txt"' in done.text

@@ -25,8 +25,8 @@ from ...core.specs.launch import Runner
 from ...core.specs.problems import Severity
 from ...core.strategies import plan
 from ..recorder.recording import Recorded, RecordedCall
+from .names import base_name
 
-_STAMP: Final = re.compile(r"-(\d{4}(-\d\d){5}-\d{3}|\d{14})$")
 _DRIVERS: Final[Mapping[Runner, str]] = {
     Runner.PYTHON: "basic_script_driver.py",
     Runner.TORCHRUN: "torchrun_driver.py",
@@ -60,7 +60,16 @@ def _is_default_path(item: Difference, _: Mapping[str, Any]) -> bool:
     return item.before is None and item.after == "/opt/ml/checkpoints"
 
 
+def _is_elsewhere(item: Difference, _: Mapping[str, Any]) -> bool:
+    return isinstance(item.before, str) and isinstance(item.after, str)
+
+
 NAMED: Final = (
+    Named(
+        re.compile(r"HyperParameters\.sagemaker_submit_directory"),
+        "the packed source lies in another folder of the bucket",
+        _is_elsewhere,
+    ),
     Named(
         re.compile(
             r"InputDataConfig\[(code|sm_drivers)\].*|AlgorithmSpecification\.Container(Entrypoint|Arguments)"
@@ -106,6 +115,11 @@ def compare(
             others.append(f"{item.field}: {_shown(item.before)} under SDK v2, {_shown(item.after)} under SDK v3")
         else:
             named[means] = None
+    source = _Source(before.request, sent_before.uploads, after.request, sent_after.uploads, launcher)
+    if source.packed_alike:  # TrainingJob.create: the same request, but for where the source lies
+        others += source.other_archive()
+        named |= dict.fromkeys(_names(before.request, after.request, others))
+        return Comparison(tuple(named), tuple(others))
     job = _spec(before.request)
     if isinstance(job, str):
         return Comparison(tuple(named), (*others, job))
@@ -116,7 +130,6 @@ def compare(
             others.append(f"{problem.where}: {problem.what}")
         elif problem.severity is Severity.WARNING:
             named[problem.what] = None
-    source = _Source(before.request, sent_before.uploads, after.request, sent_after.uploads, launcher)
     others += source.differences(job)
     named |= dict.fromkeys(source.named)
     named |= dict.fromkeys(_names(before.request, after.request, others))
@@ -138,19 +151,16 @@ def _spec(request: Mapping[str, Json]) -> JobSpec | str:
 
 def _names(before: Mapping[str, Json], after: Mapping[str, Json], others: list[str]) -> Iterator[str]:
     old, new = (str(request.get("TrainingJobName", "")) for request in (before, after))
-    if not _STAMP.search(old) and old != new:
+    if old == new:
+        return
+    if base_name(old) == old:
         others.append(f"TrainingJobName: {old} under SDK v2, {new} under SDK v3")
         return
-    one, two = _STAMP.sub("", old), _STAMP.sub("", new)
+    one, two = base_name(old), base_name(new)
     shorter, longer = sorted((one.replace("_", "-"), two), key=len)
     if not longer.startswith(shorter) or (shorter != longer and len(old) < 63):
         others.append(f"TrainingJobName: begins with {one} under SDK v2, with {two} under SDK v3")
     yield STAMPS
-
-
-def base_name(request: Mapping[str, Json]) -> str:
-    """What a job's name begins with, before the time stamp of an SDK."""
-    return _STAMP.sub("", str(request.get("TrainingJobName", "")))
 
 
 class _Source:
@@ -172,6 +182,11 @@ class _Source:
         self._new = _below(uploaded, self._code)
         self._drivers = _below(uploaded, _uri(after, "sm_drivers"))
         self.named: list[str] = []
+        self._other = _unpacked(
+            uploaded.get(_plain((after.get("HyperParameters") or {}).get("sagemaker_submit_directory")))
+        )
+        container = after.get("AlgorithmSpecification") or {}
+        self.packed_alike = not self._code and "ContainerEntrypoint" not in container
         if self._entry != launcher:
             self._old.pop(launcher, None)
             self._new.pop(launcher, None)
@@ -190,6 +205,12 @@ class _Source:
         driver = _DRIVERS.get(plan(job).runner, "a driver that SDK v3 does not have")
         if driver.encode() not in self._drivers.get("sm_train.sh", b""):
             yield f"distribution: {plan(job).runner.value} starts the workers under SDK v2, SDK v3 has another way"
+
+    def other_archive(self) -> Iterator[str]:
+        """Where both pack the source: files that are not in both archives, or others."""
+        different = {name for name in {*self._old, *self._other} if self._old.get(name) != self._other.get(name)}
+        if different and self._entry:
+            yield f"source: {', '.join(sorted(different)[:5])} is another file under SDK v3, or none"
 
     def _files(self, requirements: str | None) -> Iterator[str]:
         if ("requirements.txt" in self._old) != (requirements == "requirements.txt"):

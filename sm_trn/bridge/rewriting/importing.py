@@ -12,6 +12,7 @@ from .reading import Reading, dotted
 
 Statement = TypeVar("Statement", bound=cst.CSTNode)
 _HERE: Final = "_imports_of_sdk_v3_"
+SPLIT: Final = "_each_on_its_line_"  # before statements that stand for one
 
 
 def without_sdk(
@@ -47,7 +48,7 @@ def _kept(before: cst.CSTNode, after: cst.CSTNode, reading: Reading) -> list[cst
 
 
 class _Importer(cst.CSTTransformer):
-    """Puts the new imports where the mark stands."""
+    """Puts the new imports where the mark stands, and statements that stand for one on lines of their own."""
 
     def __init__(self, statements: list[cst.SimpleStatementLine]) -> None:
         super().__init__()
@@ -57,7 +58,15 @@ class _Importer(cst.CSTTransformer):
         self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
     ) -> cst.BaseStatement | cst.FlattenSentinel[cst.BaseStatement] | cst.RemovalSentinel:
         del original_node
-        rest = [small for small in updated_node.body if not _is_mark(small)]
+        if isinstance(updated_node.body[0], cst.Expr) and _is(updated_node.body[0], SPLIT):
+            lines = [
+                cst.SimpleStatementLine([small.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])
+                for small in updated_node.body[1:]
+            ]
+            lines[0] = lines[0].with_changes(leading_lines=updated_node.leading_lines)
+            lines[-1] = lines[-1].with_changes(trailing_whitespace=updated_node.trailing_whitespace)
+            return cst.FlattenSentinel(lines)
+        rest = [small for small in updated_node.body if not _is(small, _HERE)]
         if len(rest) == len(updated_node.body):
             return updated_node
         lines = [*self._statements, *([updated_node.with_changes(body=rest, leading_lines=[])] if rest else [])]
@@ -73,8 +82,9 @@ def with_imports(module: cst.Module, imports: Imports, reading: Reading) -> cst.
     texts = [text.replace("\n", module.default_newline) for text in imports.statements()]
     statements = [cst.parse_statement(text, module.config_for_parsing) for text in texts]
     lines = [each for each in statements if isinstance(each, cst.SimpleStatementLine)]
+    module = module.visit(_Importer(lines))
     if reading.anchor is not None:
-        return module.visit(_Importer(lines))
+        return module
     first = next((at for at, each in enumerate(module.body) if not _is_head(each)), len(module.body))
     return module.with_changes(body=[*module.body[:first], *lines, *module.body[first:]])
 
@@ -87,8 +97,8 @@ def _is_head(statement: cst.CSTNode) -> bool:
     return isinstance(small, cst.ImportFrom) and small.module is not None and dotted(small.module) == "__future__"
 
 
-def _is_mark(small: cst.BaseSmallStatement) -> bool:
-    return isinstance(small, cst.Expr) and isinstance(small.value, cst.Name) and small.value.value == _HERE
+def _is(small: cst.BaseSmallStatement, mark: str) -> bool:
+    return isinstance(small, cst.Expr) and isinstance(small.value, cst.Name) and small.value.value == mark
 
 
 def _without_sdk(statement: cst.BaseSmallStatement) -> cst.BaseSmallStatement | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from typing import Final
 
@@ -25,8 +26,9 @@ _SAID: Final = {
 _CLASSES: Final = {"data_source": "DataSource", "s3_data_source": "S3DataSource"}
 
 
-def data(given: Arguments, channel: str | None) -> Made:
-    """A TrainingInput: a whole channel where it is known which one it is for, else its place in S3.
+def data(given: Arguments, channel: str | None, *, whole: bool = False) -> Made:
+    """A TrainingInput: a whole channel where it is known which one it is for, else its place in S3. ``whole`` keeps
+    the channel from being said in short.
 
     Raises RefusedError for what only a channel can say where the channel's name is not known.
     """
@@ -45,7 +47,7 @@ def data(given: Arguments, channel: str | None) -> Made:
     if channel is None:
         return place
     beside = set(made.parts) - {"channel_name", "data_source"}
-    if beside <= {"content_type"}:
+    if beside <= {"content_type"} and not whole:
         made.cls = f"{CONFIGS}.InputData"
         made.parts["data_source"] = place
     return made
@@ -70,12 +72,25 @@ def file_system(given: Arguments) -> Made:
     return Made(f"{CONFIGS}.FileSystemDataSource", parts)
 
 
-def channel(name: str, source: str, call: Name, *, mode_of_job: bool) -> str:
-    """A channel of one place. SDK v3 makes its mode File, unless its place is an object; where the job has a mode, it is one."""
-    if mode_of_job:
-        words = ", ".join(f"{word}={text}" for word, text in _SAID.items())
-        source = f"{call(f'{CONFIGS}.S3DataSource')}(s3_uri={source}, {words})"
-    return f"{call(f'{CONFIGS}.InputData')}(channel_name={name}, data_source={source})"
+class Form(enum.Enum):
+    """How a channel of one place is written. SDK v3 makes its mode File where the place is a URI: where the job has a mode, the
+    place is an object. TrainingJob.create takes whole channels alone."""
+
+    URI = "URI"
+    PLACE = "place"
+    CHANNEL = "channel"
+
+
+def channel(name: str, source: str, call: Name, *, form: Form) -> str:
+    """A channel of one place."""
+    if form is Form.URI:
+        return f"{call(f'{CONFIGS}.InputData')}(channel_name={name}, data_source={source})"
+    words = ", ".join(f"{word}={text}" for word, text in _SAID.items())
+    place = f"{call(f'{CONFIGS}.S3DataSource')}(s3_uri={source}, {words})"
+    if form is Form.PLACE:
+        return f"{call(f'{CONFIGS}.InputData')}(channel_name={name}, data_source={place})"
+    data_source = f"{call(f'{CONFIGS}.DataSource')}(s3_data_source={place})"
+    return f"{call(f'{CONFIGS}.Channel')}(channel_name={name}, data_source={data_source})"
 
 
 def listed(items: list[str], column: int) -> str:

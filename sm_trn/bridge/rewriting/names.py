@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -28,6 +29,18 @@ def moved(home: str) -> str:
         if above in _MOVED:
             return ".".join([_MOVED[above], *words[end:]])
     return home
+
+
+_STAMP: Final = re.compile(r"-(\d{4}(-\d\d){5}-\d{3}|\d{14})$")
+
+
+def base_name(name: str) -> str:
+    """What a job's name begins with, before the time stamp of an SDK.
+
+    >>> base_name("bert-2026-11-20-16-15-23-990")
+    'bert'
+    """
+    return _STAMP.sub("", name)
 
 
 class Imports:

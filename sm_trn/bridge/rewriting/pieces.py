@@ -41,7 +41,8 @@ class Made:
     def written(self, name: Name, column: int) -> str:
         """The source, whose first line begins in a line that is indented by ``column``."""
         methods = "".join(f".{method}{each.arguments(name, column)}" for method, each in self.chain.items())
-        return f"{name(self.cls)}{self.arguments(name, column)}{methods}"
+        made = name(self.cls) if "." in self.cls else self.cls
+        return f"{made}{self.arguments(name, column)}{methods}"
 
     def arguments(self, name: Name, column: int) -> str:
         """The arguments in their parentheses: on one line where there is one, else each on its own."""

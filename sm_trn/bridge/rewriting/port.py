@@ -17,7 +17,7 @@ from ..launchers.source import cells
 from ..launchers.values import Place
 from ..recorder import record
 from ..recorder.recording import LAUNCHING, Recorded, RecordedCall, RecordedPlace
-from .compare import base_name, compare, has_requirements
+from .compare import compare, has_requirements
 from .rewrite import Refusal, Rewritten, Started, rewritten
 from .sdk import Sdk
 
@@ -63,19 +63,30 @@ def port(path: Path, v2: Sdk, v3: Sdk, arguments: Sequence[str] = ()) -> Port:
     run = _Run(path, old, arguments, first)
     before = run.before()
     started = [
-        Started(place, _channels(call), has_requirements(call, before), base_name(call.request))
+        Started(place, call.request, has_requirements(call, before))
         for call in before.jobs
         if (place := run.place(call)) is not None
     ]
-    new = rewritten(old, path.name, v2, v3, started)
+    done = _attempt(run, before, started, v2, v3, exact=False)
+    return done if done.runs or run.exact else _better(done, _attempt(run, before, started, v2, v3, exact=True))
+
+
+def _better(first: Port, second: Port) -> Port:
+    """What ModelTrainer sends otherwise may be the same by TrainingJob.create; where it is not, the first reasons are told."""
+    return second if second.runs else first
+
+
+def _attempt(run: _Run, before: Recorded, started: Sequence[Started], v2: Sdk, v3: Sdk, *, exact: bool) -> Port:
+    """Rewrite the program, and where nothing is in the way, run it."""
+    new = rewritten(run.old, run.path.name, v2, v3, started, exact=exact)
     refused = [*new.refused, *_unreached(new, started, before)]
-    if refused:
-        return Port(old=old, text=new.text, launches=new.launches, refused=tuple(refused), whole=run.whole)
-    after = run.after(new, v3)
-    named, others = _compared(before, after, run)
+    named: tuple[str, ...] = ()
+    run.exact = bool(refused)  # another way of starting the jobs would not help
+    if not refused:
+        named, refused = _compared(before, run.after(new, v3), run)
     return Port(
-        old=old, text=new.text, launches=new.launches, refused=tuple(others), named=named, jobs=len(before.jobs),
-        whole=run.whole,
+        old=run.old, text=new.text, launches=new.launches, refused=tuple(refused), named=named,
+        jobs=0 if refused else len(before.jobs), whole=run.whole,
     )  # fmt: skip
 
 
@@ -83,8 +94,9 @@ class _Run:
     """The runs of one file."""
 
     def __init__(self, path: Path, old: str, arguments: Sequence[str], first: Rewritten) -> None:
-        self.path, self.whole = path, True
-        self._old, self._first = old, first
+        self.path, self.old, self.whole = path, old, True
+        self.exact = False
+        self._first = first
         self._arguments = list(arguments)
         beside, started = path.resolve().parent, Path.cwd()
         below = path.suffix == ".py" and started in beside.parents
@@ -105,7 +117,7 @@ class _Run:
                 [self._name],
                 folder=self._folder,
                 timeout_s=TIMEOUT_S,
-                code=sliced(cells(self.path.name, self._old), places),
+                code=sliced(cells(self.path.name, self.old), places),
             )
             if statements.jobs:
                 self.whole = False
@@ -132,13 +144,6 @@ class _Run:
 
     def _is_mine(self, place: RecordedPlace) -> bool:
         return place.cell is not None or Path(place.file).name == self.path.name
-
-
-def _channels(call: RecordedCall) -> tuple[str, ...]:
-    listed = call.request.get("InputDataConfig")
-    return (
-        tuple(str(item["ChannelName"]) for item in listed if isinstance(item, dict)) if isinstance(listed, list) else ()
-    )
 
 
 def _unreached(new: Rewritten, started: Sequence[Started], before: Recorded) -> list[Refusal]:

@@ -31,6 +31,7 @@ class _Visitor(cst.CSTVisitor):
         self.returned: dict[str, list[cst.BaseExpression]] = {}
         self.imports: list[Import] = []
         self.classes: list[cst.ClassDef] = []
+        self.alone: set[cst.CSTNode] = set()
         self.functions_of: dict[Import, str] = {}
         self._inner: set[cst.CSTNode] = set()
         self._functions: list[str] = []
@@ -77,6 +78,9 @@ class _Visitor(cst.CSTVisitor):
 
     def visit_ClassDef(self, node: cst.ClassDef) -> None:
         self.classes.append(node)
+
+    def visit_Expr(self, node: cst.Expr) -> None:
+        self.alone.add(node.value)
 
     def visit_Assign(self, node: cst.Assign) -> None:
         for target in node.targets:
@@ -128,9 +132,9 @@ class Reading:
         self._makers, self._start = makers, start
         self.estimators = self._keys(self._is_made)
         self.attached = self._keys(
-            lambda call: self._home(call.func) in ESTIMATORS and self._rest(call.func) == ("attach",)
+            lambda call: self.home(call.func) in ESTIMATORS and self._rest(call.func) == ("attach",)
         )
-        self.sessions = self._keys(lambda call: self._home(call.func) == "sagemaker.session.Session")
+        self.sessions = self._keys(lambda call: self.home(call.func) == "sagemaker.session.Session")
         self.fits = set(self._fits(set(started)))
         self.channels = dict(self._channels())
 
@@ -167,6 +171,20 @@ class Reading:
         values = self._visitor.assigned.get(name, [])
         return values[0] if len(values) == 1 and self.bound[name] == 1 else None
 
+    def held(self, key: str) -> cst.BaseExpression | None:
+        """The value of a name or an attribute that is given one value only, None aside."""
+        values = [value for value in self._visitor.assigned.get(key, ()) if dotted(value) != "None"]
+        return values[0] if len(values) == 1 else None
+
+    def keys_of(self, call: cst.Call) -> list[str]:
+        """The names and attributes that hold what a call makes."""
+        return [key for key in self._visitor.assigned if self.held(key) is call]
+
+    @property
+    def alone(self) -> set[cst.CSTNode]:
+        """The values that stand as statements of their own."""
+        return self._visitor.alone
+
     def uses(self, name: str) -> int:
         """How often a name's value is asked for."""
         return self._references[name]
@@ -179,7 +197,8 @@ class Reading:
         alone = self.imports if len(set(functions.values())) == 1 else []
         return next(iter(of_file or alone), None)
 
-    def _home(self, node: cst.CSTNode) -> str:
+    def home(self, node: cst.CSTNode) -> str:
+        """What a name stands for, by its dotted name; '' for what is none of the SDK."""
         known = self.known.get(node)
         return known.home if known is not None else ""
 
@@ -233,7 +252,7 @@ class Reading:
         for call in self.fits:
             value = next((arg.value for at, arg in enumerate(call.args) if _is_inputs(arg, at)), None)
             for name, item in self._items(value):
-                if isinstance(item, cst.Call) and self._home(item.func) == TRAINING_INPUT:
+                if isinstance(item, cst.Call) and self.home(item.func) == TRAINING_INPUT:
                     names.setdefault(item, set()).add(name)
         for node, found in names.items():
             yield node, next(iter(found)) if len(found) == 1 else None

@@ -13,16 +13,16 @@ from typing import Final
 
 import libcst as cst
 
+from ...core.specs.json import Json
 from ..launchers.values import Place
-from . import importing, inputs, uses
-from .names import Imports, moved
+from . import importing, inputs, jobs, uses
+from .names import Imports, base_name, moved
 from .pieces import Arguments, Made, Piece, RefusedError, arguments_of
 from .program import parse_program
 from .reading import Import, Reading, dotted
 from .sdk import Known, Sdk
 from .trainers import ESTIMATORS, SESSION, TRAINER, Translation, launcher, trainer
 
-TRAINING_JOB: Final = "sagemaker.core.resources.TrainingJob"
 VERSION: Final = "sagemaker.__version__"
 _FIT: Final = ("inputs", "wait", "logs", "job_name", "experiment_config")
 _ANEW: Final = frozenset({inputs.TRAINING_INPUT, inputs.FILE_SYSTEM_INPUT})
@@ -54,23 +54,37 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A job that a run of the old program has started: the file's line that did, its channels, whether its source has a
-    requirements.txt, and what its name begins with."""
+    """A job that a run of the old program has started: the file's line that did, its request, and whether its source has a
+    requirements.txt."""
 
     place: Place
-    channels: tuple[str, ...]
+    request: Mapping[str, Json]
     requirements: bool
-    base: str
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The names of its channels."""
+        listed = self.request.get("InputDataConfig")
+        items = listed if isinstance(listed, list) else ()
+        return tuple(str(item["ChannelName"]) for item in items if isinstance(item, dict))
+
+    @property
+    def base(self) -> str:
+        """What its name begins with."""
+        return base_name(str(self.request.get("TrainingJobName", "")))
 
 
-def rewritten(text: str, name: str, v2: Sdk, v3: Sdk, started: Sequence[Started] = ()) -> Rewritten:
-    """The program for SDK v3. ``started`` tells what a run of it under SDK v2 has shown.
+def rewritten(
+    text: str, name: str, v2: Sdk, v3: Sdk, started: Sequence[Started] = (), *, exact: bool = False
+) -> Rewritten:
+    """The program for SDK v3. ``started`` tells what a run of it under SDK v2 has shown. An estimator that ModelTrainer cannot
+    say is written as TrainingJob.create; with ``exact`` every one is.
 
     Raises SmTrnError for a file that is no Python, and for a notebook in a style that cannot be kept.
     """
     program = parse_program(text, name)
     reading = Reading(program, v2, [program.line(job.place) for job in started])
-    writer = _Writer(reading, v3, started)
+    writer = _Writer(reading, v3, started, exact=exact)
     module = reading.module.visit(writer)
     module = importing.with_imports(module, writer.imports, reading)
     launches = [call for call in reading.calls if reading.is_estimator(call)]
@@ -87,7 +101,7 @@ def rewritten(text: str, name: str, v2: Sdk, v3: Sdk, started: Sequence[Started]
         trainers=tuple(
             again.program.place(again.line(call))
             for call in again.calls
-            if call in again.fits or again.is_estimator(call)
+            if call in again.fits or again.is_estimator(call) or again.home(call.func) == jobs.TRAINING_JOB
         ),
         refused=tuple(sorted(refused, key=lambda each: (each.place.cell or 0, each.place.line))),
     )
@@ -118,7 +132,7 @@ def _imported(statement: Import) -> list[str]:
 class _Writer(cst.CSTTransformer):
     """One walk from the leaves to the root, so that what an argument holds is new before its call is."""
 
-    def __init__(self, reading: Reading, v3: Sdk, started: Sequence[Started]) -> None:
+    def __init__(self, reading: Reading, v3: Sdk, started: Sequence[Started], *, exact: bool) -> None:
         super().__init__()
         self.reading = reading
         self.refused: list[Refusal] = []
@@ -130,13 +144,47 @@ class _Writer(cst.CSTTransformer):
         self._lines = reading.program.module.code.split("\n")
         self._indents: list[int] = []
         self._called = {call.func for call in reading.calls}
-        self._mode = any(
+        has_mode = any(
             arg.keyword is not None and arg.keyword.value == "input_mode"
             for call in reading.calls if reading.is_estimator(call) for arg in call.args
         )  # fmt: skip
+        self._form = inputs.Form.PLACE if has_mode else inputs.Form.URI
         self._names = self._named()
         self._classes()
+        self._exact = dict(self._refused_by_trainer(everything=exact))
+        self._keys = set(self._exact.values())
         self._launchers = dict(self._distributions())
+
+    def _refused_by_trainer(self, *, everything: bool) -> Iterator[tuple[cst.Call, str]]:
+        """The estimators that ModelTrainer cannot say, and the name that holds each. All of their starts must be statements that
+        were seen to run: what SDK v2 has sent is needed."""
+        reading, lines = self.reading, {self.reading.program.line(job.place) for job in self._started}
+        for call in reading.calls:
+            keys = reading.keys_of(call) if reading.is_estimator(call) else []
+            starts = [
+                fit for fit in reading.fits if isinstance(fit.func, cst.Attribute) and dotted(fit.func.value) in keys
+            ]
+            seen = [fit for fit in starts if lines & set(range(reading.line(fit), reading.last_line(fit) + 1))]
+            if len(keys) != 1 or not starts or len(seen) != len(starts) or not set(starts) <= reading.alone:
+                continue
+            if everything or self._unsaid(call, starts):
+                yield call, keys[0]
+
+    def _unsaid(self, call: cst.Call, starts: Sequence[cst.Call]) -> bool:
+        """Whether ModelTrainer has no word for an argument of an estimator, or of its start."""
+        known = self.reading.known[call.func]
+        names = Imports(set())
+        how = Translation(cls=known.home, requirements=False, base="", launchers={}, name=names.name)
+        try:
+            given = self._arguments(call, known.parameters)
+            held = given.named.get("distribution")
+            value = self.reading.once(held.text) if held is not None else None
+            if held is not None and value is not None:
+                given.named["distribution"] = held.saying(self._source(value))
+            trainer(given, how)
+            return any("job_name" in self._arguments(fit, _FIT).named for fit in starts)
+        except RefusedError:
+            return True
 
     # -- names
 
@@ -164,7 +212,7 @@ class _Writer(cst.CSTTransformer):
     def _named(self) -> dict[cst.CSTNode, str]:
         """The new source of each name of SDK v2."""
         homes = {node: moved(known.home) for node, known in self.reading.known.items() if known.home not in ESTIMATORS}
-        answers = self._v3.ask([*homes.values(), TRAINER, TRAINING_JOB])
+        answers = self._v3.ask([*homes.values(), TRAINER, jobs.TRAINING_JOB])
         names = dict[cst.CSTNode, str]()
         for node, known in self.reading.known.items():
             if known.home in ESTIMATORS:
@@ -247,6 +295,8 @@ class _Writer(cst.CSTTransformer):
         above, _, last = owner.rpartition(".")
         if last == "latest_training_job" and reading.estimators.get(above):
             return self._asked(original, updated, uses.STARTED)
+        if owner in self._keys and attribute not in {"fit", "set_hyperparameters"}:
+            return self._of_job(original, updated, owner)
         if reading.estimators.get(owner) and attribute not in {
             "fit",
             "set_hyperparameters",
@@ -260,6 +310,19 @@ class _Writer(cst.CSTTransformer):
             if session is not None and attribute not in session.attributes:
                 self._refuse(original, f"SDK v3's Session has no {attribute}")
         return updated
+
+    def _of_job(self, original: cst.Attribute, updated: cst.Attribute, key: str) -> cst.BaseExpression:
+        """What is asked of an estimator whose arguments are a dict now: it is asked of its job."""
+        words = {
+            "latest_training_job": "",
+            "model_data": ".model_artifacts.s3_model_artifacts",
+            "_current_job_name": ".training_job_name",
+        }
+        if original.attr.value == "logs":
+            return self._expression(f"{key}_job.wait")
+        if original.attr.value not in words:
+            return self._asked(original, updated, {})
+        return self._expression(f"{key}_job{words[original.attr.value]}")
 
     def _asked(self, original: cst.Attribute, updated: cst.Attribute, words: Mapping[str, str]) -> cst.BaseExpression:
         attribute = original.attr.value
@@ -281,7 +344,7 @@ class _Writer(cst.CSTTransformer):
     def _call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         known = self.reading.known.get(original.func)
         if original in self.reading.fits:
-            return self._fit(original, updated)
+            return updated if self._is_exact(original) else self._fit(original, updated)
         if known is not None:
             return self._of_sdk(original, updated, known)
         return self._method(original, updated)
@@ -290,12 +353,17 @@ class _Writer(cst.CSTTransformer):
         if known.home in ESTIMATORS and known.rest == ("attach",):
             given = self._arguments(updated, ("training_job_name", "sagemaker_session"))
             name = given.named.get("training_job_name", Piece("None"))
-            return self._expression(f"{self.imports.name(TRAINING_JOB)}.get(training_job_name={name.text})")
+            return self._expression(f"{self.imports.name(jobs.TRAINING_JOB)}.get(training_job_name={name.text})")
         if known.home in ESTIMATORS and not known.rest:
             return self._estimator(original, updated, known)
         if known.home == inputs.TRAINING_INPUT:
             return self._made(
-                original, inputs.data(self._arguments(updated, known.parameters), self.reading.channels.get(original))
+                original,
+                inputs.data(
+                    self._arguments(updated, known.parameters),
+                    self.reading.channels.get(original),
+                    whole=bool(self._exact),
+                ),
             )
         if known.home == inputs.FILE_SYSTEM_INPUT:
             return self._made(original, inputs.file_system(self._arguments(updated, known.parameters)))
@@ -318,7 +386,10 @@ class _Writer(cst.CSTTransformer):
             launchers=self._launchers,
             name=self.imports.name,
         )
-        return self._made(original, trainer(self._arguments(updated, known.parameters), how))
+        given = self._arguments(updated, known.parameters)
+        if original in self._exact:
+            return self._made(original, jobs.arguments(given, how, self._jobs_of(original)[0].request))
+        return self._made(original, trainer(given, how))
 
     def _jobs_of(self, call: cst.Call) -> list[Started]:
         """The jobs that what a call makes has started: all jobs, where that does not stand in the text."""
@@ -331,27 +402,84 @@ class _Writer(cst.CSTTransformer):
         found = set[int]()
         for fit in self.reading.fits:
             held = fit.func.value if isinstance(fit.func, cst.Attribute) else None
-            once = self.reading.once(dotted(held)) if held is not None else None
+            once = self.reading.held(dotted(held)) if held is not None else None
             if held is call or once is call:
                 found |= set(range(self.reading.line(fit), self.reading.last_line(fit) + 1))
         return found
 
     def _method(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
-        """Methods of estimators that change their arguments."""
+        """Methods of estimators that change their arguments, and those that show logs."""
         function = original.func
         if not isinstance(function, cst.Attribute) or not isinstance(updated.func, cst.Attribute):
             return updated
-        owner, method = dotted(function.value), function.attr.value
-        held = self._source(updated.func.value)
-        if self.reading.estimators.get(owner) and method == "set_hyperparameters":
-            return updated.with_changes(func=self._expression(f"{held}.hyperparameters.update"))
-        if self.reading.estimators.get(owner) and method == "hyperparameters":
-            return self._expression(f"{held}.hyperparameters")
-        if method == "logs" and self.reading.estimators.get(owner):
-            return self._expression(f"{held}.{uses.JOB}.wait(logs=True)")
-        if method == "logs" and self.reading.attached.get(owner):
-            return self._expression(f"{held}.wait(logs=True)")
-        return updated
+        owner, held = dotted(function.value), self._source(updated.func.value)
+        text = None
+        if function.attr.value == "logs" and self.reading.attached.get(owner):
+            text = f"{held}.wait(logs=True)"
+        elif self.reading.estimators.get(owner):
+            text = self._of_estimator(function.attr.value, owner, held, updated)
+        return updated if text is None else self._expression(text)
+
+    def _of_estimator(self, method: str, owner: str, held: str, call: cst.Call) -> str | None:
+        exact = owner in self._keys
+        if method == "logs":
+            return f"{owner}_job.wait(logs=True)" if exact else f"{held}.{uses.JOB}.wait(logs=True)"
+        if method == "hyperparameters":
+            return f"{held}.hyperparameters"
+        if method != "set_hyperparameters":
+            return None
+        given = self._arguments(call, ()).named
+        encode = f"{self.imports.name('json')}.dumps" if exact else ""
+        words = ", ".join(
+            f"{name}={encode}({piece.text})" if exact else f"{name}={piece.text}" for name, piece in given.items()
+        )
+        return f'{held}["hyper_parameters"].update({words})' if exact else f"{held}.hyperparameters.update({words})"
+
+    def _is_exact(self, fit: cst.Call) -> bool:
+        return isinstance(fit.func, cst.Attribute) and dotted(fit.func.value) in self._keys
+
+    def leave_Expr(
+        self, original_node: cst.Expr, updated_node: cst.Expr
+    ) -> cst.BaseSmallStatement | cst.FlattenSentinel[cst.BaseSmallStatement]:
+        """A start of a job whose arguments are a dict is several statements."""
+        fit, new = original_node.value, updated_node.value
+        if (
+            not isinstance(fit, cst.Call)
+            or not isinstance(new, cst.Call)
+            or fit not in self.reading.fits
+            or not self._is_exact(fit)
+        ):
+            return updated_node
+        try:
+            lines = self._started_exactly(fit, new)
+        except RefusedError as error:
+            self._refuse(fit, str(error))
+            return updated_node
+        small = [statement for line in lines for statement in self._statements(line)]
+        return cst.FlattenSentinel([cst.Expr(cst.Name(importing.SPLIT)), *small])
+
+    def _statements(self, text: str) -> Sequence[cst.BaseSmallStatement]:
+        module = self.reading.module
+        line = cst.parse_statement(text.replace("\n", module.default_newline), module.config_for_parsing)
+        return line.body if isinstance(line, cst.SimpleStatementLine) else ()
+
+    def _started_exactly(self, fit: cst.Call, new: cst.Call) -> list[str]:
+        key = dotted(fit.func.value) if isinstance(fit.func, cst.Attribute) else ""
+        (call,) = (call for call, each in self._exact.items() if each == key)
+        given = self._arguments(new, _FIT)
+        if given.named.get("experiment_config", Piece("None")).text != "None":
+            raise RefusedError("what SDK v3 has for experiment_config is not known here")
+        said = given.named.get("inputs", Piece("None"))
+        channels = None
+        if said.text != "None":
+            at = next(at for at, arg in enumerate(new.args) if _named(arg, at, _FIT) == "inputs")
+            channels = self._channels(fit, fit.args[at].value, new.args[at].value)
+        job = self._jobs_of(call)[0]
+        hyperparameters = job.request.get("HyperParameters")
+        named = isinstance(hyperparameters, Mapping) and "sagemaker_job_name" in hyperparameters
+        base = self._arguments(call, self.reading.known[call.func].parameters).named.get("base_job_name")
+        how = (self.imports.name, base.text if base is not None and base.text != "None" else f'"{job.base}"', key)
+        return jobs.start(key, given, channels, how, named=named)
 
     def _fit(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         given = self._arguments(updated, _FIT)
@@ -380,7 +508,7 @@ class _Writer(cst.CSTTransformer):
         return self._expression(f"{self._source(function.value)}.train{arguments}")
 
     def _channels(self, fit: cst.Call, value: cst.BaseExpression, new: cst.BaseExpression) -> str:
-        name, mode = self.imports.name, self._mode
+        name, mode = self.imports.name, inputs.Form.CHANNEL if self._is_exact(fit) else self._form
         if isinstance(value, cst.Dict) and isinstance(new, cst.Dict):
             items = []
             for old, element in zip(value.elements, new.elements, strict=True):
@@ -390,16 +518,16 @@ class _Writer(cst.CSTTransformer):
                 items.append(
                     text
                     if self._is_channel(old.value)
-                    else inputs.channel(self._source(element.key), text, name, mode_of_job=mode)
+                    else inputs.channel(self._source(element.key), text, name, form=mode)
                 )
             return inputs.listed(items, self._column(fit) + 4)
         text = self._source(new)
         if self._is_channel(value):
             return f"[{text}]"
         if self._is_mapping(fit, value):
-            item = inputs.channel("channel", "source", name, mode_of_job=mode)
+            item = inputs.channel("channel", "source", name, form=mode)
             return f"[{item} for channel, source in {text}.items()]"
-        return f"[{inputs.channel(inputs.SINGLE, text, name, mode_of_job=mode)}]"
+        return f"[{inputs.channel(inputs.SINGLE, text, name, form=mode)}]"
 
     def _is_channel(self, value: cst.BaseExpression) -> bool:
         held = self.reading.once(value.value) if isinstance(value, cst.Name) else value

@@ -74,8 +74,8 @@ class Translation:
 def trainer(given: Arguments, how: Translation) -> Made:
     """The ModelTrainer. Raises RefusedError for an argument that it has no place for."""
     made = Made(TRAINER)
-    session = _session(given, how)
-    _image(made, given, how, session)
+    session = session_of(given, how)
+    made.parts["training_image"] = image(given, how, session)
     for name, piece in given.named.items():
         if name == "entry_point":
             _source(made, given, how)
@@ -93,19 +93,18 @@ def trainer(given: Arguments, how: Translation) -> Made:
     return made
 
 
-def _session(given: Arguments, how: Translation) -> str:
+def session_of(given: Arguments, how: Translation) -> str:
     """The session's source: the program's own where it has a name, else a new one."""
     own = given.named.get("sagemaker_session")
     simple = own is not None and own.text.replace(".", "").replace("_", "").isalnum() and own.text != "None"
     return own.text if own is not None and simple else f"{how.name(SESSION)}()"
 
 
-def _image(made: Made, given: Arguments, how: Translation, session: str) -> None:
+def image(given: Arguments, how: Translation, session: str) -> Made | Piece:
     """The image that was given, or a look-up by the versions that were."""
     own = given.named.get("image_uri")
     if own is not None and own.text != "None":
-        made.parts["training_image"] = own
-        return
+        return own
     framework = ESTIMATORS[how.cls]
     if not framework:
         raise RefusedError("it has no image_uri")
@@ -120,16 +119,12 @@ def _image(made: Made, given: Arguments, how: Translation, session: str) -> None
         piece = given.named.get(f"{base}_version")
         if piece is not None and piece.text != "None":
             look_up.parts["base_framework_version"] = piece.saying(_prefixed(base, piece.text))
-    for name, word in (
-        ("py_version", "py_version"),
-        ("instance_type", "instance_type"),
-        ("distribution", "distribution"),
-    ):
-        piece = given.named.get(name)
-        if piece is not None and name != "distribution":
-            look_up.parts[word] = piece if name == "py_version" else Piece(piece.text)
+    if "py_version" in given.named:
+        look_up.parts["py_version"] = given.named["py_version"]
+    if "instance_type" in given.named:
+        look_up.parts["instance_type"] = Piece(given.named["instance_type"].text)
     look_up.parts["image_scope"] = Piece('"training"')
-    made.parts["training_image"] = look_up
+    return look_up
 
 
 def _prefixed(word: str, text: str) -> str:
@@ -197,11 +192,12 @@ def _specially(made: Made, name: str, piece: Piece, how: Translation) -> None:
     if name not in {"tags", "metric_definitions"}:
         raise RefusedError(f"ModelTrainer has no {name}")
     path = "tags" if name == "tags" else "with_metric_definitions.metric_definitions"
-    _put(made, path, piece.saying(_objects(piece.text, how.name(str(class_of(name))), _WORDS[name])))
+    _put(made, path, piece.saying(objects(piece.text, how.name(str(class_of(name))), name)))
 
 
-def _objects(text: str, cls: str, words: Mapping[str, str]) -> str:
+def objects(text: str, cls: str, argument: str) -> str:
     """A list of the request's dictionaries as a list of objects: item by item where it is written out, else by a comprehension."""
+    words = _WORDS[argument]
     items = items_of(text)
     written = [entries(item) for item in items] if items is not None else [None]
     if all(item is not None and set(item) == set(words) for item in written):
