@@ -39,14 +39,14 @@ _KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_E
 def record(  # noqa: PLR0913 - what is run, where, and how
     command: Sequence[str], *, folder: Path | None = None, timeout_s: float = 600.0, stop_at_submit: bool = False,
     region: str = "us-west-2", code: Sequence[tuple[int | None, str]] | None = None,
-    python: Path | None = None, texts: Mapping[str, str] | None = None,
+    python: Path | None = None, replaced: Mapping[str, str] | None = None,
 ) -> Recorded:  # fmt: skip
     """Run ``command`` in a copy of ``folder`` against the recorder, and return what it asked of AWS.
 
     Nothing is started, billed or sent anywhere. The command is a Python program; a ``.ipynb`` file stands for its cells,
     run one by one without their magics. With ``stop_at_submit`` the first job is refused, which ends most launchers there.
     ``code`` stands for the cells of ``command``'s file: a slice of it, and then what it would need of data and sources that
-    are not here is made up. ``python`` runs it instead of this Python; ``texts`` are what files of the folder hold in the copy.
+    are not here is made up. ``python`` runs it instead of this Python; ``replaced`` are what files of the folder hold in the copy.
     Raises SmTrnError for a folder that is too large to copy, and for a program that is not there.
     """
     place = (folder or Path.cwd()).resolve()
@@ -58,7 +58,7 @@ def record(  # noqa: PLR0913 - what is run, where, and how
         copy, log = root / "copy", root / "refused"
         work = copy / "above" / "work"  # a launcher that looks into the folders above its own stays inside
         _copy(place, work)
-        for name, text in (texts or {}).items():
+        for name, text in (replaced or {}).items():
             (work / name).write_text(text, "utf-8", newline="")
         (root / "tmp").mkdir()
         (root / "home").mkdir()

@@ -133,9 +133,9 @@ class _Run:
 
     def _record(self, sdk: Sdk | None, text: str | None) -> Recorded:
         python = sdk.python if sdk is not None else None
-        texts = {} if text is None else {self._name: text}
+        replaced = {} if text is None else {self._name: text}
         command = [self._name, *self._arguments]
-        return record(command, folder=self._folder, timeout_s=TIMEOUT_S, python=python, texts=texts)
+        return record(command, folder=self._folder, timeout_s=TIMEOUT_S, python=python, replaced=replaced)
 
     def place(self, call: RecordedCall) -> Place | None:
         """The innermost line of the file that made a call."""
@@ -189,8 +189,12 @@ def _compared(before: Recorded, after: Recorded, run: _Run) -> tuple[tuple[str, 
 
 
 def _ended_alike(before: Recorded, after: Recorded) -> bool:
-    if {failure.cell for failure in after.failures} - {failure.cell for failure in before.failures}:
-        return False
-    if before.exit_code == after.exit_code or not after.exit_code:
-        return True
-    return bool(before.failures)
+    """Whether the new program fails at nothing that the old one does not fail at."""
+    return _errors(after) <= _errors(before)
+
+
+def _errors(recorded: Recorded) -> set[tuple[int, str]]:
+    """What went wrong in a run: the cell, 0 for a script, and the exception."""
+    if recorded.failures or not recorded.exit_code:
+        return {(failure.cell, failure.error) for failure in recorded.failures}
+    return {(0, _ending(recorded))}
