@@ -19,7 +19,7 @@ from sm_trn.bridge.commands.import_code import command
 from sm_trn.bridge.launchers import read_text
 from sm_trn.bridge.launchers.values import Place
 from sm_trn.bridge.rewriting.port import Port
-from sm_trn.bridge.rewriting.rewrite import Refusal
+from sm_trn.bridge.rewriting.results import Refusal
 from sm_trn.core.errors import SmTrnError
 
 LAUNCH = """

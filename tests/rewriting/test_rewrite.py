@@ -15,7 +15,8 @@ from hypothesis import strategies as some
 
 from sm_trn.bridge.launchers.values import Place
 from sm_trn.bridge.rewriting.program import parse_program
-from sm_trn.bridge.rewriting.rewrite import Rewritten, Started, rewritten
+from sm_trn.bridge.rewriting.results import Rewritten, Started
+from sm_trn.bridge.rewriting.rewrite import rewritten
 from sm_trn.core.errors import SmTrnError
 from sm_trn.core.specs.json import Json
 
@@ -222,6 +223,53 @@ def test_what_a_run_has_shown_tells_channels_requirements_and_the_name() -> None
     assert 'base_job_name="pytorch-training"' in done.text
     alone = new(text)
     assert '[InputData(channel_name="training", data_source=data)]' in alone.text
+
+
+EXACT = f"""role = 1
+{MADE.replace("role=role", "role=role, dependencies=beside(), hyperparameters={'a': x}")}e.set_hyperparameters(b=2)
+e.fit("s3://mine/data", job_name=name())  # go
+print(e.model_data)
+"""
+SENT: dict[str, Json] = {
+    "TrainingJobName": "mine",
+    "AlgorithmSpecification": {"TrainingImage": "1.dkr.ecr.us-west-2.amazonaws.com/a:1", "TrainingInputMode": "File"},
+    "RoleArn": "arn:aws:iam::111122223333:role/r",
+    "ResourceConfig": {"InstanceType": "ml.g5.xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30},
+    "OutputDataConfig": {"S3OutputPath": "s3://sagemaker-us-west-2-111122223333/"},
+    "HyperParameters": {
+        "a": "1",
+        "sagemaker_program": '"t.py"',
+        "sagemaker_job_name": '"mine"',
+        "sagemaker_submit_directory": '"s3://sagemaker-us-west-2-111122223333/mine/source/sourcedir.tar.gz"',
+    },
+}
+
+
+def test_what_model_trainer_cannot_say_is_the_request_that_was_sent_in_the_programs_own_expressions() -> None:
+    done = new(EXACT, [Started(Place("launch.py", None, 5), SENT, requirements=False)])
+    assert () == done.refused
+    for line in (
+        "e = dict(",
+        "    role_arn=role,",
+        '        s3_output_path=f"s3://{Session().default_bucket()}/"',
+        "**{key: json.dumps(value) for key, value in {'a': x}.items()},",
+        "dependencies=beside()",
+        'e["hyper_parameters"].update(b=json.dumps(2))',
+        "e_name = name()",
+        'e["hyper_parameters"]["sagemaker_job_name"] = json.dumps(e_name)',
+        "e_job.wait(logs=True)  # go",
+        "print(e_job.model_artifacts.s3_model_artifacts)",
+    ):
+        assert line.strip() in done.text, line
+    assert "111122223333" not in done.text
+    assert "us-west-2" not in done.text
+
+
+def test_what_has_left_no_trace_in_a_request_is_refused() -> None:
+    text = EXACT.replace("role=role", "role=role, max_wait=limit")
+    done = new(text, [Started(Place("launch.py", None, 5), SENT, requirements=False)])
+    (refusal,) = done.refused
+    assert "max_wait=limit: it has left no trace in the request" in str(refusal)
 
 
 @given(

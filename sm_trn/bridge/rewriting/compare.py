@@ -115,6 +115,7 @@ def compare(
             others.append(f"{item.field}: {_shown(item.before)} under SDK v2, {_shown(item.after)} under SDK v3")
         else:
             named[means] = None
+    others += _texts(before.request, after.request)
     source = _Source(before.request, sent_before.uploads, after.request, sent_after.uploads, launcher)
     if source.packed_alike:  # TrainingJob.create: the same request, but for where the source lies
         others += source.other_archive()
@@ -147,6 +148,15 @@ def _spec(request: Mapping[str, Json]) -> JobSpec | str:
         return parse_request(bare).replace(profiler=False, debugger=False)
     except SmTrnError as error:
         return str(error)
+
+
+def _texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Hyperparameters that an image without a script would get in another spelling: nobody there decodes them."""
+    old, new = (request.get("HyperParameters") or {} for request in (before, after))
+    if "sagemaker_program" not in old:
+        for key in old.keys() & new.keys():
+            if old[key] != new[key]:
+                yield f"HyperParameters.{key}: {old[key]} under SDK v2, {new[key]} under SDK v3"
 
 
 def _names(before: Mapping[str, Json], after: Mapping[str, Json], others: list[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ What the program says stands there as its own expressions; what SDK v2 adds is t
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -35,6 +36,11 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     if row.v2 and row.request and "." not in row.v2 and row.v2 != "disable_output_compression"
 }
 _LISTS: Final = {"tags": f"{RESOURCES}.Tag", "metric_definitions": f"{SHAPES}.MetricDefinition"}
+# What goes into the hyperparameters, the image, the source, the session and the name.
+_ELSEWHERE: Final = frozenset({
+    "hyperparameters", "entry_point", "source_dir", "dependencies", "image_uri", "framework_version", "py_version",
+    "transformers_version", "pytorch_version", "tensorflow_version", "sagemaker_session", "base_job_name", "distribution",
+})  # fmt: skip
 _REFUSED: Final = frozenset(
     {"git_config", "code_location", "compiler_config", "rules", "training_recipe", "recipe_overrides"}
 )
@@ -79,7 +85,11 @@ def arguments(given: Arguments, how: Translation, request: Mapping[str, Any]) ->
         )
         made.parts[key] = _part(value, own, how.name) if part is None else _spec(value, part, own, how, given)
     for name, piece in given.named.items():
-        _overlay(made, name, piece, how.name)
+        placed = _overlay(made, name, piece, how.name)
+        if not placed and name not in _ELSEWHERE and literal(piece.text) is ...:
+            raise RefusedError(
+                f"{name}={piece.text}: it has left no trace in the request, which may be another one next time"
+            )
     made.parts["hyper_parameters"] = Piece(_hyperparameters(given, how, request.get("HyperParameters") or {}, own))
     for text in _texts(made):
         if _UNSAID in text:
@@ -128,36 +138,59 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
-def _overlay(made: Made, name: str, piece: Piece, local: Name) -> None:
-    """Put the program's own expression where the request has what it stood for."""
+def _overlay(made: Made, name: str, piece: Piece, local: Name) -> bool:
+    """Put the program's own expression where the request has what it stood for. False where it has nothing."""
     *above, last = _PLACES.get(name, ("",))
     place: Made | Piece | None = made
     for step in above:
         place = place.parts.get(step) if isinstance(place, Made) else None
     if not isinstance(place, Made) or last not in place.parts:
-        return
+        return False
+    if name == "instance_groups":
+        return False
     if name in _LISTS:
         place.parts[last] = piece.saying(objects(piece.text, local(_LISTS[name]), name))
-    elif name != "instance_groups":
+    else:
         place.parts[last] = piece
+    return True
 
 
 def _hyperparameters(given: Arguments, how: Translation, sent: Mapping[str, Json], own: _Own) -> str:
     """The program's own, encoded as SDK v2 does it, and those of the toolkit."""
     rows = []
-    said, entry = given.named.get("hyperparameters"), given.named.get("entry_point")
+    said = given.named.get("hyperparameters")
     if said is not None and said.text != "None":
-        encode = f"{how.name('json')}.dumps" if ESTIMATORS[how.cls] or entry is not None else "str"
+        encode = encoder(given, how.cls, how.name)
         rows.append(f"**{{key: {encode}(value) for key, value in {_mapping(said.text)}.items()}}")
     for key, value in sent.items():
         if not key.startswith("sagemaker_") and key != "mp_parameters":
             continue
         if key == "sagemaker_submit_directory" and BUCKET in str(value):
             rows.append(f'"{key}": {how.name("json")}.dumps({_packed(given, how, own)})')
+        elif (text := _spoken(key, given, how)) is not None:
+            rows.append(f'"{key}": {how.name("json")}.dumps({text})')
         elif key != "sagemaker_job_name":
             rows.append(f'"{key}": {own.text(str(value))}')
     margin = " " * 8
     return "{\n" + "".join(f"{margin}{row},\n" for row in rows) + "    }"
+
+
+def encoder(given: Arguments, cls: str, name: Name) -> str:
+    """What makes a text of a hyperparameter: JSON for the toolkit, plain for an image without a script."""
+    return f"{name('json')}.dumps" if ESTIMATORS[cls] or "entry_point" in given.named else "str"
+
+
+def _spoken(key: str, given: Arguments, how: Translation) -> str | None:
+    """An argument that the toolkit is told too, as source."""
+    if key == "sagemaker_instance_type" and "instance_type" in given.named:
+        return given.named["instance_type"].text
+    if key != "sagemaker_program" or "entry_point" not in given.named:
+        return None
+    entry, folder = given.named["entry_point"].text, given.named.get("source_dir")
+    if folder is not None and folder.text != "None":
+        return entry
+    path = literal(entry)
+    return _quoted(os.path.basename(path)) if isinstance(path, str) else f"{how.name('os')}.path.basename({entry})"  # noqa: PTH119
 
 
 def _mapping(text: str) -> str:

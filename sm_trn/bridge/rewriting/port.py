@@ -18,7 +18,8 @@ from ..launchers.values import Place
 from ..recorder import record
 from ..recorder.recording import LAUNCHING, Recorded, RecordedCall, RecordedPlace
 from .compare import compare, has_requirements
-from .rewrite import Refusal, Rewritten, Started, rewritten
+from .results import Refusal, Rewritten, Started
+from .rewrite import rewritten
 from .sdk import Sdk
 
 TIMEOUT_S: Final = 120.0
