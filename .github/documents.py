@@ -56,6 +56,7 @@ VARIABLES: Mapping[str, str] = {
     "SM_TRN_ROLE": "The execution role's ARN, where neither an argument nor a SageMaker notebook says one",
     "SM_TRN_BUCKET": "The bucket for sources, inputs and models; unset: `sagemaker-REGION-ACCOUNT` when it exists",
     "SM_TRN_REGION": "The region, before `AWS_REGION`, `AWS_DEFAULT_REGION` and the profile's; else `us-west-2` where no account is asked",
+    "SM_TRN_SDK3_PYTHON": "A Python that has SageMaker SDK v3: `import` runs there what it writes",
     "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
     "SM_TRN_STATE_MAX_GB": "How much the state folder may hold, in GB of 10^9 bytes, when the emulator is started; 50 unless set",
     "SM_TRN_PRICES": "A file that `sm-trn catalog prices --refresh --save` wrote: its prices come on top of the shipped ones",

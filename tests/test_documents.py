@@ -38,7 +38,7 @@ def test_every_environment_variable_of_the_code_is_described_or_internal() -> No
     found: set[str] = set()
     for folder in (PACKAGE, PACKAGE.parent / "entry_scripts"):
         for path in folder.rglob("*.py"):
-            found |= set(re.findall(r"\bSM_TRN_[A-Z_]+[A-Z]", path.read_text("utf-8")))
+            found |= set(re.findall(r"\bSM_TRN_[A-Z_][A-Z0-9_]*[A-Z0-9]", path.read_text("utf-8")))
     assert set() == found - set(VARIABLES) - INTERNAL
 
 

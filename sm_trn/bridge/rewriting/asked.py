@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any
 
 
-def told(path: str) -> dict[str, Any] | None:
+def told(path: str) -> dict[str, object] | None:
     """What a dotted name is; None where the installed packages have none of it."""
     try:
         value, rest = _found(path)
@@ -22,7 +22,7 @@ def told(path: str) -> dict[str, Any] | None:
     if not callable(value):
         return {"home": path, "kind": "value", "rest": rest}
     kind = "class" if inspect.isclass(value) else "function"
-    row: dict[str, Any] = {"home": f"{value.__module__}.{value.__qualname__}", "kind": kind, "rest": rest}
+    row: dict[str, object] = {"home": f"{value.__module__}.{value.__qualname__}", "kind": kind, "rest": rest}
     try:
         row["parameters"] = [name for name in inspect.signature(value).parameters if name != "self"]
     except (TypeError, ValueError):

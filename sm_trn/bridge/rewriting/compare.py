@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from ...core.errors import SmTrnError
 from ...core.render import problems
@@ -20,7 +20,7 @@ from ...core.render.differences import Difference, differences
 from ...core.render.from_request import parse_request
 from ...core.render.sdk_v3_problems import arrives
 from ...core.specs.job import JobSpec
-from ...core.specs.json import Json
+from ...core.specs.json import Json, Object
 from ...core.specs.launch import Runner
 from ...core.specs.problems import Severity
 from ...core.strategies import plan
@@ -44,23 +44,23 @@ class Named:
 
     fields: re.Pattern[str]
     means: str
-    holds: Callable[[Difference, Mapping[str, Any]], bool] = lambda _, __: True
+    holds: Callable[[Difference, Object], bool] = lambda _, __: True
 
 
-def _is_mode_file(item: Difference, before: Mapping[str, Any]) -> bool:
-    of_job = (before.get("AlgorithmSpecification") or {}).get("TrainingInputMode", "File")
+def _is_mode_file(item: Difference, before: Object) -> bool:
+    of_job = _inner(before, "AlgorithmSpecification").get("TrainingInputMode", "File")
     return item.before is None and item.after == "File" == of_job
 
 
-def _is_same_text(item: Difference, _: Mapping[str, Any]) -> bool:
+def _is_same_text(item: Difference, _: Object) -> bool:
     return isinstance(item.before, str) and item.after is not None and arrives(json.dumps(item.after)) == item.before
 
 
-def _is_default_path(item: Difference, _: Mapping[str, Any]) -> bool:
+def _is_default_path(item: Difference, _: Object) -> bool:
     return item.before is None and item.after == "/opt/ml/checkpoints"
 
 
-def _is_elsewhere(item: Difference, _: Mapping[str, Any]) -> bool:
+def _is_elsewhere(item: Difference, _: Object) -> bool:
     return isinstance(item.before, str) and isinstance(item.after, str)
 
 
@@ -150,9 +150,9 @@ def _spec(request: Mapping[str, Json]) -> JobSpec | str:
         return str(error)
 
 
-def _texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _texts(before: Object, after: Object) -> Iterator[str]:
     """Hyperparameters that an image without a script would get in another spelling: nobody there decodes them."""
-    old, new = (request.get("HyperParameters") or {} for request in (before, after))
+    old, new = (_inner(request, "HyperParameters") for request in (before, after))
     if "sagemaker_program" not in old:
         for key in old.keys() & new.keys():
             if old[key] != new[key]:
@@ -178,13 +178,13 @@ class _Source:
 
     def __init__(
         self,
-        before: Mapping[str, Any],
+        before: Object,
         packed: Mapping[str, bytes],
-        after: Mapping[str, Any],
+        after: Object,
         uploaded: Mapping[str, bytes],
         launcher: str,
     ) -> None:
-        hyperparameters = before.get("HyperParameters") or {}
+        hyperparameters = _inner(before, "HyperParameters")
         self._entry = _plain(hyperparameters.get("sagemaker_program"))
         self._place = _plain(hyperparameters.get("sagemaker_submit_directory"))
         self._old = _unpacked(packed.get(self._place))
@@ -193,9 +193,9 @@ class _Source:
         self._drivers = _below(uploaded, _uri(after, "sm_drivers"))
         self.named: list[str] = []
         self._other = _unpacked(
-            uploaded.get(_plain((after.get("HyperParameters") or {}).get("sagemaker_submit_directory")))
+            uploaded.get(_plain(_inner(after, "HyperParameters").get("sagemaker_submit_directory")))
         )
-        container = after.get("AlgorithmSpecification") or {}
+        container = _inner(after, "AlgorithmSpecification")
         self.packed_alike = not self._code and "ContainerEntrypoint" not in container
         if self._entry != launcher:
             self._old.pop(launcher, None)
@@ -244,10 +244,17 @@ def _plain(text: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _uri(request: Mapping[str, Any], channel: str) -> str:
-    for item in request.get("InputDataConfig") or ():
-        if item.get("ChannelName") == channel:
-            return str(item["DataSource"]["S3DataSource"]["S3Uri"])
+def _inner(request: Object, name: str) -> Object:
+    """A part of a request; empty where there is none."""
+    part = request.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _uri(request: Object, channel: str) -> str:
+    listed = request.get("InputDataConfig")
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, Mapping) and item.get("ChannelName") == channel:
+            return str(_inner(_inner(item, "DataSource"), "S3DataSource").get("S3Uri", ""))
     return ""
 
 

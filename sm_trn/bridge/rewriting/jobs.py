@@ -64,7 +64,7 @@ class _Own:
         return f"f{body}"
 
 
-def arguments(given: Arguments, how: Translation, request: Mapping[str, Any]) -> Made:
+def arguments(given: Arguments, how: Translation, request: Mapping[str, Json]) -> Made:
     """All arguments but the job's name and data, as a dict. Raises RefusedError for what neither program nor request tells."""
     for name in _REFUSED & set(given.named):
         if literal(given.named[name].text) not in (None, []):
@@ -90,7 +90,7 @@ def arguments(given: Arguments, how: Translation, request: Mapping[str, Any]) ->
             raise RefusedError(
                 f"{name}={piece.text}: it has left no trace in the request, which may be another one next time"
             )
-    made.parts["hyper_parameters"] = Piece(_hyperparameters(given, how, request.get("HyperParameters") or {}, own))
+    made.parts["hyper_parameters"] = Piece(_hyperparameters(given, how, request.get("HyperParameters"), own))
     for text in _texts(made):
         if _UNSAID in text:
             raise RefusedError(
@@ -107,7 +107,7 @@ def _texts(made: Made) -> Iterator[str]:
             yield part.text
 
 
-def _spec(value: EstimatorCall, parts: Mapping[str, Any], own: _Own, how: Translation, given: Arguments) -> Made:
+def _spec(value: EstimatorCall, parts: Mapping[str, object], own: _Own, how: Translation, given: Arguments) -> Made:
     """The algorithm: its image is the program's own, or looked up."""
     found = image(given, how, own.session)
     if isinstance(found, Made) and "distribution" in given.named:
@@ -155,14 +155,14 @@ def _overlay(made: Made, name: str, piece: Piece, local: Name) -> bool:
     return True
 
 
-def _hyperparameters(given: Arguments, how: Translation, sent: Mapping[str, Json], own: _Own) -> str:
+def _hyperparameters(given: Arguments, how: Translation, sent: Json, own: _Own) -> str:
     """The program's own, encoded as SDK v2 does it, and those of the toolkit."""
     rows = []
     said = given.named.get("hyperparameters")
     if said is not None and said.text != "None":
         encode = encoder(given, how.cls, how.name)
         rows.append(f"**{{key: {encode}(value) for key, value in {_mapping(said.text)}.items()}}")
-    for key, value in sent.items():
+    for key, value in sent.items() if isinstance(sent, Mapping) else ():
         if not key.startswith("sagemaker_") and key != "mp_parameters":
             continue
         if key == "sagemaker_submit_directory" and BUCKET in str(value):
@@ -213,7 +213,8 @@ def _packed(given: Arguments, how: Translation, own: _Own) -> str:
 
 def start(key: str, given: Arguments, channels: str | None, how: tuple[Name, str, str], *, named: bool) -> list[str]:
     """The statements that start the job of the arguments ``key``. ``how`` are the names of the program, the base of the job's
-    name as source, and the variables' stem; ``named`` says that the toolkit is told the name."""
+    name as source, and the variables' stem; ``named`` says that the toolkit is told the name. Raises RefusedError where it is not
+    known whether it waits."""
     name, base, stem = how
     own = given.named.get("job_name")
     called = own.text if own is not None and own.text != "None" else f"{name(NAME_FROM_BASE)}({base})"

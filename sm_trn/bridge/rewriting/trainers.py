@@ -101,7 +101,7 @@ def session_of(given: Arguments, how: Translation) -> str:
 
 
 def image(given: Arguments, how: Translation, session: str) -> Made | Piece:
-    """The image that was given, or a look-up by the versions that were."""
+    """The image that was given, or a look-up by the versions that were. Raises RefusedError where there is neither."""
     own = given.named.get("image_uri")
     if own is not None and own.text != "None":
         return own
