@@ -112,8 +112,9 @@ def _expect_unit(c: Configuration) -> None:
         name, given = c.chip.name, "fp32" if c.chip.fp16 is None else "fp16"
         raise MissingFact(
             "precision",
-            f"how fast it is: {name} has no {c.precision}, which the job asks for",
+            "how fast it is",
             f"{given} instead of {c.precision}, or a machine that has it: sm-trn plan FILE ranks those",
+            why=f"{name} has no {c.precision}, which the job asks for",
         )
 
 

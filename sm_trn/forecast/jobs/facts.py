@@ -95,7 +95,8 @@ KNOWN = tuple(Known.__annotations__)
 
 
 class MissingFact(SmTrnError):  # noqa: N818 - what is missing, as NotConfigured
-    """An estimate needs a fact that neither the spec nor the caller gives. ``fact`` is its name, as ``estimate`` takes it.
+    """An estimate needs a fact that neither the spec nor the caller gives. ``fact`` is its name, as ``estimate`` takes it;
+    ``why`` says, where a machine has no such number, what it lacks.
 
     >>> try:
     ...     st.estimate(job.replace(hyperparameters={}))
@@ -104,9 +105,10 @@ class MissingFact(SmTrnError):  # noqa: N818 - what is missing, as NotConfigured
     'model'
     """
 
-    def __init__(self, fact: str, what: str, fix: str) -> None:
+    def __init__(self, fact: str, what: str, fix: str, *, why: str = "") -> None:
         self.fact, self.fix = fact, fix
-        super().__init__(f"cannot tell {what}\n  fix: {fix}")
+        self.why = why or f"cannot tell {what}"
+        super().__init__(f"cannot tell {what}{why and f': {why}'}\n  fix: {fix}")
 
 
 @dataclass(frozen=True, slots=True)
