@@ -161,11 +161,11 @@ class Facts:
                 isinstance(found, Architecture) and found.generic and "model" not in self.known
             ):
                 return found
-        got = f", got {named[0]!r}" if named else ""
+        got = f", got {named[0]!r}, which is no model of the table, or not of its size" if named else ""
         raise MissingFact(
             "model",
             f"the model's shape{got}",
-            "--model bert-base-uncased, a size such as --model 7b, or a folder with a config.json",
+            "--model FOLDER that holds the model's config.json, --model bert-base-uncased, or a size such as --model 7b",
         )
 
     def batch(self) -> float:
