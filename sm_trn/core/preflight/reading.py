@@ -52,6 +52,34 @@ def words(job: JobSpec) -> Words | None:
     return Words(everything, everything - sure)
 
 
+def keywords(job: JobSpec) -> dict[str, frozenset[object]]:
+    """What the source gives to arguments by name, where it stands there: ``{"padding": {"max_length"}}``. Empty as ``words`` is None."""
+    folder, entry = source.source_folder(job), source.entry_path(job)
+    found: dict[str, frozenset[object]] = {}
+    if folder is None or words(job) is None:
+        return found
+    for path in _reached(folder, entry, ""):
+        for name, values in _given(source.text(path) or "").items() if path.suffix == ".py" else ():
+            found[name] = found.get(name, frozenset()) | values
+    return found
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _given(text: str) -> dict[str, frozenset[object]]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    given: dict[str, set[object]] = {}
+    for node in ast.walk(tree):
+        for each in node.keywords if isinstance(node, ast.Call) else ():
+            if each.arg is not None and isinstance(each.value, ast.Constant):
+                given.setdefault(each.arg, set()).add(each.value.value)
+            elif each.arg is not None and isinstance(each.value, ast.Attribute):
+                given.setdefault(each.arg, set()).add(ast.unparse(each.value))
+    return {name: frozenset(values) for name, values in given.items()}
+
+
 def _reached(folder: Path, entry: Path | None, named: str) -> Iterator[Path]:
     """The entry script and every file of the folder that it, or a file reached before, imports or names."""
     waiting = [] if entry is None else [entry]

@@ -17,7 +17,8 @@ from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
 from ..architectures import Architecture, ImageModel, Model
 from ..configuration import Configuration, Head, Recompute, Sharding, Style
-from .facts import ACCUMULATION, LENGTH, LORA, RECOMPUTE, TARGET, Facts, MissingFact
+from .facts import ACCUMULATION, LORA, RECOMPUTE, TARGET, Facts, MissingFact
+from .lengths import lengths
 
 # When a version of PyTorch came out, in years.
 PYTORCH: Mapping[str, float] = MappingProxyType(
@@ -31,10 +32,14 @@ TF32_OFF = 2022.45  # PyTorch 1.12 turned TF32 off for products
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The configuration, a second one where a fact that matters is open, and in words what was assumed."""
+    """The configuration of the longest batch, which memory follows from, and that of the average one, which time follows from.
+
+    ``others`` are those that open facts allow besides; ``assumed`` says in words what nobody said.
+    """
 
     configuration: Configuration
-    other: Configuration | None
+    average: Configuration
+    others: tuple[Configuration, ...]
     assumed: tuple[str, ...]
     doubt: float
 
@@ -44,8 +49,8 @@ def configure(facts: Facts) -> Configured:
     job = facts.job
     instance, chip = machine(job)
     model = facts.model()
-    batch, length = facts.batch(), facts.length(model)
-    assumed: list[str] = []
+    batch, tokens = facts.batch(), lengths(facts, model)
+    assumed: list[str] = [tokens.assumed] if tokens.assumed else []
     release = _release(job)
     precision, doubt = _precision(facts, chip, release, assumed)
     style, family, flash = _software(facts, chip, model, release)
@@ -53,20 +58,14 @@ def configure(facts: Facts) -> Configured:
     tensor = min(workers, _degree(facts, "tensor"))
     pipeline = min(max(1, workers // tensor), _degree(facts, "pipeline"))
     data = max(1, workers // (tensor * pipeline))
-    if (
-        not any(name in facts.arguments for name in LENGTH)
-        and "length" not in facts.known
-        and isinstance(model, Architecture)
-    ):
-        assumed.append(f"{length:g} tokens a sample")
     configuration = Configuration(
         model=model,
         chip=chip,
         precision=precision,
         style=style,
         family=family,
-        sequence=length,
-        target=_target(facts, model, length),
+        sequence=tokens.longest,
+        target=_target(facts, model, tokens.longest),
         micro_batch=batch,
         micro_steps=facts.accumulation(),
         data=data,
@@ -88,10 +87,13 @@ def configure(facts: Facts) -> Configured:
         flash=flash,
         release=release,
     )
-    other = None
+    average = dataclasses.replace(configuration, sequence=tokens.average, target=_target(facts, model, tokens.average))
+    others = [
+        dataclasses.replace(average, sequence=each) for each in (tokens.least, tokens.most) if each != tokens.average
+    ]
     if precision == "tf32" and "precision" not in facts.known:
-        other = dataclasses.replace(configuration, precision="fp32")
-    return Configured(configuration, other, tuple(assumed), doubt)
+        others += [dataclasses.replace(each, precision="fp32") for each in (average, *others)]
+    return Configured(configuration, average, tuple(others), tuple(assumed), doubt)
 
 
 def machine(job: JobSpec) -> tuple[InstanceType, Chip]:

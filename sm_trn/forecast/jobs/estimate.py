@@ -61,13 +61,13 @@ def estimate_of(
     calibration: Calibration | None = None,
 ) -> Estimate:
     """The estimate of a job whose configuration is known already. Raises MissingFact where nothing says how many steps it takes."""
-    job, c = facts.job, configured.configuration
+    job, c, average = facts.job, configured.configuration, configured.average
     _expect_unit(c)
     steps, counted, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
     book = prices if prices is not None else snapshot_book()
     price = book.of(job.compute.machines, region)
     step, parts, basis = step_interval(configured, calibration)
-    fastest = fastest_seconds(c)
+    fastest = fastest_seconds(average)
     rate = (
         None
         if step is None
@@ -86,8 +86,8 @@ def estimate_of(
         steps=steps,
         counted=counted,
         samples_per_s=rate,
-        tokens_per_s=None if rate is None or c.images else rate.scaled(c.tokens_per_sample),
-        mfu=None if step is None or not peak else model_flop(c) / c.workers / peak / step.p50,
+        tokens_per_s=None if rate is None or c.images else rate.scaled(average.tokens_per_sample),
+        mfu=None if step is None or not peak else model_flop(average) / c.workers / peak / step.p50,
         phases=phases(job, c, steps, step or exactly(fastest), examples),
         price=price,
         region=region,
@@ -126,7 +126,7 @@ def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibrati
 
 def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:
     """Seconds of an optimizer step, its parts, and what carries it."""
-    fitted, c = shipped(), configured.configuration
+    fitted, c = shipped(), configured.average
     work = work_of(c)
     parts = step_parts(work, fitted.constants.rates(c))
     basis = _basis(c)
@@ -134,10 +134,10 @@ def step_interval(configured: Configured, calibration: Calibration | None) -> tu
         return None, parts, basis
     factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)
     found = around(parts.total * factor, fitted.spread, width=support_width(basis.groups) * configured.doubt * width)
-    if configured.other is not None:
-        slow = around(_seconds(configured.other, fitted) * factor, fitted.spread)
-        found = Interval(found.p10, found.p50, max(found.p90, slow.p90))
-    fastest = min(fastest_seconds(c, work), found.p50)
+    for other in configured.others:
+        there = around(_seconds(other, fitted) * factor, fitted.spread)
+        found = Interval(min(found.p10, there.p10), found.p50, max(found.p90, there.p90))
+    fastest = min(fastest_seconds(c, work), *(fastest_seconds(other) for other in configured.others), found.p50)
     return Interval(max(found.p10, fastest), found.p50, found.p90), parts, dataclasses.replace(basis, calibrated=jobs)
 
 

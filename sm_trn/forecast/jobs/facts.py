@@ -181,17 +181,6 @@ class Facts:
         """Micro-steps of an optimizer step."""
         return self.number(ACCUMULATION) or 1.0
 
-    def length(self, model: Model) -> float:
-        """Tokens of an example as trained. Raises MissingFact."""
-        found = self.known.get("length") or self.number(LENGTH)
-        if found is not None:
-            return float(found)
-        if not isinstance(model, Architecture):
-            return float(model.resolution**2)
-        if model.kind == "vision":
-            return 197.0
-        raise MissingFact("length", "how long an example is", "--length 512, or the hyperparameter max_seq_length")
-
     def words(self) -> str:
         """What the script and its arguments are called, for what only names tell."""
         entry = self.job.script.entry if self.job.script is not None else ""
