@@ -11,9 +11,9 @@ from ...core.pricing.cost import ceiling
 from ...core.specs.destination import DEFAULT_REGION
 from ...core.specs.job import JobSpec, expect_spec
 from ...core.specs.value import suggestion
-from ..configuration import Configuration
+from ..configuration import Configuration, Sharding
 from ..intervals import Interval, around, exactly, support_width
-from ..memory import largest_batch, memory, usable_gib
+from ..memory import largest_batch, memory, surely_too_large, usable_gib
 from ..rates import Fit, shipped, support_key
 from ..step import StepParts, step_parts
 from ..work import fastest_seconds, model_flop, work_of
@@ -94,7 +94,13 @@ def estimate_of(
         ceiling_usd=ceiling(job, price),
         basis=basis,
         assumed=configured.assumed,
+        may_fit=not surely_too_large(c) or _may_fit(configured.may),
     )
+
+
+def _may_fit(may: Configuration | None) -> bool:
+    """Whether the script may make the job fit. How much an offloading library leaves on the device is its own affair."""
+    return may is not None and (may.sharding is Sharding.OFFLOAD or not surely_too_large(may))
 
 
 def billable(facts: Facts, configured: Configured) -> Interval | None:

@@ -41,8 +41,6 @@ TARGET = ("max_target_length", "target_max_length", "generation_max_length")
 EPOCHS = ("num_train_epochs", "epochs", "num_epochs", "max_epochs")
 STEPS = ("max_steps", "max_train_steps", "total_steps", "train_steps", "num_steps")
 ACCUMULATION = ("gradient_accumulation_steps", "grad_accum", "accumulation_steps")
-RECOMPUTE = ("gradient_checkpointing", "activation_checkpointing", "use_gradient_checkpointing")
-LORA = ("use_lora", "use_peft", "peft", "lora_r", "lora_rank", "use_qlora")
 NO = frozenset({"", "0", "false", "none", "no", "off"})
 # What the shipped scripts do when they are not told: their own --help.
 SHIPPED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
@@ -185,14 +183,6 @@ class Facts:
         """What the script and its arguments are called, for what only names tell."""
         entry = self.job.script.entry if self.job.script is not None else ""
         return f"{entry} {self.text(('objective', 'task', 'task_name', 'dataset_name'))}".lower()
-
-    def deepspeed(self) -> Mapping[str, Json]:
-        """DeepSpeed's configuration where it is a file of the source folder, or JSON itself."""
-        named = self.text(("deepspeed", "deepspeed_config", "deepspeed_config_file"))
-        if named.lstrip().startswith("{"):
-            return _object(named)
-        folder = self.job.script.source_dir if self.job.script is not None and self.job.script.git is None else None
-        return _object(_read(Path(folder, named))) if named and folder and ".." not in Path(named).parts else {}
 
 
 def _local(name: str) -> Architecture | None:
