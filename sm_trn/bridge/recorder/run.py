@@ -6,19 +6,21 @@ import contextlib
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from ...core.errors import SmTrnError
+from ...core.preflight import secrets
+from ...core.preflight.secrets import holds_secret, is_named_secret
 from ..launchers.source import cells
 from .endpoint import Endpoint
-from .recording import CellFailure, Recorded
+from .isolation import Isolation, Program, chosen, ended, started
+from .recording import REMOVED, Failure, Recorded, RecordedCall, RecordedPlace, without
 
 HOOK: Final = Path(__file__).parent / "hook"
 LARGEST_COPY: Final = 1_000_000_000  # bytes of the folder that is copied
@@ -36,24 +38,36 @@ _LEFT_OUT: Final = (
 _KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT")
 
 
+REGION: Final = "us-west-2"
+_TOKENS: Final = ("AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
+
+
 def record(
     command: Sequence[str], *, folder: Path | None = None, timeout_s: float = 600.0, stop_at_submit: bool = False,
-    region: str = "us-west-2", code: Sequence[tuple[int | None, str]] | None = None,
+    code: Sequence[tuple[int | None, str]] | None = None, environment: Mapping[str, str] | None = None, isolation: str = "auto",
 ) -> Recorded:  # fmt: skip
     """Run ``command`` in a copy of ``folder`` against the recorder, and return what it asked of AWS.
 
-    Nothing is started, billed or sent anywhere. The command is a Python program; a ``.ipynb`` file stands for its cells,
-    run one by one without their magics. With ``stop_at_submit`` the first job is refused, which ends most launchers there.
-    ``code`` stands for the cells of ``command``'s file: a slice of it, and then what it would need of data and sources that
-    are not here is made up. Raises SmTrnError for a folder that is too large to copy, and for a program that is not there.
+    Nothing is started, billed or sent anywhere. A ``.ipynb`` file stands for its cells, run one by one without their magics. With
+    ``stop_at_submit`` the first job is refused, which ends most launchers there. ``code`` stands for the cells of ``command``'s
+    file: a slice of it, and then what it would need of data and sources that are not here is made up. ``environment`` are variables
+    of the program beside the few that it has; the secrets among them are in no text of the answer. ``isolation`` is how the program
+    is held: a name of Isolation, or ``auto`` for the best one here. Raises SmTrnError where the machine cannot hold it so, for a
+    folder that is too large to copy, and for a program that is not there.
+
+    >>> record(["python", "launch.py"], environment={"EPOCHS": "3"}).jobs  # doctest: +SKIP
     """
     place = (folder or Path.cwd()).resolve()
+    given = dict(environment or {})
+    region = given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or REGION
+    hidden = tuple(value for name, value in given.items() if is_named_secret(name, value) or holds_secret(value))
+    tier = chosen(isolation)
     with (
-        tempfile.TemporaryDirectory(prefix="recorded-") as scratch,
-        Endpoint(stop_at_submit=stop_at_submit) as endpoint,
+        tempfile.TemporaryDirectory(prefix="recorded-", ignore_cleanup_errors=True) as scratch,
+        Endpoint(stop_at_submit=stop_at_submit, hidden=hidden) as endpoint,
     ):
         root = Path(scratch).resolve()
-        copy, log = root / "copy", root / "refused"
+        copy, log = root / "copy", root / "log"
         work = copy / "above" / "work"  # a launcher that looks into the folders above its own stays inside
         _copy(place, work)
         (root / "tmp").mkdir()
@@ -63,20 +77,27 @@ def record(
             "key": endpoint.key,
             "log": str(log),
             "region": region,
-            "writable": [str(copy), str(root / "tmp"), str(root / "home")],
+            "copy": str(copy),
             "tolerant": code is not None,
         }
         began = time.monotonic()
-        argv = _argv(command, work, root) if code is None else _sliced(code, work, command[0], root)
-        exit_code, output = _run(argv, work, _environment(settings, root, region), timeout_s)
+        program = Program(
+            argv=_argv(command, work, root) if code is None else _sliced(code, work, command[0], root),
+            folder=work,
+            environment=_environment(settings, root, region, given),
+            root=root,
+            port=endpoint.port,
+        )
+        exit_code, output = _run(program, tier, endpoint, timeout_s)
+        texts = Cleaned(str(work), str(place), hidden)
         return Recorded(
-            calls=tuple(endpoint.calls),
+            calls=tuple(texts.placed(call) for call in endpoint.calls),
             uploads=dict(endpoint.uploads),
-            refused=tuple(_refused(log)),
             exit_code=exit_code,
-            output=output.replace(str(work), str(place))[-OUTPUT:],
+            output=texts.clean(output)[-OUTPUT:],
             seconds=time.monotonic() - began,
-            failures=tuple(CellFailure(**row) for row in _rows(log.with_name(f"{log.name}.failed"))),
+            isolation=tier.value,
+            **_told(log, texts),
         )
 
 
@@ -105,25 +126,19 @@ def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
     if not command:
         raise SmTrnError("command: got none, wanted one, such as: sm-trn import --run -- python launch.py")
     first = command[0]
-    program = command[1] if first in {"python", "python3"} and len(command) > 1 else first
+    python = first in {"python", "python3"}
+    program = command[1] if python and len(command) > 1 else first
     if program.endswith((".py", ".ipynb")) and not (work / program).is_file():
         raise SmTrnError(f"command: got {program!r}, wanted a file; there is none of this name in the folder to record")
     if first.endswith(".ipynb"):
-        return [sys.executable, str(HOOK / "cells.py"), str(_cells(work / first, root))]
-    if first in {"python", "python3"}:
+        return [sys.executable, str(HOOK / "cells.py"), str(_cells(work / first, root)), "whole", *command]
+    if python:
         return [sys.executable, *command[1:]]
     if first.endswith(".py"):
         return [sys.executable, *command]
-    found = shutil.which(first)
-    if found is None:
+    if shutil.which(first) is None and not (work / first).is_file():
         raise SmTrnError(f"command: got {first!r}, which is no program here; wanted one, such as: python launch.py")
-    with Path(found).open("rb") as file:
-        head = file.readline(200)
-    if head.startswith(b"#!") and b"python" in head:
-        return [sys.executable, found, *command[1:]]
-    if Path(found).resolve() == Path(sys.executable).resolve():
-        return [sys.executable, *command[1:]]
-    raise SmTrnError(f"command: got {first!r}, wanted a Python program: others cannot be kept from the network")
+    return list(command)
 
 
 def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root: Path) -> list[str]:
@@ -131,7 +146,7 @@ def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root:
         _write_files(work / name, (work / name).read_text("utf-8-sig", errors="replace"))
     path = root / "cells.json"
     path.write_text(json.dumps([(number or 0, text) for number, text in code]), "utf-8")
-    return [sys.executable, str(HOOK / "cells.py"), str(path), "--apart"]
+    return [sys.executable, str(HOOK / "cells.py"), str(path), "apart", name]
 
 
 def _cells(notebook: Path, root: Path) -> Path:
@@ -155,89 +170,90 @@ def _write_files(notebook: Path, text: str) -> None:
                 target.write_text(body, "utf-8")
 
 
-def _environment(settings: Mapping[str, object], root: Path, region: str) -> dict[str, str]:
-    """A small environment: none of the user's credentials, profiles and addresses is in it."""
+def _environment(settings: Mapping[str, object], root: Path, region: str, given: Mapping[str, str]) -> dict[str, str]:
+    """A small environment, and what is given: none of the user's credentials, profiles and addresses is in it."""
     kept = {name: value for name, value in os.environ.items() if name in _KEPT}
-    paths = [str(HOOK), *([kept["PYTHONPATH"]] if kept.get("PYTHONPATH") else [])]
+    defaults = {
+        "AWS_DEFAULT_REGION": region,
+        "AWS_REGION": region,
+        "HOME": str(root / "home"),
+        "MPLBACKEND": "Agg",
+        "HF_HUB_OFFLINE": "1",
+        "PIP_RETRIES": "0",
+        "SAGEMAKER_VALIDATE_ROLE": "false",
+    }
+    wanted = {name: value for name, value in {**kept, **defaults, **given}.items() if name not in _TOKENS}
     return {
-        **kept,
+        **wanted,
         "SM_TRN_RECORDER": json.dumps(settings),
-        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONPATH": os.pathsep.join(path for path in (str(HOOK), wanted.get("PYTHONPATH")) if path),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
         "AWS_ACCESS_KEY_ID": str(settings["key"]),
         "AWS_SECRET_ACCESS_KEY": "recorded",
-        "AWS_DEFAULT_REGION": region,
-        "AWS_REGION": region,
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ENDPOINT_URL": str(settings["endpoint"]),
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        "HOME": str(root / "home"),
         "TMPDIR": str(root / "tmp"),
-        "MPLBACKEND": "Agg",
         "MPLCONFIGDIR": str(root / "tmp"),
-        "HF_HUB_OFFLINE": "1",
-        "SAGEMAKER_VALIDATE_ROLE": "false",
     }
 
 
-def _run(argv: Sequence[str], work: Path, environment: Mapping[str, str], timeout_s: float) -> tuple[int, str]:
+def _run(program: Program, tier: Isolation, endpoint: Endpoint, timeout_s: float) -> tuple[int, str]:
     """Run to the end or to the timeout; whatever it started ends with it."""
     with tempfile.TemporaryFile() as output:
-        child = subprocess.Popen(  # noqa: S603 - the user's own launcher, which they asked to run
-            list(argv),
-            cwd=work,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            code = child.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            code = 124
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-            _end_the_rest(environment["SM_TRN_RECORDER"])
+        with started(program, tier, output) as (child, listener):
+            if listener is not None:
+                endpoint.answer_on(listener)
+            code = ended(child, timeout_s)
         output.seek(0)
         return code, output.read(OUTPUT * 50).decode("utf-8", "replace")
 
 
-def _end_the_rest(settings: str) -> None:
-    """What left the launcher's process group still has the recorder's variable, which no other process has."""
-    mark = f"SM_TRN_RECORDER={settings}".encode()
-    for _ in range(5):  # one that forks while it is looked for is found at the next look
-        found = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/environ") if _holds(path, mark)]
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        if not found:
-            return
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """Texts of the run as the user may see them: with the user's own folder for the copy, and without secrets."""
+
+    work: str
+    place: str
+    hidden: tuple[str, ...]
+
+    def clean(self, text: str) -> str:
+        """The text without them."""
+        return secrets.without_secrets(without(text.replace(self.work, self.place), self.hidden), REMOVED)
+
+    def placed(self, call: RecordedCall) -> RecordedCall:
+        """The call with places in the user's own files."""
+        places = tuple(RecordedPlace(place.file.replace(self.work, self.place), place.line) for place in call.places)
+        return replace(call, places=places)
 
 
-def _holds(environ: Path, mark: bytes) -> bool:
-    try:
-        return mark in environ.read_bytes().split(b"\0") and "Z" not in _state(environ.parent)
-    except OSError:
-        return False
-
-
-def _state(process: Path) -> str:
-    return (process / "stat").read_text("utf-8", errors="replace").rpartition(")")[2].split()[0]
-
-
-def _refused(log: Path) -> Iterator[str]:
-    told = [f"{row['what']} {row['detail']}" for row in _rows(log)]
-    yield from dict.fromkeys(told)
+def _told(log: Path, texts: Cleaned) -> dict[str, Any]:
+    """What the hook wrote down, by its kind."""
+    refused, failures, stand_ins = list[str](), list[Failure](), list[str]()
+    for row in _rows(log):
+        words: dict[str, Any] = {
+            name: texts.clean(value) if isinstance(value, str) else value for name, value in row.items()
+        }
+        kind = words.pop("kind", "")
+        if kind == "refused":
+            refused.append(f"{words.get('what')} {words.get('detail')}")
+        elif kind == "stand-in":
+            stand_ins.append(str(words.get("name")))
+        elif kind == "failed":
+            with contextlib.suppress(TypeError):  # the launcher can write here too
+                failures.append(Failure(**words))
+    return {
+        "refused": tuple(dict.fromkeys(refused)),
+        "failures": tuple(failures),
+        "stand_ins": tuple(dict.fromkeys(stand_ins)),
+    }
 
 
 def _rows(log: Path) -> Iterator[dict[str, Any]]:
     """The lines of a file that the hook wrote; what the launcher made of it, if it did, is no row."""
-    if not log.is_file():
+    if not log.is_file() or log.is_symlink():
         return
     for line in log.read_text("utf-8", errors="replace").splitlines():
         with contextlib.suppress(ValueError):

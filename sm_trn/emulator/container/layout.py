@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ...core.isolation import HostSpec
 from ..options import DATA_FOLDER
-from .inside.container_init import HostSpec
 from .isolation import Isolation, hidden_paths
 from .orphans import NOTE
 
