@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import IO, Final
 
 from ...core.errors import SmTrnError
-from ...core.isolation import CONTAINER_INIT, CREDENTIALS, PYTHON, SEAL, HostSpec, bubblewrap, hiding
+from ...core.isolation import container_init, seal
+from ...core.isolation.container_init import CREDENTIALS, PYTHON, HostSpec, bubblewrap, hiding
 
 ENDED: Final = 124  # exit code of what ran too long, as timeout(1) has it
 _PROBE_S: Final = 10.0
@@ -180,11 +181,11 @@ def _command(program: Program, tier: Isolation, channel: int) -> list[str]:
     apart = channel >= 0
     stage = program.root / "dev"
     stage.mkdir()
-    seal = program.root / "seal.json"
+    sealed = program.root / "seal.json"
     shared = ["/dev/shm"] if apart else []  # noqa: S108 - its own, in a namespace
-    sealed = {"writable": [str(program.root), *shared], "port": 0 if apart else program.port, "alone": not apart}
-    seal.write_text(json.dumps(sealed), "utf-8")
-    words = [] if tier is Isolation.NONE else [*PYTHON, str(SEAL), str(seal)]
+    allowed = seal.Seal((str(program.root), *shared), port=0 if apart else program.port, alone=not apart)
+    sealed.write_text(json.dumps(allowed._asdict()), "utf-8")
+    words = [] if tier is Isolation.NONE else [*PYTHON, seal.__file__, str(sealed)]
     spec = HostSpec(
         namespace=tier is Isolation.NAMESPACE,
         bubblewrap=tier is Isolation.BUBBLEWRAP,
@@ -200,7 +201,7 @@ def _command(program: Program, tier: Isolation, channel: int) -> list[str]:
     )
     file = program.root / "spec.json"
     file.write_text(json.dumps(spec._asdict()), "utf-8")
-    init = [*PYTHON, str(CONTAINER_INIT), str(file)]
+    init = [*PYTHON, container_init.__file__, str(file)]
     if tier is not Isolation.BUBBLEWRAP:
         return init
     own = ["--bind", str(program.root), str(program.root)]

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...core.errors import SmTrnError
 from ...core.preflight import secrets
@@ -90,6 +90,7 @@ def record(
         )
         exit_code, output = _run(program, tier, endpoint, timeout_s)
         texts = Cleaned(str(work), str(place), hidden)
+        told = _told(log, texts)
         return Recorded(
             calls=tuple(texts.placed(call) for call in endpoint.calls),
             uploads=dict(endpoint.uploads),
@@ -97,7 +98,9 @@ def record(
             output=texts.clean(output)[-OUTPUT:],
             seconds=time.monotonic() - began,
             isolation=tier.value,
-            **_told(log, texts),
+            refused=told.refused,
+            failures=told.failures,
+            stand_ins=told.stand_ins,
         )
 
 
@@ -229,7 +232,15 @@ class Cleaned:
         return replace(call, places=places)
 
 
-def _told(log: Path, texts: Cleaned) -> dict[str, Any]:
+class Told(NamedTuple):
+    """What the hook wrote down."""
+
+    refused: tuple[str, ...]
+    failures: tuple[Failure, ...]
+    stand_ins: tuple[str, ...]
+
+
+def _told(log: Path, texts: Cleaned) -> Told:
     """What the hook wrote down, by its kind."""
     refused, failures, stand_ins = list[str](), list[Failure](), list[str]()
     for row in _rows(log):
@@ -244,11 +255,7 @@ def _told(log: Path, texts: Cleaned) -> dict[str, Any]:
         elif kind == "failed":
             with contextlib.suppress(TypeError):  # the launcher can write here too
                 failures.append(Failure(**words))
-    return {
-        "refused": tuple(dict.fromkeys(refused)),
-        "failures": tuple(failures),
-        "stand_ins": tuple(dict.fromkeys(stand_ins)),
-    }
+    return Told(tuple(dict.fromkeys(refused)), tuple(failures), tuple(dict.fromkeys(stand_ins)))
 
 
 def _rows(log: Path) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -26,6 +27,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 BROKEN_HOST = 121  # exit status: the host could not be set up
+PYTHON = (sys.executable, "-I", "-S")  # how this program and the seal are started
+# Below a home: where people keep credentials. A program in a namespace finds them empty.
+CREDENTIALS = (
+    ".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure", ".config/gcloud", ".config/gh", ".netrc", ".git-credentials",
+    ".pypirc", ".pgpass", ".cache/huggingface/token", ".cache/huggingface/stored_tokens",
+)  # fmt: skip
 _CLONE_NEWNS, _CLONE_NEWUTS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x04000000, 0x10000000, 0x20000000
 _CLONE_NEWIPC, _CLONE_NEWNET = 0x08000000, 0x40000000
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_NODEV, _MS_NOSUID, _MS_NOEXEC = 4096, 16384, 1 << 18, 4, 2, 8
@@ -62,6 +69,22 @@ class HostSpec(NamedTuple):
     writable: str = ""
     channel: int = -1
     port: int = 0
+
+
+def bubblewrap() -> str | None:
+    """The path of bubblewrap (https://github.com/containers/bubblewrap); None where it is not installed."""
+    return shutil.which("bwrap")
+
+
+def hiding(paths: tuple[str, ...]) -> list[str]:
+    """Bubblewrap's arguments that make these folders and files empty."""
+    arguments: list[str] = []
+    for path in paths:
+        if Path(path).is_dir():
+            arguments += ["--tmpfs", path]
+        elif Path(path).is_file():
+            arguments += ["--ro-bind", os.devnull, path]
+    return arguments
 
 
 def _call(name: str, *arguments: Any) -> None:

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ...core.isolation import BROKEN_HOST, CONTAINER_INIT, PYTHON, HostSpec, bubblewrap, hiding
+from ...core.isolation import container_init
+from ...core.isolation.container_init import BROKEN_HOST, PYTHON, HostSpec, bubblewrap, hiding
 from ..telemetry.log_store import MAX_EVENT
 from .orphans import end_processes
 
@@ -37,7 +38,7 @@ class Host:
         file.write_text(json.dumps(spec._asdict()), encoding="utf-8")
         file.chmod(0o600)
         self._process = subprocess.Popen(
-            _bubblewrapped(spec, file) if spec.bubblewrap else [*PYTHON, str(CONTAINER_INIT), str(file)],
+            _bubblewrapped(spec, file) if spec.bubblewrap else [*PYTHON, container_init.__file__, str(file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -138,7 +139,7 @@ def _bubblewrapped(spec: HostSpec, file: Path) -> list[str]:
     arguments += ["--bind", spec.ml, "/opt/ml", "--bind", spec.own, "/opt/sm_trn", "--ro-bind", str(file), _SEEN_SPEC]
     arguments += ["--ro-bind", spec.hosts, "/etc/hosts"]
     arguments += [*hiding(spec.hidden), "--proc", "/proc", "--chdir", "/"]
-    return [bubblewrap() or "bwrap", *arguments, "--", *PYTHON, str(CONTAINER_INIT), _SEEN_SPEC]
+    return [bubblewrap() or "bwrap", *arguments, "--", *PYTHON, container_init.__file__, _SEEN_SPEC]
 
 
 def _opt_again() -> list[str]:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ...core.isolation import CREDENTIALS, HostSpec, bubblewrap
+from ...core.isolation.container_init import CREDENTIALS, HostSpec, bubblewrap
 from .host import Host
 
 _PROBE_S = 10.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ...core.isolation import HostSpec
+from ...core.isolation.container_init import HostSpec
 from ..options import DATA_FOLDER
 from .isolation import Isolation, hidden_paths
 from .orphans import NOTE
