@@ -144,7 +144,7 @@ def test_a_job_with_the_text_of_a_stand_in_is_not_written(tmp_path: Path) -> Non
     (tmp_path / "launch.py").write_text(f"import absent_library\n{job}\n")
     done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)
     assert 1 == done.returncode
-    assert "▲ not installed, something stood for them: absent_library" in done.stdout
+    assert "▲ not here, something stood for them: absent_library" in done.stdout
     assert (
         "got <absent_library.count(…): not installed> in the request, wanted its value; install 'absent_library' and record again"
         in done.stdout
@@ -197,6 +197,37 @@ def test_launches_that_were_reached_and_not_are_said(tmp_path: Path) -> None:
     assert "✓ reached: Estimator, launch.ipynb, cell 1, line 3" == lines[3]
     assert "· not reached: Estimator, launch.ipynb, cell 3, line 2" == lines[4]
     assert lines[5].startswith("1 job recorded in ")
+
+
+RICH = "import sys\nsys.excepthook = lambda *error: print('drawn by another')\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{RICH}1 / 0", "launch.py, line 3 failed: 1 / 0: ZeroDivisionError: division by zero"),
+        (
+            "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--x', required=True)\nparser.parse_args()",
+            "launch.py, line 4 failed: parser.parse_args(): SystemExit: 2",
+        ),
+    ],
+)
+def test_a_failure_has_its_place_whoever_shows_it(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "launch.py").write_text(text)
+    assert [said] == [f"{each}" for each in record(["python", "launch.py"], folder=tmp_path).failures]
+
+
+def test_modules_of_the_repository_are_there_and_a_notebook_runs_in_its_folder(tmp_path: Path) -> None:
+    deep = tmp_path / "examples" / "one"
+    deep.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "ours.py").write_text("NAME = 'ours'\n")
+    (deep / "launch.ipynb").write_text(
+        notebook("import os, sys\nsys.path.append('../..')\nimport ours\nprint(ours.NAME, os.getcwd())")
+    )
+    for folder, name in ((deep, "launch.ipynb"), (tmp_path, "examples/one/launch.ipynb")):
+        recorded = record([name], folder=folder)
+        assert ((), f"ours {deep}\n") == (recorded.stand_ins, recorded.output)
 
 
 # A machine that has no user namespaces, and one without Landlock too, as the calls of containers are often filtered.

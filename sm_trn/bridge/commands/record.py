@@ -163,7 +163,7 @@ def _say_faults(recorded: Recorded, refused: Sequence[str]) -> None:
     for each in recorded.refused[:10]:
         say(f"▲ refused: {each}")
     if recorded.stand_ins:
-        say(f"▲ not installed, something stood for them: {', '.join(recorded.stand_ins)}")
+        say(f"▲ not here, something stood for them: {', '.join(recorded.stand_ins)}")
     for why in refused:
         say(f"✗ not written: {why}")
 

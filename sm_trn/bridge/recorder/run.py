@@ -68,8 +68,10 @@ def record(
     ):
         root = Path(scratch).resolve()
         copy, log = root / "copy", root / "log"
-        work = copy / "above" / "work"  # a launcher that looks into the folders above its own stays inside
-        _copy(place, work)
+        top = _top(place)
+        above = copy / "above" / "work"  # a launcher that looks into the folders above its own stays inside
+        _copy(top, above)
+        work = above / place.relative_to(top)
         (root / "tmp").mkdir()
         (root / "home").mkdir()
         settings = {
@@ -83,13 +85,13 @@ def record(
         began = time.monotonic()
         program = Program(
             argv=_argv(command, work, root) if code is None else _sliced(code, work, command[0], root),
-            folder=work,
+            folder=(work / command[0]).parent if command and command[0].endswith(".ipynb") else work,
             environment=_environment(settings, root, region, given),
             root=root,
             port=endpoint.port,
         )
         exit_code, output = _run(program, tier, endpoint, timeout_s)
-        texts = Cleaned(str(work), str(place), hidden)
+        texts = Cleaned(str(above), str(top), hidden)
         told = _told(log, texts)
         return Recorded(
             calls=tuple(texts.placed(call) for call in endpoint.calls),
@@ -104,7 +106,15 @@ def record(
         )
 
 
-def _copy(source: Path, target: Path) -> None:
+def _top(folder: Path) -> Path:
+    """What is copied: the repository that the folder lies in, whose modules a launcher may need, unless that is too large."""
+    for above in folder, *folder.parents:
+        if (above / ".git").exists():
+            return above if _fits(above) else folder
+    return folder
+
+
+def _fits(source: Path) -> bool:
     size = 0
     for folder, inner, files in os.walk(source):
         left_out = _left_out(folder, inner)
@@ -113,10 +123,16 @@ def _copy(source: Path, target: Path) -> None:
             path.stat().st_size for name in files if (path := Path(folder, name)).is_file() and not path.is_symlink()
         )
         if size > LARGEST_COPY:
-            limit = f"{LARGEST_COPY / 1e9:.0f} GB"
-            raise SmTrnError(
-                f"folder: got more than {limit} in {source}, wanted one that can be copied; start it in a smaller one"
-            )
+            return False
+    return True
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not _fits(source):
+        limit = f"{LARGEST_COPY / 1e9:.0f} GB"
+        raise SmTrnError(
+            f"folder: got more than {limit} in {source}, wanted one that can be copied; start it in a smaller one"
+        )
     shutil.copytree(source, target, ignore=_left_out, symlinks=True, ignore_dangling_symlinks=True)
 
 

@@ -7,6 +7,7 @@ launcher from files and the network is the isolation that it runs in. Addresses 
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -14,6 +15,7 @@ import importlib.util
 import json
 import linecache
 import os
+import subprocess
 import sys
 import time
 import traceback
@@ -25,6 +27,7 @@ _SETTINGS = json.loads(os.environ.get("SM_TRN_RECORDER", "{}"))
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _COPY = os.path.realpath(_SETTINGS.get("copy", "/")) + os.sep
 _LOOPBACK = ("127.0.0.1", "::1", "localhost", "", None)
+_EXITS: list[tuple[SystemExit, list[tuple[str, int]]]] = []
 _SLEEPERS = ("sagemaker", "sagemaker_core", "botocore", "s3transfer", "boto3", "accelerate")
 
 
@@ -52,15 +55,26 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
         raise RefusedError(f"recorded, not launched: there is no network; {what} {host} was refused")
 
 
-def _failed(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
-    """Write down which line of the launcher failed, and with what; then as always."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(trace)]
-    if isinstance(error, SyntaxError) and error.filename and _of_launcher(error.filename):
+def _say_end() -> None:
+    """When Python ends, write down which line of the launcher raised what nobody caught, or asked for another exit code than 0."""
+    error = getattr(sys, "last_value", None)
+    frames = [
+        (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(getattr(error, "__traceback__", None))
+    ]
+    if isinstance(error, SyntaxError) and error.filename:
         frames.append((error.filename, error.lineno or 1))
+    if error is None and _EXITS:
+        error, frames = _EXITS[-1]
     own = [place for place in frames if _of_launcher(place[0])]
-    if own and not isinstance(error, KeyboardInterrupt):
+    if error is not None and own:
         told(own[-1][0], own[-1][1], error)
-    sys.__excepthook__(kind, error, trace)
+
+
+def _noted_exit(code=None, real=sys.exit):
+    if code not in {None, 0}:
+        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_stack(sys._getframe(1))]
+        _EXITS.append((SystemExit(code), frames[::-1]))
+    real(code)
 
 
 def told(file: str, line: int, error: BaseException, cell: int = 0) -> None:
@@ -150,7 +164,7 @@ def _made(path, *, folder=False):
     os.makedirs(path if folder else os.path.dirname(os.path.abspath(path)), exist_ok=True)
     if not folder:
         with open(path, "w", encoding="utf-8") as file:
-            file.write("# stands for a file that was not there\n")
+            file.write('raise SystemExit("this stands for a file that was not there when the launcher was recorded")\n')
 
 
 def _tolerant_source(module):
@@ -182,9 +196,15 @@ def _tolerant_session(module):
     module.Session.upload_data = upload_data
 
 
-def _tolerant_git(module):
+def _without_git(module):
+    clone = module.git_clone_repo
+
     def git_clone_repo(git_config, entry_point, source_dir=None, dependencies=None):
-        del git_config
+        """The repository, where there is a network; else files that stand for its own, which is said."""
+        try:
+            return clone(git_config, entry_point, source_dir, dependencies)
+        except (OSError, subprocess.CalledProcessError):  # no network, or no git
+            _tell("stand-in", name=str(git_config.get("repo")))
         root = os.path.join(os.environ["TMPDIR"], "cloned")
         folder = os.path.join(root, source_dir) if source_dir else None
         _made(os.path.join(folder or root, entry_point))
@@ -200,9 +220,9 @@ def _tolerant_git(module):
 _TOLERANT = {
     "sagemaker.fw_utils": _tolerant_source,
     "sagemaker.session": _tolerant_session,
-    "sagemaker.git_utils": _tolerant_git,
 }
 _PATCHES = {
+    "sagemaker.git_utils": _without_git,
     **(_TOLERANT if _SETTINGS.get("tolerant") else {}),
     "botocore.session": lambda module: _hooked_client(module.Session),
     "sagemaker.telemetry.telemetry_logging": _quiet,
@@ -242,7 +262,8 @@ def _start() -> None:
     sys.meta_path.insert(0, _Finder())
     sys.meta_path.append(stand_ins.Finder(_of_launcher, lambda name: _tell("stand-in", name=name)))
     time.sleep = _shortened()
-    sys.excepthook = _failed
+    sys.exit = _noted_exit
+    atexit.register(_say_end)
     _chained()
     sys.addaudithook(_watch)
 
