@@ -149,8 +149,8 @@ def _number(name: str, heading: str, unit: str = "") -> Column:
     return Column(name=name, heading=heading, unit=unit)
 
 
-def _words(name: str, heading: str) -> Column:
-    return Column(name=name, heading=heading, align=Align.LEFT, style=WRAP)
+def _words(name: str, heading: str, style: str = WRAP) -> Column:
+    return Column(name=name, heading=heading, align=Align.LEFT, style=style)
 
 
 _WORK: Final = (
@@ -161,7 +161,7 @@ _WORK: Final = (
     _number("minutes", "Work", "min"),
 )
 _COUNT: Final = (_number("count", "Count"),)
-_LAUNCHES: Final = (_words("place", "Place"), _words("class", "Class"), _words("state", "State"))
+_LAUNCHES: Final = (_words("place", "Place", "state"), _words("class", "Class", "state"), _words("state", "State"))
 _REASONS: Final = (_words("why", "Why"),)
 
 
@@ -190,7 +190,9 @@ def survey(folders: Sequence[Path], given: Mapping[str, object] | None = None, c
     failed: list[tuple[str, str]] = []
     for folder in folders:
         for path in _candidates(folder):
-            name = str(path.relative_to(folder)) if folder.is_dir() else path.name
+            name = (
+                str(path.relative_to(folder if len(folders) == 1 else folder.parent)) if folder.is_dir() else path.name
+            )
             try:
                 found = read_launchers(path, given=given, check=check)
             except (SmTrnError, OSError) as error:

@@ -81,6 +81,9 @@ def chosen(wanted: str) -> Isolation:
     """
     if wanted == Isolation.NONE.value:
         return Isolation.NONE
+    if wanted not in {"auto", *(tier.value for tier in Isolation)}:
+        names = ", ".join(tier.value for tier in Isolation)
+        raise SmTrnError(f"isolation: got {wanted!r}, wanted auto, {names}")
     tried = [tier for tier in Isolation if tier is not Isolation.NONE and wanted in {"auto", tier.value}]
     if sys.platform.startswith("linux"):
         for tier in tried:

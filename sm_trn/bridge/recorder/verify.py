@@ -59,7 +59,7 @@ class Verified:
 
 
 def verify(
-    path: Path, *, given: Mapping[str, object] | None = None, timeout_s: float = 120.0
+    path: Path, *, given: Mapping[str, object] | None = None, timeout_s: float = 120.0, isolation: str = "auto"
 ) -> tuple[Launchers, list[Verified], Recorded]:
     """Read the launcher, run the slice of it that its launches depend on, and compare the two, each launch at its own line.
 
@@ -68,7 +68,9 @@ def verify(
     found = read_launchers(path, given={**GIVEN, **(given or {})})
     code = cells(path.name, path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n"))
     places = [place for launch in found.launches for place in (launch.place, launch.started) if place is not None]
-    recorded = record([path.name], folder=path.parent, timeout_s=timeout_s, code=sliced(code, places))
+    recorded = record(
+        [path.name], folder=path.parent, timeout_s=timeout_s, code=sliced(code, places), isolation=isolation
+    )
     return found, list(compared(found, recorded, _ends(code))), recorded
 
 
