@@ -181,6 +181,28 @@ def test_the_exit_code_is_the_programs(tmp_path: Path) -> None:
     assert (7, "✗ The program ended with exit code 7.") == (done.returncode, done.stdout.splitlines()[1])
 
 
+def test_a_search_finds_nothing_and_says_so_in_lists(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(
+        "import boto3\nprint(boto3.client('iam').list_policies()['Policies'], 'found')\n"
+        "print(boto3.client('sagemaker').list_domains()['Domains'][0])\n"
+    )
+    recorded = record(["python", "launch.py"], folder=tmp_path)
+    assert "[] found" in recorded.output
+    assert [
+        "launch.py, line 3 failed: print(boto3.client('sagemaker').list_domains()['Domains'][0]): IndexError: list index out of range"
+    ] == [str(each) for each in recorded.failures]
+
+
+def test_the_words_of_a_program_that_ends_itself_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--x', required=True)\nparser.parse_args()\n"
+    )
+    done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)
+    assert 2 == done.returncode
+    assert "✗ launch.py, line 4 failed: parser.parse_args(): SystemExit: 2" == done.stdout.splitlines()[1]
+    assert "launch.py: error: the following arguments are required: --x" in done.stdout
+
+
 def test_launches_that_were_reached_and_not_are_said(tmp_path: Path) -> None:
     made = (
         "from sagemaker.estimator import Estimator\n"

@@ -137,7 +137,8 @@ def _say_end(recorded: Recorded, places: Reached, timeout_s: float, *, stop_at_s
         say(f"✗ The program was ended after {timeout_s:g} s.")
     elif not failures and _failed(recorded, stop_at_submit=stop_at_submit):
         say(f"✗ The program ended with exit code {recorded.exit_code}.")
-    if not failures and (not recorded.jobs or _failed(recorded, stop_at_submit=stop_at_submit)):
+    explained = any(not failure.error.startswith("SystemExit") for failure in failures)
+    if not explained and (not recorded.jobs or _failed(recorded, stop_at_submit=stop_at_submit)):
         say("Its last lines:\n" + "\n".join(recorded.output.splitlines()[-8:]))
     for place in places.reached:
         say(f"✓ reached: {place}")

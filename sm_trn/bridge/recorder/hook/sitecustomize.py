@@ -111,6 +111,7 @@ def _hooked_client(session_class: type) -> None:
         region = region_name or self.get_config_variable("region") or _SETTINGS["region"]
         client = original(self, service_name, region_name=region, **options)
         client.meta.events.register("before-sign", _signed_place)
+        client.meta.events.register("after-call", _emptied)
         return client
 
     def get_scoped_config(self):
@@ -121,6 +122,14 @@ def _hooked_client(session_class: type) -> None:
 
     session_class.create_client = create_client  # type: ignore[attr-defined]  # as above
     session_class.get_scoped_config = get_scoped_config  # type: ignore[attr-defined]  # as above
+
+
+def _emptied(parsed, model, **_):
+    """AWS answers a search that finds nothing with empty lists; the recorder knows the operations of all services by name alone."""
+    if model.name.startswith(("List", "Search")) and model.output_shape is not None:
+        for name, shape in model.output_shape.members.items():
+            if shape.type_name == "list":
+                parsed.setdefault(name, [])
 
 
 def _signed_place(request, **_):
