@@ -13,6 +13,7 @@ from recorder.test_record import ONE, notebook
 
 from sm_trn.bridge.commands.giving import variables
 from sm_trn.bridge.recorder import record
+from sm_trn.core.errors import SmTrnError
 
 SECRET = "a-plain-word-that-nobody-guesses"
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation is Linux's")
@@ -128,7 +129,7 @@ def test_a_stand_in_has_no_value(tmp_path: Path, use: str) -> None:
     (tmp_path / "launch.py").write_text(f"from absent_library import rows\n{use}\n")
     (failure,) = record(["python", "launch.py"], folder=tmp_path).failures
     assert 2 == failure.line
-    assert "absent_library.rows has no value here: the module 'absent_library' is not installed" in failure.error
+    assert "absent_library.rows has no value here: absent_library is not installed" in failure.error
 
 
 def test_the_sdks_are_never_stood_in_for(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_a_job_with_the_text_of_a_stand_in_is_not_written(tmp_path: Path) -> Non
     assert 1 == done.returncode
     assert "▲ not here, something stood for them: absent_library" in done.stdout
     assert (
-        "got <absent_library.count(…): not installed> in the request, wanted its value; install 'absent_library' and record again"
+        "got <absent_library.count(…): absent_library is not installed> in the request, wanted its value; install it and record again"
         in done.stdout
     )
     assert not (tmp_path / "recorded").exists()
@@ -219,6 +220,45 @@ def test_launches_that_were_reached_and_not_are_said(tmp_path: Path) -> None:
     assert "✓ reached: Estimator, launch.ipynb, cell 1, line 3" == lines[3]
     assert "· not reached: Estimator, launch.ipynb, cell 3, line 2" == lines[4]
     assert lines[5].startswith("1 job recorded in ")
+
+
+def test_files_that_cells_write_are_written_where_the_notebook_is_held(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "work"
+    outside.mkdir()
+    folder.mkdir()
+    (folder / "linked").symlink_to(outside)
+    (folder / "launch.ipynb").write_text(
+        notebook(
+            "%%writefile src/train.py\nprint('here')\n", f"%%writefile {outside}/made.py\nx = 1", "%%writefile linked/made.py\nx = 1",
+            "exec(open('src/train.py').read())",
+        )
+    )  # fmt: skip
+    recorded = record(["launch.ipynb"], folder=folder)
+    assert [2, 3] == [failure.cell for failure in recorded.failures]
+    assert "here\n" in recorded.output
+    assert [] == list(outside.iterdir())
+    assert not (folder / "src").exists()
+
+
+def test_a_program_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "launch.ipynb").write_text(notebook(ONE))
+    (tmp_path / "work").mkdir()
+    for name in (str(tmp_path / "launch.ipynb"), "../launch.ipynb"):
+        with pytest.raises(SmTrnError, match="there is none of this name in the folder"):
+            record([name], folder=tmp_path / "work")
+
+
+def test_output_of_the_shell_is_not_known_but_for_the_account_and_the_region(tmp_path: Path) -> None:
+    account = "account = !aws sts get-caller-identity --query Account --output text"
+    shown = "region = !aws configure get region\nprint(account[0], region[0])"
+    (tmp_path / "launch.ipynb").write_text(
+        notebook(f"{account}\n{shown}", "rows = !ls\nprint('shown', rows)\nlen(rows)")
+    )
+    recorded = record(["launch.ipynb"], folder=tmp_path)
+    assert "111122223333 us-west-2\n" in recorded.output
+    (failure,) = recorded.failures
+    assert (2, 3) == (failure.cell, failure.line)
+    assert "the output of a command has no value here: commands of the shell are not run" in failure.error
 
 
 RICH = "import sys\nsys.excepthook = lambda *error: print('drawn by another')\n"

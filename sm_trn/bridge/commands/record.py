@@ -221,9 +221,7 @@ def saved(recorded: Recorded, output: Path) -> tuple[list[Path], list[str]]:
 def _expect_known(call: RecordedCall) -> None:
     """Raises SmTrnError for a request with a text that a module would have made which is not installed."""
     if found := STOOD_FOR.search(json.dumps(dict(call.request), ensure_ascii=False, default=str)):
-        raise SmTrnError(
-            f"got {found[0]} in the request, wanted its value; install {found['module']!r} and record again"
-        )
+        raise SmTrnError(f"got {found[0]} in the request, wanted its value; install it and record again")
 
 
 def _saved(recorded: Recorded, spec: JobSpec, output: Path) -> list[Path]:

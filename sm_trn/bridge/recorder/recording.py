@@ -17,7 +17,7 @@ LAUNCHING: Final = (
     "CreateTransformJob", "CreateProcessingJob", "CreatePipeline",
 )  # fmt: skip
 REMOVED: Final = "REMOVED-BY-THE-RECORDER"
-STOOD_FOR: Final = re.compile(r"<(?P<module>\w+)[^<>]*: not installed>")  # as the hook's stand-ins show themselves
+STOOD_FOR: Final = re.compile(r"<[^<>]*: (?P<module>\w+) is not installed>")  # as the hook's stand-ins show themselves
 SHORTEST: Final = 6  # characters of a secret that is looked for inside of texts
 _GIVEN: Final = ("Environment", "HyperParameters", "StaticHyperParameters")  # their members are named by the user
 

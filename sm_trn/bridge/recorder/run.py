@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ...core.errors import SmTrnError
+from ...core.isolation.container_init import remove
 from ...core.preflight import secrets
 from ...core.preflight.secrets import holds_secret, is_named_secret
 from ..launchers.source import cells
@@ -36,8 +37,7 @@ _LEFT_OUT: Final = (
     ".ruff_cache",
 )
 _KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT")
-
-
+_WRITING: Final = "_write_file_"  # what cells.py calls so
 REGION: Final = "us-west-2"
 _TOKENS: Final = ("AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 
@@ -59,40 +59,28 @@ def record(
     """
     place = (folder or Path.cwd()).resolve()
     given = dict(environment or {})
-    region = given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or REGION
     hidden = tuple(value for name, value in given.items() if is_named_secret(name, value) or holds_secret(value))
     tier = chosen(isolation)
     with (
-        tempfile.TemporaryDirectory(prefix="recorded-", ignore_cleanup_errors=True) as scratch,
+        _scratch() as root,
         Endpoint(stop_at_submit=stop_at_submit, hidden=hidden) as endpoint,
     ):
-        root = Path(scratch).resolve()
-        copy, log = root / "copy", root / "log"
         top = _top(place)
-        above = copy / "above" / "work"  # a launcher that looks into the folders above its own stays inside
+        above = root / "copy" / "above" / "work"  # a launcher that looks into the folders above its own stays inside
         _copy(top, above)
         work = above / place.relative_to(top)
-        (root / "tmp").mkdir()
-        (root / "home").mkdir()
-        settings = {
-            "endpoint": endpoint.url,
-            "key": endpoint.key,
-            "log": str(log),
-            "region": region,
-            "copy": str(copy),
-            "tolerant": code is not None,
-        }
+        argv = _argv(command, work, root) if code is None else _sliced(code, work, command[0], root)
         began = time.monotonic()
         program = Program(
-            argv=_argv(command, work, root) if code is None else _sliced(code, work, command[0], root),
-            folder=(work / command[0]).parent if command and command[0].endswith(".ipynb") else work,
-            environment=_environment(settings, root, region, given),
+            argv=argv,
+            folder=(work / command[0]).parent if command[0].endswith(".ipynb") else work,
+            environment=_environment(endpoint, root, given, tolerant=code is not None),
             root=root,
             port=endpoint.port,
         )
         exit_code, output = _run(program, tier, endpoint, timeout_s)
         texts = Cleaned(str(above), str(top), hidden)
-        told = _told(log, texts)
+        told = _told(root / "log", texts)
         return Recorded(
             calls=tuple(texts.placed(call) for call in endpoint.calls),
             uploads=dict(endpoint.uploads),
@@ -104,6 +92,16 @@ def record(
             failures=told.failures,
             stand_ins=told.stand_ins,
         )
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder for the run, which is gone after it whatever the launcher made of it."""
+    root = Path(tempfile.mkdtemp(prefix="recorded-")).resolve()
+    try:
+        yield root
+    finally:
+        remove(root)
 
 
 def _top(folder: Path) -> Path:
@@ -137,8 +135,12 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
-    """The names in ``folder`` that are not copied: caches, and virtual environments whatever they are called."""
-    return {name for name in names if name in _LEFT_OUT or Path(folder, name, "pyvenv.cfg").is_file()}
+    """The names in ``folder`` that are not copied: caches, pipes, and virtual environments whatever they are called."""
+    return {name for name in names if name in _LEFT_OUT or _is_left_out(Path(folder, name))}
+
+
+def _is_left_out(path: Path) -> bool:
+    return (path / "pyvenv.cfg").is_file() or not (path.is_file() or path.is_dir() or path.is_symlink())
 
 
 def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
@@ -147,10 +149,10 @@ def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
     first = command[0]
     python = first in {"python", "python3"}
     program = command[1] if python and len(command) > 1 else first
-    if program.endswith((".py", ".ipynb")) and not (work / program).is_file():
-        raise SmTrnError(f"command: got {program!r}, wanted a file; there is none of this name in the folder to record")
+    if program.endswith((".py", ".ipynb")):
+        _inside(program, work, root)
     if first.endswith(".ipynb"):
-        return [sys.executable, str(HOOK / "cells.py"), str(_cells(work / first, root)), "whole", *command]
+        return _cells(_notebook(work / first), root, "whole", command)
     if python:
         return [sys.executable, *command[1:]]
     if first.endswith(".py"):
@@ -160,37 +162,55 @@ def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
     return list(command)
 
 
-def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root: Path) -> list[str]:
-    if name.endswith(".ipynb"):
-        _write_files(work / name, (work / name).read_text("utf-8-sig", errors="replace"))
-    path = root / "cells.json"
-    path.write_text(json.dumps([(number or 0, text) for number, text in code]), "utf-8")
-    return [sys.executable, str(HOOK / "cells.py"), str(path), "apart", name]
-
-
-def _cells(notebook: Path, root: Path) -> Path:
-    text = notebook.read_text("utf-8-sig", errors="replace")
-    found = [(cell.number, cell.code) for cell in cells(notebook.name, text)]
-    path = root / "cells.json"
-    path.write_text(json.dumps(found), "utf-8")
-    _write_files(notebook, text)
+def _inside(name: str, work: Path, root: Path) -> Path:
+    """A file of the copy. Raises SmTrnError for what is none, and for names that lead out of it."""
+    path = Path(os.path.normpath(work / name))
+    if root / "copy" not in path.parents or not path.is_file():
+        raise SmTrnError(f"command: got {name!r}, wanted a file; there is none of this name in the folder to record")
     return path
 
 
-def _write_files(notebook: Path, text: str) -> None:
-    """``%%writefile`` writes the entry point of some notebooks: it is done here, inside the copy."""
-    for cell in cells(notebook.name, text):
+def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root: Path) -> list[str]:
+    written = (
+        [row for row in _notebook(_inside(name, work, root)) if row[1].startswith(_WRITING)]
+        if name.endswith(".ipynb")
+        else []
+    )
+    return _cells([*written, *((number or 0, text) for number, text in code)], root, "apart", [name])
+
+
+def _cells(code: Sequence[tuple[int, str]], root: Path, mode: str, arguments: Sequence[str]) -> list[str]:
+    path = root / "cells.json"
+    path.write_text(json.dumps(code), "utf-8")
+    return [sys.executable, str(HOOK / "cells.py"), str(path), mode, *arguments]
+
+
+def _notebook(path: Path) -> list[tuple[int, str]]:
+    """The cells of a notebook, each with its number. ``%%writefile``, the entry point of some, is code that writes the file."""
+    rows = []
+    for cell in cells(path.name, path.read_text("utf-8-sig", errors="replace")):
         head, _, body = cell.raw.lstrip().partition("\n")
         words = head.split()
+        code = cell.code
         if words[:1] == ["%%writefile"] and len(words) > 1:
-            target = (notebook.parent / words[-1]).resolve()
-            if notebook.parent.resolve() in target.parents:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(body, "utf-8")
+            code = f"{_WRITING}({words[-1]!r}, {body!r}, {'-a' in words})"
+        rows.append((cell.number or 0, code))
+    return rows
 
 
-def _environment(settings: Mapping[str, object], root: Path, region: str, given: Mapping[str, str]) -> dict[str, str]:
+def _environment(endpoint: Endpoint, root: Path, given: Mapping[str, str], *, tolerant: bool) -> dict[str, str]:
     """A small environment, and what is given: none of the user's credentials, profiles and addresses is in it."""
+    for name in "tmp", "home":
+        (root / name).mkdir()
+    region = given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or REGION
+    settings = {
+        "endpoint": endpoint.url,
+        "key": endpoint.key,
+        "log": str(root / "log"),
+        "region": region,
+        "copy": str(root / "copy"),
+        "tolerant": tolerant,
+    }
     kept = {name: value for name, value in os.environ.items() if name in _KEPT}
     defaults = {
         "AWS_DEFAULT_REGION": region,
@@ -208,10 +228,10 @@ def _environment(settings: Mapping[str, object], root: Path, region: str, given:
         "PYTHONPATH": os.pathsep.join(path for path in (str(HOOK), wanted.get("PYTHONPATH")) if path),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
-        "AWS_ACCESS_KEY_ID": str(settings["key"]),
+        "AWS_ACCESS_KEY_ID": endpoint.key,
         "AWS_SECRET_ACCESS_KEY": "recorded",
         "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_ENDPOINT_URL": str(settings["endpoint"]),
+        "AWS_ENDPOINT_URL": endpoint.url,
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "TMPDIR": str(root / "tmp"),

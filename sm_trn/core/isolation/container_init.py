@@ -76,6 +76,16 @@ def bubblewrap() -> str | None:
     return shutil.which("bwrap")
 
 
+def remove(folder: Path) -> None:
+    """Leave nothing of a folder, whatever its processes did to the permissions in it. Links are not followed."""
+    for parent, names, _ in os.walk(folder):
+        for name in (".", *names):
+            with contextlib.suppress(OSError):
+                if not (Path(parent) / name).is_symlink():
+                    (Path(parent) / name).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def hiding(paths: tuple[str, ...]) -> list[str]:
     """Bubblewrap's arguments that make these folders and files empty."""
     arguments: list[str] = []

@@ -16,6 +16,7 @@ import traceback
 import types
 
 import sitecustomize  # type: ignore[import-not-found]  # it lies beside this file
+import stand_ins  # type: ignore[import-not-found]  # as above
 
 
 def _parts(code: str, name: str, *, apart: bool) -> list[tuple[types.CodeType, set[str]]]:
@@ -77,6 +78,12 @@ def _ran(line: str, names: dict[str, object]) -> None:
         os.environ[name.strip()] = value.strip()
 
 
+def _write_file(name: str, body: str, add: bool) -> None:
+    os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
+    with open(name, "a" if add else "w", encoding="utf-8") as file:
+        file.write(body)
+
+
 def main() -> int:
     with open(sys.argv[1], encoding="utf-8") as file:
         cells = json.load(file)
@@ -84,6 +91,10 @@ def main() -> int:
     sys.argv = sys.argv[3:]
     sys.path.insert(0, "")
     names = {"__name__": "__main__", "__builtins__": __builtins__, "display": lambda *values: print(*values)}
+    names["_write_file_"] = _write_file
+    names["_shell_account_"] = ["111122223333"]  # as the recorder answers it
+    names["_shell_region_"] = [os.environ["AWS_DEFAULT_REGION"]]
+    names["_shell_output_"] = stand_ins.StandIn("the output of a command", "commands of the shell are not run")
     names["_magic_"] = lambda line: _ran(line, names)
     failed = 0
     for number, code in cells:

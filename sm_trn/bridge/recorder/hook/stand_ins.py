@@ -15,31 +15,35 @@ _NEVER = ("boto3", "botocore", "s3transfer", "sagemaker", "sagemaker_core", "sm_
 
 
 class StandInError(TypeError):
-    """What a module gives that is not installed has no value."""
+    """What is not known has no value."""
 
 
 class StandIn:
-    """Stands for what a module gives: it can be asked for more, called and shown, and has no value."""
+    """Stands for what is not known, ``why`` says why: it can be asked for more, called and shown, and has no value."""
 
-    def __init__(self, name: str) -> None:
+    _name: str
+    _why: str
+
+    def __init__(self, name: str, why: str) -> None:
         self.__dict__["_name"] = name
+        self.__dict__["_why"] = why
 
     def __getattr__(self, name: str) -> StandIn:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return StandIn(f"{self._name}.{name}")
+        return StandIn(f"{self._name}.{name}", self._why)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Forget it: nothing is known of the object."""
 
     def __getitem__(self, key: object) -> StandIn:
-        return StandIn(f"{self._name}[…]")
+        return StandIn(f"{self._name}[…]", self._why)
 
     def __setitem__(self, key: object, value: object) -> None:
         """Forget it."""
 
     def __call__(self, *_: object, **__: object) -> StandIn:
-        return StandIn(f"{self._name}(…)")
+        return StandIn(f"{self._name}(…)", self._why)
 
     def __enter__(self) -> StandIn:
         return self
@@ -51,11 +55,10 @@ class StandIn:
         return ()
 
     def __repr__(self) -> str:
-        return f"<{self._name}: not installed>"
+        return f"<{self._name}: {self._why}>"
 
     def _no_value(self, *_: object) -> object:
-        module = str(self._name).partition(".")[0]
-        raise StandInError(f"{self._name} has no value here: the module {module!r} is not installed")
+        raise StandInError(f"{self._name} has no value here: {self._why}")
 
     __hash__ = object.__hash__
 
@@ -71,7 +74,7 @@ class _Module(types.ModuleType):
     def __getattr__(self, name: str) -> StandIn:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return StandIn(f"{self.__name__}.{name}")
+        return StandIn(f"{self.__name__}.{name}", f"{self.__name__.partition('.')[0]} is not installed")
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
