@@ -222,6 +222,12 @@ def test_launches_that_were_reached_and_not_are_said(tmp_path: Path) -> None:
     assert lines[5].startswith("1 job recorded in ")
 
 
+def test_what_the_program_catches_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(f"import sys\ntry:\n    sys.exit(3)\nexcept SystemExit:\n    pass\n{ONE}\n")
+    recorded = record(["python", "launch.py"], folder=tmp_path)
+    assert (0, ()) == (recorded.exit_code, recorded.failures)
+
+
 def test_files_that_cells_write_are_written_where_the_notebook_is_held(tmp_path: Path) -> None:
     outside, folder = tmp_path / "outside", tmp_path / "work"
     outside.mkdir()

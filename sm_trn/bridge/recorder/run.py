@@ -89,7 +89,7 @@ def record(
             seconds=time.monotonic() - began,
             isolation=tier.value,
             refused=told.refused,
-            failures=told.failures,
+            failures=told.failures if exit_code else (),
             stand_ins=told.stand_ins,
         )
 

@@ -71,7 +71,7 @@ def _say_end() -> None:
 
 
 def _noted_exit(code=None, real=sys.exit):
-    if code not in {None, 0}:
+    if code:
         frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_stack(sys._getframe(1))]
         _EXITS.append((SystemExit(code), frames[::-1]))
     real(code)
