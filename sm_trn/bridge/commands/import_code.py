@@ -47,6 +47,12 @@ _SUFFIX = {"job.toml": ".toml"}
     "--verify", "verified", is_flag=True, help="Compare every field with what SDK v2 sends, without launching."
 )
 @click.option(
+    "--isolation",
+    metavar="WAY",
+    default="auto",
+    help="How --verify keeps the code from your files and the network; as sm-trn import --run has it.",
+)
+@click.option(
     "--run",
     is_flag=True,
     expose_value=False,
@@ -71,7 +77,7 @@ _SUFFIX = {"job.toml": ".toml"}
     help="Read every script and notebook below FILE…, which are folders, and write a page about them.",
 )
 @json_option
-def command(
+def command(  # noqa: PLR0913 - its options
     names: tuple[str, ...],
     *,
     given: tuple[str, ...],
@@ -80,6 +86,7 @@ def command(
     survey_page: Path | None,
     python: Path | None,
     arguments: str,
+    isolation: str,
     **how: bool,
 ) -> int:
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
@@ -96,9 +103,9 @@ def command(
     if survey_page is not None:
         return _survey(names, values, survey_page, as_json=as_json)
     if how["verified"]:
-        return _verify(names, values, as_json=as_json)
+        return _verify(names, values, isolation, as_json=as_json)
     if how["as_diff"] or how["in_place"] or form == "notebook":
-        ported = porting.ported(names, python, arguments)
+        ported = porting.ported(names, python, arguments, isolation)
         if form == "notebook":
             return porting.write_notebooks(ported, output)
         return porting.write_in_place(ported) if how["in_place"] else porting.show(ported)
@@ -145,11 +152,11 @@ def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as
     return 0
 
 
-def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool) -> int:
+def _verify(names: tuple[str, ...], values: dict[str, object], isolation: str, *, as_json: bool) -> int:
     """Read and record each file, and compare the two launch by launch; 1 if one differs, or was not reached."""
     from ..recorder.verify import verify  # noqa: PLC0415 - reading needs no recorder
 
-    results = [verify(Path(name), given=values) for name in names]
+    results = [verify(Path(name), given=values, isolation=isolation) for name in names]
     if as_json:
         emit([shown.verified_json(*each) for each in results])
     else:

@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from ..rewriting.port import Port
 
 
-def ported(names: Sequence[str], python: Path | None, arguments: str) -> list[tuple[Path, Port]]:
-    """Each file, ported. Raises SmTrnError where this Python has no SDK v2, or none with SDK v3 is named."""
+def ported(names: Sequence[str], python: Path | None, arguments: str, isolation: str) -> list[tuple[Path, Port]]:
+    """Each file, ported; ``isolation`` is how its runs are held.
+
+    Raises SmTrnError where this Python has no SDK v2, or none with SDK v3 is named.
+    """
     with extra("bridge", "Writing a program for SDK v3"):
         from ..rewriting.port import port  # noqa: PLC0415 - an extra
         from ..rewriting.sdk import sdk_v2, sdk_v3  # noqa: PLC0415 - as above
     v2, v3 = sdk_v2(), sdk_v3(python)
-    return [(Path(name), port(Path(name), v2, v3, shlex.split(arguments))) for name in names]
+    return [(Path(name), port(Path(name), v2, v3, shlex.split(arguments), isolation)) for name in names]
 
 
 def show(results: Sequence[tuple[Path, Port]]) -> int:

@@ -51,8 +51,9 @@ def read(path: Path) -> str:
         return file.read()
 
 
-def port(path: Path, v2: Sdk, v3: Sdk, arguments: Sequence[str] = ()) -> Port:
-    """Port a script or notebook; ``arguments`` are those of its command line. The file itself is left alone.
+def port(path: Path, v2: Sdk, v3: Sdk, arguments: Sequence[str] = (), isolation: str = "auto") -> Port:
+    """Port a script or notebook; ``arguments`` are those of its command line, ``isolation`` is how its runs are held. The file
+    itself is left alone.
 
     Raises SmTrnError for a file that is no Python, for a notebook in a style that cannot be kept, and for a folder too large to
     be copied.
@@ -61,7 +62,7 @@ def port(path: Path, v2: Sdk, v3: Sdk, arguments: Sequence[str] = ()) -> Port:
     first = rewritten(old, path.name, v2, v3)
     if not first.launches:
         return Port(old=old, text=old, launches=())
-    run = _Run(path, old, arguments, first)
+    run = _Run(path, old, first, arguments, isolation)
     before = run.before()
     started = [
         Started(place, call.request, has_requirements(call, before))
@@ -94,11 +95,12 @@ def _attempt(run: _Run, before: Recorded, started: Sequence[Started], v2: Sdk, v
 class _Run:
     """The runs of one file."""
 
-    def __init__(self, path: Path, old: str, arguments: Sequence[str], first: Rewritten) -> None:
+    def __init__(self, path: Path, old: str, first: Rewritten, arguments: Sequence[str], isolation: str) -> None:
         self.path, self.old, self.whole = path, old, True
         self.exact = False
         self._first = first
         self._arguments = list(arguments)
+        self._held = isolation
         beside, started = path.resolve().parent, Path.cwd()
         below = path.suffix == ".py" and started in beside.parents
         self._folder = started if below else beside
@@ -118,6 +120,7 @@ class _Run:
                 [self._name],
                 folder=self._folder,
                 timeout_s=TIMEOUT_S,
+                isolation=self._held,
                 code=sliced(cells(self.path.name, self.old), places),
             )
             if statements.jobs:
@@ -130,13 +133,17 @@ class _Run:
         if self.whole:
             return self._record(v3, new.text)
         code = sliced(cells(self.path.name, new.text), new.trainers)
-        return record([self._name], folder=self._folder, timeout_s=TIMEOUT_S, code=code, python=v3.python)
+        return record(
+            [self._name], folder=self._folder, timeout_s=TIMEOUT_S, isolation=self._held, code=code, python=v3.python
+        )
 
     def _record(self, sdk: Sdk | None, text: str | None) -> Recorded:
         python = sdk.python if sdk is not None else None
         replaced = {} if text is None else {self._name: text}
         command = [self._name, *self._arguments]
-        return record(command, folder=self._folder, timeout_s=TIMEOUT_S, python=python, replaced=replaced)
+        return record(
+            command, folder=self._folder, timeout_s=TIMEOUT_S, isolation=self._held, python=python, replaced=replaced
+        )
 
     def place(self, call: RecordedCall) -> Place | None:
         """The innermost line of the file that made a call."""
