@@ -27,6 +27,10 @@ from ...core.strategies import plan
 from ..recorder.recording import Recorded, RecordedCall
 from .names import base_name
 
+# A moment as %Y-%m-%d-%H-%M-%S and its like, with parts of a second, or as seconds since 1970.
+_MOMENT: Final = re.compile(
+    r"20\d\d[-_/]?\d\d[-_/]?\d\d[-_T ]?\d\d[-_:]?\d\d[-_:]?\d\d([-_.]\d{1,6})?|\b1[6-9]\d{8}(\d{3}|\.\d+)?\b"
+)
 _DRIVERS: Final[Mapping[Runner, str]] = {
     Runner.PYTHON: "basic_script_driver.py",
     Runner.TORCHRUN: "torchrun_driver.py",
@@ -64,6 +68,17 @@ def _is_elsewhere(item: Difference, _: Object) -> bool:
     return isinstance(item.before, str) and isinstance(item.after, str)
 
 
+def _is_other_moment(item: Difference, _: Object) -> bool:
+    return _is_moment_alone(item.before, item.after)
+
+
+def _is_moment_alone(one: object, two: object) -> bool:
+    """Whether two texts are the same but for the moments in them, which the program itself takes from its clock."""
+    texts = isinstance(one, str) and isinstance(two, str)
+    return texts and _MOMENT.sub("", str(one)) == _MOMENT.sub("", str(two)) and bool(_MOMENT.search(str(one)))
+
+
+MOMENT: Final = "a time stamp that the program makes is of another moment, as in each run of it"
 NAMED: Final = (
     Named(
         re.compile(r"HyperParameters\.sagemaker_submit_directory"),
@@ -86,6 +101,7 @@ NAMED: Final = (
     Named(re.compile(r"InputDataConfig\[\w+\]\.InputMode"), "SDK v3 says the mode File of each channel", _is_mode_file),
     Named(re.compile(r"HyperParameters\..*"), "SDK v3 sends texts without quotes", _is_same_text),
     Named(re.compile(r"CheckpointConfig\.LocalPath"), "SDK v3 says the folder of checkpoints", _is_default_path),
+    Named(re.compile(r".*"), MOMENT, _is_other_moment),
 )
 STAMPS: Final = "the time stamp of the job's name is written in another way"
 FOLDER: Final = "SDK v3 uploads the whole folder of the script, SDK v2 the script alone"
@@ -162,6 +178,9 @@ def _texts(before: Object, after: Object) -> Iterator[str]:
 def _names(before: Mapping[str, Json], after: Mapping[str, Json], others: list[str]) -> Iterator[str]:
     old, new = (str(request.get("TrainingJobName", "")) for request in (before, after))
     if old == new:
+        return
+    if base_name(old) == old and _is_moment_alone(old, new):
+        yield MOMENT
         return
     if base_name(old) == old:
         others.append(f"TrainingJobName: {old} under SDK v2, {new} under SDK v3")

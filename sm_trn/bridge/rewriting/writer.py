@@ -17,7 +17,7 @@ from .pieces import Arguments, Made, Piece, RefusedError, arguments_of, literal
 from .reading import Import, Reading, dotted
 from .results import Refusal, Started
 from .sdk import Known, Sdk
-from .trainers import ESTIMATORS, SESSION, TRAINER, Translation, launcher, trainer
+from .trainers import ESTIMATORS, SESSION, TRAINER, Translation, launcher, session_of, trainer
 
 VERSION: Final = "sagemaker.__version__"
 _FIT: Final = ("inputs", "wait", "logs", "job_name", "experiment_config")
@@ -288,8 +288,17 @@ class Writer(cst.CSTTransformer):
             value = self.reading.once(said)
             if literal(said) is ... and (value is None or literal(self._source(value)) is ...):
                 raise RefusedError(f"distribution={said}: what it is does not stand in one place")
+            self._name_whole_role(given, how)
             return self._made(original, jobs.arguments(given, how, self._jobs_of(original)[0].request))
         return self._made(original, trainer(given, how))
+
+    def _name_whole_role(self, given: Arguments, how: Translation) -> None:
+        """TrainingJob.create takes a role's ARN alone; SDK v2 a name too."""
+        role = given.named.get("role")
+        value = self.reading.once(role.text) if role is not None else None
+        said = literal(self._source(value) if value is not None else role.text) if role is not None else ...
+        if role is not None and isinstance(said, str) and not said.startswith("arn:"):
+            given.named["role"] = role.saying(f"{session_of(given, how)}.expand_role({role.text})")
 
     def _jobs_of(self, call: cst.Call) -> list[Started]:
         """The jobs that what a call makes has started: all jobs, where that does not stand in the text."""
