@@ -91,7 +91,7 @@ def command(
     no job was sent.
 
     \b
-    Example: sm-trn import --run --env EPOCHS=3 -- python launch.py --size small
+    Example: sm-trn import --run --env EPOCHS=3 -- python launch.py small
     """
     environment = variables(given, files, os.environ)
     tier = chosen(isolation)
