@@ -222,6 +222,13 @@ def test_launches_that_were_reached_and_not_are_said(tmp_path: Path) -> None:
     assert lines[5].startswith("1 job recorded in ")
 
 
+def test_an_sdk_that_is_not_installed_is_named_with_its_line_for_pip(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text("raise ImportError(\"No module named 'sagemaker.core'\")\n")
+    done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)
+    assert "✗ launch.py, line 1 failed: raise ImportError" in done.stdout
+    assert "pip install 'sm_trn[sdk3]' version 3" in done.stdout
+
+
 def test_what_the_program_catches_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text(f"import sys\ntry:\n    sys.exit(3)\nexcept SystemExit:\n    pass\n{ONE}\n")
     recorded = record(["python", "launch.py"], folder=tmp_path)
