@@ -194,6 +194,26 @@ def test_a_search_finds_nothing_and_says_so_in_lists(tmp_path: Path) -> None:
     ] == [str(each) for each in recorded.failures]
 
 
+def test_an_answer_that_the_recorder_does_not_have_is_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(
+        "import boto3\nboto3.client('iam').create_policy(PolicyName='p', PolicyDocument='{}')['Policy']\n"
+    )
+    (failure,) = record(["python", "launch.py"], folder=tmp_path).failures
+    assert (
+        "KeyError: 'Policy'; because the recorder does not know what AWS answers to iam CreatePolicy" == failure.error
+    )
+
+
+def test_a_module_of_the_launchers_own_is_not_stood_in_for(tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "launch.py").write_text("from ours.settings import ROLE\n")
+    recorded = record(["python", "ours/launch.py"], folder=tmp_path)
+    assert () == recorded.stand_ins
+    assert [
+        "launch.py, line 1 failed: from ours.settings import ROLE: ModuleNotFoundError: No module named 'ours'"
+    ] == [str(each) for each in recorded.failures]
+
+
 def test_the_words_of_a_program_that_ends_itself_are_shown(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text(
         "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--x', required=True)\nparser.parse_args()\n"
