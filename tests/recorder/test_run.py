@@ -214,6 +214,19 @@ def test_a_module_of_the_launchers_own_is_not_stood_in_for(tmp_path: Path) -> No
     ] == [str(each) for each in recorded.failures]
 
 
+def test_a_slice_says_which_files_something_stood_for(tmp_path: Path) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    (tmp_path / "launch.py").write_text(
+        "import sagemaker\nfrom sagemaker.estimator import Estimator\n"
+        "data = sagemaker.Session().upload_data('data/train')\n"
+        "own = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', 'arn:aws:iam::111122223333:role/r', 1, 'ml.m5.xlarge')\n"
+        "own.fit(data)\n"
+    )
+    done = sm_trn("import", "--run", "--slice", "--", "python", "launch.py", cwd=tmp_path)
+    assert 0 == done.returncode, done.stdout
+    assert "▲ not here, something stood for them: data/train" in done.stdout
+
+
 def test_the_words_of_a_program_that_ends_itself_are_shown(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text(
         "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--x', required=True)\nparser.parse_args()\n"

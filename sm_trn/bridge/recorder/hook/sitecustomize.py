@@ -183,6 +183,7 @@ def _made(path, *, folder=False):
     """Stand in for a file that is not here: a launch must not end because of its data."""
     if not path or str(path).startswith(("s3://", "http")) or os.path.exists(path):
         return
+    _tell("stand-in", name=os.path.relpath(path))
     os.makedirs(path if folder else os.path.dirname(os.path.abspath(path)), exist_ok=True)
     if not folder:
         with open(path, "w", encoding="utf-8") as file:
