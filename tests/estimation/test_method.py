@@ -33,7 +33,7 @@ SCRIPTS: dict[str, tuple[str, dict[str, Any], dict[str, Any], bool]] = {
     "8 bits": (QUANTISED.replace("4bit", "8bit") + ADAPTED, {}, {"adapters": True, "weight_bits": 8}, False),
     "lora if asked": (LOAD + "from peft import LoraConfig, get_peft_model\n" + IF_ASKED + TRAINED, {}, {}, True),
     "lora if asked, asked": (LOAD + IF_ASKED + TRAINED, {"use_peft": True}, {"adapters": True}, False),
-    "lora in a function": (LOAD + "def wrap(model):\n    return get_peft_model(model)\nmodel = wrap(model)\n", {}, {"adapters": True}, False),
+    "lora in a function": (LOAD + "def wrap(model):\n    return get_peft_model(model)\nwrap(model)\n", {}, {"adapters": True}, False),
     "bits by a variable": (QUANTISED.replace("True", "args.four", 1) + TRAINED, {}, {}, True),
     "frozen body": (LOAD + "for each in model.base.parameters():\n    each.requires_grad = False\n" + TRAINED, {}, {}, True),
     "16-bit weights": (LOAD.replace("(name", "(name, torch_dtype=torch.bfloat16") + TRAINED, {}, {"half": True}, False),

@@ -37,7 +37,8 @@ SPOT_SAVING = (0.50, 0.65, 0.75)  # of on-demand, assumed: AWS says up to 90 %, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What carries an estimate: ``rows`` of ``groups`` published campaigns with the same chip and precision, and the nearest of them.
+    """What carries an estimate: ``rows`` published rows of the model, ``groups`` repositories of rows with the same chip and precision,
+    and the ``nearest`` of them.
 
     ``bounds_only`` says that no published row speaks for this chip and precision at all.
     """
@@ -242,7 +243,11 @@ def _phases(e: Estimate) -> list[str]:
 def _basis(e: Estimate) -> list[str]:
     b, chip, model = e.basis, e.configuration.chip.name, e.configuration.model.name
     rows = f"{b.rows} published rows of {model}" if b.rows else f"no published row of {model}"
-    others = f"{b.groups} of its published campaigns" if b.groups else "none: an extrapolation"
+    others = (
+        f"{b.groups} published repositor{'ies have' if b.groups > 1 else 'y has'} rows"
+        if b.groups
+        else "no row: physics alone"
+    )
     lines = [f"Basis    {rows}; {chip} at this precision: {others}.", f"Counted  {e.counted}: {e.steps:,.0f} steps."]
     if b.calibrated:
         lines.append(f"Learned  from {b.calibrated} of your jobs.")
