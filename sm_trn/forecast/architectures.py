@@ -6,7 +6,7 @@ import functools
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -556,11 +556,6 @@ def in_folder(name: str) -> Architecture | None:
     except (OSError, ValueError):
         return None
     return from_config(body, name.rstrip("/").rpartition("/")[2]) if isinstance(body, dict) else None
-
-
-def renamed(model: Architecture, name: str) -> Architecture:
-    """The same shape under another name."""
-    return replace(model, name=name)
 
 
 def _whole(value: Json) -> int:
