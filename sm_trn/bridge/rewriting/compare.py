@@ -219,6 +219,7 @@ class _Source:
         if self._entry != launcher:
             self._old.pop(launcher, None)
             self._new.pop(launcher, None)
+            self._other.pop(launcher, None)
 
     def differences(self, job: JobSpec) -> Iterator[str]:
         """What is not the same; ``named`` has the rest afterwards."""
