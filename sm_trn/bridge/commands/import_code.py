@@ -22,7 +22,7 @@ from ...core.specs.problems import Severity
 from ...rules import check
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
-from ..launchers.requests.ledger import PLACEHOLDERS, TIME
+from ..launchers.nodes import PLACEHOLDERS, TIME
 from ..launchers.rewrite import Rewritten, rewritten
 from ..launchers.survey import survey
 from ..launchers.values import Symbol

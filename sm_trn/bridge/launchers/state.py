@@ -1,52 +1,59 @@
-"""What a reading knows so far: scopes, the launches found, a budget; and how two ways through a condition are joined.
-
-A condition that cannot be decided is read both ways on the same objects: the state is noted, one way is read, its result is
-noted, the state is put back, the other way is read, and the two results are joined object by object. What differs is unknown.
-"""
+"""One reading of one launcher: where it stands, what it has found, and how many steps are left."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar
 
-from .values import Bound, Cause, Function, Instance, Place, Reason, Scope, Unknown, UserClass, same, unknown
+from .heap import Heap, Scope
+from .sdk import Sdk
+from .values import (
+    LONGEST,
+    Cause,
+    Environment,
+    ExhaustedError,
+    Marks,
+    Moment,
+    Needs,
+    Node,
+    Place,
+    Raised,
+    Reason,
+    Symbol,
+    Unknown,
+    Unresolvable,
+    contents,
+    merged,
+    renamed,
+)
 
-STEPS: Final = 120_000  # expressions and statements of one reading
-JOINS: Final = 400_000  # objects that are noted for conditions read both ways
-DEPTH: Final = 30  # calls inside calls of the launcher's own functions
-_MISSING: Final = object()
-
-Contents: TypeAlias = dict[object, object] | list[object] | set[object]
-Noted: TypeAlias = dict[int, tuple[object, Contents]]
-
-
-class ExhaustedError(Exception):
-    """The reading took more steps than it may."""
-
-
-@dataclass(slots=True)
-class Fit:
-    """A call of ``fit``: its arguments by name."""
-
-    place: Place
-    arguments: dict[str, object]
+STEPS: Final = 150_000  # expressions, statements and items looked at in one reading
+UNORDERED: Final = "the order of a set is another one in each run"
+T = TypeVar("T")
+Condition: TypeAlias = tuple[Place, int]  # of a place, and how often it was asked before, and now
 
 
 @dataclass(slots=True)
 class Site:
-    """An estimator as it was when it was used: its class, its arguments by SDK v2's names, and the call that starts it."""
+    """A start of an estimator, or an estimator that nothing starts: its object, and what ``fit`` is given."""
 
     place: Place
     cls: str
-    arguments: dict[str, object]
+    node: Node
     turn: int
-    conditions: tuple[tuple[str, bool], ...] = ()
-    fit: Fit | None = None
-    within: str = ""  # tuner, pipeline step or queue that it was handed to
-    request: dict[str, object] | None = None  # of a boto3 call, as it stands
-    renamed: tuple[str, ...] = ()
+    events: tuple[dict[str, Any], ...] = ()
+    started: Place | None = None
+    within: str = ""  # the tuner, pipeline step or queue that it was handed to
+    lost: list[Cause] = field(default_factory=list)
+    arguments: dict[str, Any] = field(default_factory=dict)
+    contexts: tuple[Node, ...] = ()
+    raw: bool = False  # a call of boto3
+    wait: bool = True
 
 
 @dataclass(slots=True)
@@ -58,107 +65,205 @@ class Sighting:
     kind: str
 
 
-@dataclass(slots=True)
-class State:
-    """One reading of one launcher under given ``decisions`` and ``settings``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is given with a launcher: the user's values, a region, the texts of its modules, its folders, the SDK."""
 
     file: str
     region: str
-    settings: Mapping[str, object]
-    decisions: Mapping[Place, bool]
-    modules: Mapping[str, str]  # dotted names of sibling modules and their text
-    body: Callable[[State, ast.FunctionDef | ast.AsyncFunctionDef], object]  # what a function's statements return
-    assign: Callable[[State, ast.expr, object], None]
-    sibling: Callable[[State, str], Scope | None]  # a module that lies beside the launcher
-    cell: int | None = None
-    lines: list[str] = field(default_factory=list)
-    scopes: list[Scope] = field(default_factory=list)
-    loaded: dict[str, Scope] = field(default_factory=dict)
-    sites: list[Site] = field(default_factory=list)
-    sightings: list[Sighting] = field(default_factory=list)
-    assumed: dict[tuple[Place, str], None] = field(default_factory=dict)
-    lost: list[Cause] = field(default_factory=list)  # why something that would be started is not known
-    wanted: dict[Place, str] = field(default_factory=dict)  # undecided conditions, and their text
-    stars: list[str] = field(default_factory=list)  # what brings names that nobody here has read
-    conditions: list[tuple[str, bool]] = field(default_factory=list)
-    pending: list[list[object]] = field(default_factory=list)
-    splits: list[list[Cause]] = field(default_factory=list)  # conditions on which a function returns, one list a call
-    exits: list[list[tuple[Noted, Cause]]] = field(
-        default_factory=list
-    )  # what they leave when they return, one list a call
-    turns: dict[Place, int] = field(default_factory=dict)
-    left_loop: bool = False
-    runs: list[dict[str, object]] = field(default_factory=list)  # experiment runs that are open, the innermost last
-    steps: int = STEPS
-    joins: int = JOINS
+    given: Mapping[str, object]
+    modules: Mapping[str, str]
+    folders: tuple[Path, ...]
+    sdk: Sdk
+    call: str = ""
+
+
+class State(Heap):
+    """What a reading knows; the language is in the classes that inherit from it."""
+
+    def __init__(self, settings: Settings, decisions: Mapping[Condition, bool], marks: Marks) -> None:
+        super().__init__()
+        self.settings, self.decisions, self.marks = settings, decisions, marks
+        self.given = settings.given
+        self.main = Scope("module", file=settings.file)
+        self.main.names["__name__"] = "__main__"
+        self.stores[id(self.main.names)] = self.main
+        self.scopes: list[Scope] = [self.main]
+        self.modules: dict[str, Scope] = {}
+        self.sites: list[Site] = []
+        self.sightings: list[Sighting] = []
+        self.assumed: dict[tuple[Place, str], None] = {}
+        self.wanted: dict[Condition, str] = {}  # conditions that cannot be decided, and their text
+        self.asked: Counter[Place] = Counter()
+        self.many = 0  # loops around this of which nobody knows how far they go
+        self.tainted: list[Cause] = []  # why anything may be different from here on
+        self.environment = Environment(Cause(Reason.CALL, Place(settings.file, None, 1), "os.environ"))
+        self.star_modules: list[str] = []  # modules of Python and of the SDK that were imported with *
+        self.stars: list[str] = []  # what brings names that nobody here has read
+        self.contexts: list[Node] = []
+        self.steps, self.risks, self.guards, self.turn = STEPS, 0, 0, 0
+        self.keep: list[object] = []  # objects whose identity stands for them in texts for the SDK
 
     @property
     def scope(self) -> Scope:
         return self.scopes[-1]
 
-    def spend(self) -> None:
-        """Take a step from the budget. Raises ExhaustedError when nothing is left."""
-        self.steps -= 1
+    def spend(self, steps: int = 1) -> None:
+        """Take steps from the budget. Raises ExhaustedError when nothing is left."""
+        self.steps -= steps
         if self.steps < 0:
             raise ExhaustedError
 
     def place(self, node: ast.AST) -> Place:
-        return Place(
-            self.scope.file or self.file, self._cell(), getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        )
-
-    def _cell(self) -> int | None:
-        return None if self.scope.file not in {"", self.file} else self.cell
+        return Place(self.scope.file, self.scope.cell, getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
 
     def cause(self, node: ast.AST, reason: Reason, *, give: str = "", detail: str = "") -> Cause:
         return Cause(reason, self.place(node), expression(node), give, detail)
 
-    def unknown(self, node: ast.AST, reason: Reason, *, give: str = "", detail: str = "") -> Unknown:
-        return Unknown((self.cause(node, reason, give=give, detail=detail),))
+    def unknown(self, node: ast.AST, reason: Reason, *, give: str = "", detail: str = "", origin: str = "") -> Unknown:
+        """A value that nobody knows; getting it may have raised."""
+        self.risks += 1
+        return Unknown((self.cause(node, reason, give=give, detail=detail),), origin)
 
-    def undecided(self, node: ast.AST, test: ast.AST) -> bool | None:
-        """What was decided about a condition that cannot be decided, which is noted as wanted; None where nothing was."""
+    def lacking(self, *causes: Cause) -> Unknown:
+        self.risks += 1
+        return Unknown(causes)
+
+    def taint(self, *causes: Cause) -> None:
+        """From here on anything may be different."""
+        self.risks += 1
+        self.tainted = list(merged([*self.tainted, *causes]))
+
+    def assume(self, node: ast.AST, what: str) -> None:
+        self.assumed[self.place(node), what] = None
+
+    def undecided(self, node: ast.AST, text: str) -> bool | None:
+        """What was decided about a condition that cannot be decided, which is noted; None where nothing was. Where it is asked in
+        turns that nobody can count, nothing is decided: each turn may go another way."""
         place = self.place(node)
-        self.wanted[place] = expression(test)
-        return self.decisions.get(place)
+        if self.many:
+            return None
+        self.asked[place] += 1
+        condition = (place, self.asked[place])
+        self.wanted[condition] = text
+        return self.decisions.get(condition)
 
-    def note(self) -> Noted:
-        """The contents of every object that can change."""
-        noted: Noted = {}
-        todo: list[object] = [*self.scopes, *self.loaded.values()]
-        while todo:
-            held = todo.pop()
-            if id(held) in noted:
-                continue
-            contents = _contents(held)
-            if contents is None:
-                if isinstance(held, Function):
-                    todo += (held.scope, held.defaults)
-                elif isinstance(held, Bound):
-                    todo.append(held.owner)
-                elif isinstance(held, tuple):
-                    todo.extend(held)
-                continue
-            noted[id(held)] = (held, contents.copy())
-            todo.extend(_inside(held, contents))
-        self.joins -= sum(len(contents) + 1 for _, contents in noted.values())
-        return noted
+    @contextmanager
+    def guarded(self) -> Any:
+        """A block in which what is raised may be caught."""
+        self.guards += 1
+        try:
+            yield
+        finally:
+            self.guards -= 1
 
-    def put_back(self, noted: Noted) -> None:
-        for held, contents in noted.values():
-            _set(held, contents)
+    @contextmanager
+    def in_any_turn(self) -> Any:
+        """A turn of a loop that stands for any number of turns."""
+        self.many += 1
+        try:
+            yield
+        finally:
+            self.many -= 1
 
-    def join(self, one: Noted, other: Noted, cause: Cause) -> None:
-        """Leave what both results say, and unknown for ``cause`` where they differ."""
-        for key, (held, contents) in {**one, **other}.items():
-            if key in one and key in other:
-                joined = _names_joined if isinstance(held, Scope) else _joined
-                both = joined(one[key][1], other[key][1], cause)
-                if isinstance(held, dict) and isinstance(both, dict) and set(one[key][1]) != set(other[key][1]):
-                    both["…"] = Unknown((cause,), rest=True)  # which keys it has is not known
-                _set(held, both)
-            else:
-                _set(held, contents)
+    def python(self, function: Callable[..., T], *given: Any, **names: Any) -> T:
+        """Let Python do it. Raises Raised for what the launcher would raise there, and Needs for what is not known."""
+        try:
+            return function(*given, **names)
+        except MemoryError:
+            raise ExhaustedError from None
+        except RecursionError:
+            raise
+        except Exception as error:
+            raise Raised(error) from None
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise Raised(error) from None
+
+    def missing(self, *values: object, marked: bool = False, ordered: bool = True) -> tuple[Cause, ...]:
+        """Why something in the values is not known: () where Python may compute with them; with ``marked`` placeholders are no
+        reason, without ``ordered`` the order of a set is none. Raises Needs for what is too large."""
+        causes: list[Cause] = []
+        weights: dict[int, int] = {}
+        if sum(self._weight(value, weights, causes, 0) for value in values) > LONGEST:
+            raise Needs((Cause(Reason.CONSTRUCT, Place(self.settings.file, self.main.cell, 1), "…", detail="a value that is too large"),))
+        return merged(
+            cause
+            for cause in causes
+            if not (marked and cause.reason is Reason.PLACEHOLDER) and (ordered or cause.detail != UNORDERED)
+        )
+
+    def _weight(self, value: object, weights: dict[int, int], causes: list[Cause], depth: int) -> int:
+        """How large a value is when it is written out; what is held twice counts twice."""
+        if isinstance(value, Unresolvable):
+            causes.extend(value.causes)
+            return 1
+        if isinstance(value, str):
+            if self.marks.within(value):
+                causes.extend(self.marks.causes(value) or [self.placeholder(value)])
+            return 1 + len(value)
+        if isinstance(value, (bytes, range)):
+            return 1 + len(value)
+        if id(value) in self.lost:
+            causes.extend(self.lost[id(value)][1].causes)
+            return 1
+        if id(value) in weights:
+            return weights[id(value)]
+        inside = list(contents(value))
+        if not inside:
+            return 1
+        self.spend(len(inside))
+        if isinstance(value, (set, frozenset)) and len(value) > 1 and not all(isinstance(each, (int, float)) for each in value):
+            causes.append(Cause(Reason.LOOP, Place(self.settings.file, self.main.cell, 1), "a set", detail=UNORDERED))
+        weights[id(value)] = 1  # what holds itself is written once
+        if depth > 200:
+            raise ExhaustedError
+        weights[id(value)] = min(LONGEST + 1, 1 + sum(self._weight(item, weights, causes, depth + 1) for item in inside))
+        return weights[id(value)]
+
+    def placeholder(self, text: str) -> Cause:
+        """Why an operation on a text with placeholders is not known."""
+        symbols = sorted(symbol.value for symbol in self.marks.symbols(text) if isinstance(symbol, Symbol))
+        return Cause(Reason.PLACEHOLDER, Place(self.settings.file, self.main.cell, 1), " and ".join(symbols), symbols[0] if symbols else "")
+
+    def plain(self, *values: object) -> bool:
+        """Whether nothing in the values is unknown or a placeholder."""
+        try:
+            return not self.missing(*values)
+        except Needs:
+            return False
+
+    def settled(self, name: str, value: object) -> object:
+        """A value that is going to be called ``name``: what the user gives under it where the code cannot tell, else named by it."""
+        unknown = isinstance(value, (Unknown, Unresolvable)) and not isinstance(value, Node)
+        text = isinstance(value, str) and self.marks.within(value) and bool(self.marks.causes(value))
+        if not unknown and not text and id(value) not in self.lost:
+            return value
+        if name in self.given:
+            return self.given[name]
+        if isinstance(value, str):
+            return self.marks.changed(value, lambda cause: _named(cause, name))
+        return renamed(value, lambda cause: _named(cause, name)) if isinstance(value, Unknown) else value
+
+    def symbol(self, symbol: Symbol) -> object:
+        """A placeholder, or the user's own value of it."""
+        return self.given.get(symbol.value) or self.marks.mark(symbol)
+
+    def text_of(self, value: object, cause: Cause) -> str:
+        """A value as it stands in a text."""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, Moment):
+            return self.marks.mark(Symbol.TIME)
+        if isinstance(value, Unresolvable):
+            return self.marks.mark(value if not isinstance(value, Node) else Unknown((cause,)))
+        lacking = self.missing(value, marked=True)
+        return self.marks.mark(Unknown(lacking)) if lacking else self.python(str, value)
+
+
+def _named(cause: Cause, name: str) -> Cause:
+    if cause.give or cause.reason is Reason.PIPELINE or not name:
+        return cause
+    return Cause(cause.reason, cause.place, cause.expression, name, cause.detail)
 
 
 def expression(node: ast.AST) -> str:
@@ -170,72 +275,6 @@ def expression(node: ast.AST) -> str:
     return written if len(written) <= 100 else written[:99] + "…"
 
 
-def _contents(held: object) -> Contents | None:
-    if isinstance(held, Scope):
-        return held.names  # type: ignore[return-value]  # names are keys like any other
-    if isinstance(held, Instance):
-        return held.arguments  # type: ignore[return-value]  # as above
-    return held if isinstance(held, (dict, list, set)) else None
-
-
-def _inside(held: object, contents: Contents) -> list[object]:
-    inside = [*contents.values()] if isinstance(contents, dict) else [*contents]
-    if isinstance(held, Scope) and held.parent is not None:
-        inside.append(held.parent)
-    if isinstance(held, Instance) and held.own is not None:
-        inside.append(held.own.scope)
-    return [
-        item.scope if isinstance(item, UserClass) else item
-        for item in inside
-        if isinstance(item, (dict, list, set, tuple, Scope, Instance, Function, Bound, UserClass))
-    ]
-
-
-def _set(held: object, contents: Contents) -> None:
-    target = _contents(held)
-    if isinstance(target, dict) and isinstance(contents, dict):
-        if target is not contents:
-            kept = dict(contents)
-            target.clear()
-            target.update(kept)
-    elif isinstance(target, list):
-        target[:] = list(contents)
-    elif isinstance(target, set):
-        kept_items = set(contents)
-        target.clear()
-        target |= kept_items
-
-
-def _names_joined(one: Contents, other: Contents, cause: Cause) -> Contents:
-    """Names of a scope: one that only one way defines is what that way says, for the other way ends where it is used."""
-    if not isinstance(one, dict) or not isinstance(other, dict):
-        return _joined(one, other, cause)
-    alone = {**one, **other}
-    return {
-        key: _either(one.get(key, _MISSING), other.get(key, _MISSING), cause)
-        if (key in one and key in other) or not (isinstance(key, str) and key.isidentifier())
-        else alone[key]
-        for key in alone
-    }
-
-
-def _joined(one: Contents, other: Contents, cause: Cause) -> Contents:
-    if isinstance(one, dict) and isinstance(other, dict):
-        found: dict[object, object] = {}
-        for key in {**one, **other}:
-            found[key] = _either(one.get(key, _MISSING), other.get(key, _MISSING), cause)
-        return found
-    if isinstance(one, list) and isinstance(other, list):
-        if len(one) == len(other):
-            return [_either(a, b, cause) for a, b in zip(one, other, strict=True)]
-        return [Unknown((cause,), rest=True)]
-    if isinstance(one, set) and one == other:
-        return one
-    return {Unknown((cause,), rest=True)}
-
-
-def _either(one: object, other: object, cause: Cause) -> object:
-    if same(one, other):
-        return one
-    inner = [each for value in (one, other) if isinstance(value, Unknown) for each in value.causes]
-    return unknown([cause, *inner])
+def causes_of(values: Iterable[object]) -> list[Cause]:
+    """The causes of the values themselves."""
+    return [cause for value in values if isinstance(value, Unresolvable) for cause in value.causes]

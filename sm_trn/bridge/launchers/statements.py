@@ -1,667 +1,713 @@
-"""What a statement does to what is known: assignments, conditions read both ways, loops, the launcher's own functions."""
+"""What a statement does to what is known. Statements are read in a generator, so that functions of the launcher can be generators."""
 
 from __future__ import annotations
 
 import ast
-import enum
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import operator
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from . import estimators, unsupported
-from .calls import starting
-from .expressions import evaluate, function_of, hashable, put, settled, truth, turns
-from .source import Cell, parsed
-from .state import Noted, State, expression
-from .values import (
-    LONGEST,
-    Cause,
-    Instance,
-    Place,
-    Reason,
-    Ref,
-    Scope,
-    Text,
-    Unknown,
-    UserClass,
-    causes_in,
-    same,
-    unknown,
-    with_causes,
-)
+from .definitions import Definitions
+from .expressions import starred
+from .heap import Scope, either, held, own_object
+from .patterns import matches
+from .state import expression
+from .values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable
 
-_LEAVES: Final = frozenset({"exit", "quit", "sys.exit", "os._exit"})
-_TURNS: Final = 2_000
+_TURNS: Final = 3_000
+_LONG: Final = 20_000  # steps of one loop
 _ROUNDS: Final = 3  # readings of a loop's body after which nothing new is found out
-_LONG: Final = 5_000  # steps of one loop
 
 
-class Flow(enum.Enum):
-    """How a block ends."""
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """How statements end, when not at their last: ``return`` with a value, ``break``, ``continue``, or one of several of these."""
 
-    NEXT = enum.auto()
-    BREAK = enum.auto()
-    CONTINUE = enum.auto()
-    RETURN = enum.auto()
-    RAISE = enum.auto()
+    kind: str
+    value: Any = None
 
 
-def block(state: State, body: Sequence[ast.stmt]) -> Flow:
-    """Read statements in order, until one of them leaves the block."""
-    for statement in body:
-        flow = _KINDS.get(type(statement), _skipped)(state, statement)
-        if flow is not Flow.NEXT:
-            return flow
-    return Flow.NEXT
+Steps = Generator[Any, Any, Flow | None]
+BREAK: Final = Flow("break")
+CONTINUE: Final = Flow("continue")
+SEVERAL: Final = Flow("several")  # in a loop: some of next, break and continue
 
 
-def returned(state: State, node: ast.FunctionDef | ast.AsyncFunctionDef) -> object:
-    """What a function's body returns, in the scope that holds its arguments."""
-    state.pending.append([])
-    state.splits.append([])
-    state.exits.append([])
-    left, state.left_loop = state.left_loop, False
-    flow = block(state, node.body)
-    state.left_loop = left
-    found, splits = state.pending.pop(), state.splits.pop()
-    for noted, cause in state.exits.pop():
-        state.join(noted, state.note(), cause)
-    if flow is Flow.NEXT:
-        found.append(None)
-    if not found:
+class Statements(Definitions):
+    """Statements by their kind."""
+
+    def block(self, body: Sequence[ast.stmt]) -> Steps:
+        """Read statements in order, until one of them leaves the block."""
+        todo = list(reversed(body))
+        while todo:
+            statement = todo.pop()
+            if isinstance(statement, ast.If):
+                arm = self._arm(statement)
+                if arm is None:
+                    return (yield from self._both_ways(statement, todo))
+                todo += reversed(arm)
+                continue
+            flow = yield from self.statement(statement)
+            if flow is not None:
+                return flow
         return None
-    last = found[-1]
-    if all(same(last, other) for other in found[:-1]):
-        return last
-    several = state.cause(node, Reason.BRANCH, detail="it returns one of several values")
-    return unknown([*(splits or [several]), *causes_in(found)])
+
+    def statement(self, node: ast.stmt) -> Steps:
+        """Read one statement; of one that cannot be followed, all that it may change is unknown."""
+        self.spend()
+        kind = _KINDS.get(type(node))
+        try:
+            if kind is None:
+                raise Needs((self.cause(node, Reason.CONSTRUCT),))
+            return (yield from kind(self, node))
+        except Needs as needs:
+            self.havoc(node, needs.causes or (self.cause(node, Reason.CONSTRUCT),))
+            return None
+
+    def _arm(self, node: ast.If) -> list[ast.stmt] | None:
+        """The statements of the way that is taken; None where both are open."""
+        self.spend()
+        decided = self.truth(self.evaluate(node.test))
+        if decided is None:
+            decided = self.undecided(node, expression(node.test))
+        return None if decided is None else (node.body if decided else node.orelse)
+
+    def _both_ways(self, node: ast.If, after: list[ast.stmt]) -> Steps:
+        """An open condition: both ways, with the statements after it where one of them may leave these."""
+        rest = list(reversed(after))
+        together = any(_leaves(each) for each in (*node.body, *node.orelse))
+        tail = rest if together else []
+        flow = self.joined(node, expression(node.test), [*node.body, *tail], [*node.orelse, *tail])
+        if together or flow is not None:
+            return flow
+        return (yield from self.block(rest))
+
+    def joined(self, node: ast.AST, text: str, one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> Flow | None:
+        """Read two ways through statements, and join how they end."""
+        cause = Cause(Reason.BRANCH, self.place(node), text)
+        return _joined_flows(self, cause, self.both(node, text, lambda: self.driven(one), lambda: self.driven(other)))
+
+    def driven(self, body: Sequence[ast.stmt]) -> Flow | None:
+        """Read statements that stand in one way of several; a generator cannot stop there."""
+        return self.finished(self.block(body))
+
+    def finished(self, steps: Steps) -> Flow | None:
+        """Go through the steps to their end. Raises Needs where a generator would wait among them."""
+        try:
+            while True:
+                next(steps)
+                steps.close()
+                raise Needs((Cause(Reason.CONSTRUCT, self.place(ast.Pass()), "yield", detail="a generator that may wait here"),))
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]  # the generator's Flow
+
+    def havoc(self, node: ast.AST, causes: Sequence[Cause]) -> None:
+        """What a statement may change is unknown: the names that it sets, and what the objects that it names hold."""
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                self.assign(inner, Unknown(causes))
+            elif isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                self.assign(ast.Name(id=inner.name, ctx=ast.Store()), Unknown(causes))
+            elif isinstance(inner, ast.Name):
+                self._havoc_value(inner, causes)
+            elif isinstance(inner, (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Import, ast.ImportFrom, ast.Await)):
+                self.taint(*causes)
+
+    def _havoc_value(self, inner: ast.Name, causes: Sequence[Cause]) -> None:
+        try:
+            value = self.lookup(inner)
+        except (Raised, Needs):
+            return
+        if id(value) in self.functions or (isinstance(value, type) and value.__module__ == "__main__") or own_object(value):
+            self.taint(*causes)
+        if not isinstance(value, Node) or not value.is_path:
+            self.lose_all(value, causes)
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            scope = self.scope.moved.get(target.id, self.scope)
+            self.touch(scope)
+            value = self.settled(target.id, value)
+            self.python(operator.setitem, scope.names, target.id, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpacked(target, value)
+        elif isinstance(target, ast.Subscript):
+            owner = self.evaluate(target.value)
+            self.set_item(target, owner, self.evaluate(target.slice), value)
+        elif isinstance(target, ast.Attribute):
+            self.set_attribute(target, self.evaluate(target.value), target.attr, value)
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, value)
+
+    def _unpacked(self, target: ast.Tuple | ast.List, value: Any) -> None:
+        try:
+            items = list(self.items(target, value))
+        except Needs as needs:
+            among = value.among if isinstance(value, Unknown) else (value,)
+            for each in target.elts:
+                self.risks += 1
+                self.assign(each, Unknown(needs.causes, among=among))
+            return
+        star = next((index for index, each in enumerate(target.elts) if isinstance(each, ast.Starred)), None)
+        wanted = len(target.elts)
+        if (star is None and len(items) != wanted) or len(items) < wanted - 1:
+            raise Raised(ValueError("values to unpack"))
+        if star is not None:
+            behind = wanted - star - 1
+            middle = items[star : len(items) - behind]
+            items = [*items[:star], middle, *items[len(items) - behind :]]
+        for each, item in zip(target.elts, items, strict=True):
+            self.assign(each, item)
+
+    def set_item(self, node: ast.AST, owner: Any, key: Any, value: Any) -> None:
+        """``owner[key] = value``."""
+        key = self.resolved(key)
+        if isinstance(owner, Environment):
+            if isinstance(key, str):
+                self.touch(owner.known)
+                owner.known[key] = value
+            return
+        if isinstance(owner, Unresolvable):
+            self.risks += 1
+            self.reach(owner, owner.causes)
+            if isinstance(owner, Node):
+                self._lose_owner(node, owner)
+            return
+        if isinstance(key, Unresolvable) or (isinstance(key, str) and self.marks.causes(key)):
+            told = self.missing(key)
+            self.lose(owner, told)
+            if owner is self.scope.module.names:
+                self.taint(self.cause(node, Reason.DYNAMIC, detail="a name that is not known is given a value"))
+            return
+        if isinstance(owner, list) and isinstance(key, slice):
+            try:
+                value = list(self.items(node, value))
+            except Needs as needs:
+                self.lose(owner, needs.causes)
+                return
+            if len(owner) + len(value) > LONGEST:
+                raise Needs((self.cause(node, Reason.CONSTRUCT),))
+        self.touch(owner)
+        if owner is self.scope.module.names:
+            self.touch(self.scope.module)
+        self.python(operator.setitem, owner, key, value)
+
+    def _lose_owner(self, node: ast.AST, owner: Node) -> None:
+        """An item of something inside an SDK's object is set: the object is another one now."""
+        cause = self.cause(node, Reason.CONSTRUCT, detail="a part of an object of the SDK is changed")
+        while owner.owner is not None:
+            owner = owner.owner
+        self.lose(owner, [cause])
+
+    def set_attribute(self, node: ast.AST, owner: Any, name: str, value: Any) -> None:
+        if isinstance(owner, Node):
+            self.set_node(node, owner, name, value)
+        elif isinstance(owner, Scope):
+            self.touch(owner)
+            owner.names[name] = value
+        elif isinstance(owner, Unresolvable):
+            self.risks += 1
+            self.reach(owner, owner.causes)
+        else:
+            if name.startswith("__") and name.endswith("__") and name not in {"__name__", "__doc__"}:
+                raise Needs((self.cause(node, Reason.CONSTRUCT),))
+            self.touch(owner)
+            self.python(setattr, owner, name, value)
 
 
-def _skipped(state: State, node: ast.stmt) -> Flow:
-    del node
-    state.spend()
-    return Flow.NEXT
+def _leaves(node: ast.AST) -> bool:
+    """Whether a statement may end the statements around it."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        return False
+    return isinstance(node, (ast.Return, ast.Break, ast.Continue)) or any(map(_leaves, ast.iter_child_nodes(node)))
 
 
-def _expression(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, ast.Expr)  # noqa: S101 - _KINDS chose it
-    evaluate(state, node.value)
-    if isinstance(node.value, ast.Call) and expression(node.value.func) in _LEAVES:
-        return Flow.RAISE
-    return Flow.NEXT
+def _expression(state: Any, node: ast.Expr) -> Steps:
+    if isinstance(node.value, (ast.Yield, ast.YieldFrom)):
+        yield from _yielded(state, node.value)
+    else:
+        state.evaluate(node.value)
+    return None
 
 
-def _assigned(state: State, node: ast.stmt) -> Flow:
-    if isinstance(node, ast.AnnAssign):
-        if node.value is not None:
-            assign(state, node.target, evaluate(state, node.value))
-        elif isinstance(node.target, ast.Name):  # a field of a class
-            state.scope.names.setdefault(node.target.id, state.unknown(node, Reason.UNDEFINED, give=node.target.id))
-    elif isinstance(node, ast.Assign):
-        value = _one_cause(state, node, evaluate(state, node.value))
-        for target in node.targets:
-            assign(state, target, value)
-    return Flow.NEXT
+def _yielded(state: Any, node: ast.Yield | ast.YieldFrom) -> Generator[Any, Any, Any]:
+    """A ``yield`` that is a statement of its own, or all that an assignment is of."""
+    if isinstance(node, ast.Yield):
+        return (yield state.evaluate(node.value) if node.value is not None else None)
+    inner = state.evaluate(node.value)
+    if hasattr(inner, "gi_frame"):
+        return (yield from inner)
+    for item in state.items(node, inner):
+        yield item
+    return None
 
 
-def _one_cause(state: State, node: ast.Assign, value: object) -> object:
+def _valued(state: Any, node: ast.expr) -> Generator[Any, Any, Any]:
+    if isinstance(node, (ast.Yield, ast.YieldFrom)):
+        return (yield from _yielded(state, node))
+    return state.evaluate(node)
+
+
+def _assigned(state: Any, node: ast.Assign) -> Steps:
+    value = _one_cause(state, node, (yield from _valued(state, node.value)))
+    for target in node.targets:
+        state.assign(target, value)
+    return None
+
+
+def _one_cause(state: Any, node: ast.Assign, value: Any) -> Any:
     """A value for which several calls of its own statement stand: one name gives it, so one cause stands for them."""
     first, last = state.place(node), node.end_lineno or node.lineno
+    causes = value.causes if isinstance(value, Unknown) else ()
     fresh = [
         cause
-        for cause in causes_in(value if isinstance(value, (Unknown, Text)) else None)
+        for cause in causes
         if not cause.give and (cause.place.file, cause.place.cell) == (first.file, first.cell)
         if cause.reason is not Reason.PIPELINE and first.line <= cause.place.line <= last
     ]
-    if len({cause.key for cause in fresh}) < 2:
+    if len(fresh) < 2:
         return value
     whole = Cause(fresh[0].reason, fresh[0].place, expression(node.value), detail=fresh[0].detail)
-    return with_causes(value, lambda cause: whole if cause in fresh else cause)
+    return type(value)([*(cause for cause in causes if cause not in fresh), whole], value.origin, value.among)
 
 
-def assign(state: State, target: ast.expr, value: object) -> None:
-    """Give ``target`` the value; a name that the user has set keeps what the user gave where the code cannot tell."""
+def _annotated(state: Any, node: ast.AnnAssign) -> Steps:
+    yield from ()
+    if isinstance(node.target, ast.Name) and state.scope.kind in {"class", "module"}:
+        state.annotate(node.target.id, node.annotation)
+    if node.value is not None:
+        state.assign(node.target, (yield from _valued(state, node.value)))
+    return None
+
+
+def _augmented(state: Any, node: ast.AugAssign) -> Steps:
+    yield from ()
+    target = node.target
     if isinstance(target, ast.Name):
-        scope = state.scope.elsewhere.get(target.id, state.scope)
-        scope.names[target.id] = settled(state, target.id, value)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        _unpacked(state, list(target.elts), value)
-    elif isinstance(target, ast.Starred):
-        assign(state, target.value, value)
-    elif isinstance(target, ast.Subscript):
-        _item(state, target, value)
+        before = state.evaluate(ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target))
+        state.assign(target, _changed(state, node, before))
     elif isinstance(target, ast.Attribute):
-        owner = evaluate(state, target.value)
-        if isinstance(owner, Instance):
-            owner.arguments[_own_name(owner, target.attr)] = value
-            starting.follow(state, owner)
-        elif isinstance(owner, UserClass):
-            owner.scope.names[target.attr] = value
-        elif isinstance(owner, Ref) and owner.path.partition(".")[0] in {"sagemaker", "boto3"}:
-            unsupported.taint(state, state.cause(target, Reason.DYNAMIC, detail="a part of the SDK is replaced"))
+        owner = state.evaluate(target.value)
+        before = state.attribute(target, owner, target.attr)
+        state.set_attribute(target, owner, target.attr, _changed(state, node, before))
+    else:
+        owner, key = state.evaluate(target.value), state.evaluate(target.slice)
+        try:
+            before = state.item(target, owner, key)
+        except Needs as needs:
+            before = state.lacking(*needs.causes)
+        state.set_item(target, owner, key, _changed(state, node, before))
+    return None
 
 
-def _own_name(owner: Instance, name: str) -> str:
-    return "hyperparameters" if name == "_hyperparameters" and owner.own is None else name
+def _changed(state: Any, node: ast.AugAssign, before: Any) -> Any:
+    more = state.evaluate(node.value)
+    try:
+        if isinstance(before, list) and isinstance(node.op, ast.Add):
+            items = list(state.items(node, more))
+            if len(before) + len(items) > LONGEST:
+                raise Needs((state.cause(node, Reason.CONSTRUCT),))
+            state.touch(before)
+            before.extend(items)
+            return before
+        if isinstance(before, Unknown):
+            state.reach(before, before.causes)
+        return state.operated(node, node.op, before, more, in_place=True)
+    except Needs as needs:
+        state.lose(before, needs.causes)
+        return before if id(before) in state.lost else state.lacking(*needs.causes)
 
 
-def _unpacked(state: State, targets: list[ast.expr], value: object) -> None:
-    star = next((index for index, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
-    if isinstance(value, (list, tuple)) and star is None and len(value) == len(targets):
-        for target, item in zip(targets, value, strict=True):
-            assign(state, target, item)
-        return
-    for target in targets:
-        assign(state, target, unknown([*causes_in(value)] or [state.cause(target, Reason.CONSTRUCT)]))
-
-
-def _item(state: State, target: ast.Subscript, value: object) -> None:
-    owner, key = evaluate(state, target.value), _key(state, target.slice)
-    if isinstance(owner, dict):
-        put(owner, key, value, state.unknown(target, Reason.CONSTRUCT))
-        if owner is unsupported.module_scope(state.scope).names and not isinstance(key, str):
-            unsupported.taint(
-                state, state.cause(target, Reason.DYNAMIC, detail="a name that is not known is given a value")
-            )
-    elif isinstance(owner, Instance) and owner.cls == "os.environ" and isinstance(key, str):
-        unsupported.environment(state)[key] = value
-    elif (
-        isinstance(owner, list)
-        and isinstance(key, slice)
-        and not (isinstance(value, (list, tuple)) and _fits(owner, key))
-    ):
-        owner[:] = [unknown([*causes_in(value)] or [state.cause(target, Reason.CONSTRUCT)], rest=True)]
-    elif isinstance(owner, list) and _fits(owner, key):
-        owner[key] = value  # type: ignore[call-overload]  # a number or a slice: _fits
-    elif isinstance(owner, list):
-        owner[:] = [Unknown((state.cause(target, Reason.CONSTRUCT),), rest=True)]
-
-
-def _augmented(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, ast.AugAssign)  # noqa: S101 - _KINDS chose it
-    whole = ast.copy_location(ast.BinOp(left=_loaded(node.target), op=node.op, right=node.value), node)
-    before = evaluate(state, _loaded(node.target))
-    if isinstance(before, list) and isinstance(node.op, ast.Add):
-        more = evaluate(state, node.value)
-        before += (
-            more
-            if isinstance(more, (list, tuple)) and len(before) + len(more) <= LONGEST
-            else [unknown([*causes_in(more)] or [state.cause(node, Reason.CONSTRUCT)], rest=True)]
-        )
-        return Flow.NEXT
-    after = evaluate(state, whole)
-    if isinstance(before, dict) and isinstance(node.op, ast.BitOr):  # in place: other names of it see the change
-        changed = after if isinstance(after, dict) else {"…": unknown(causes_in(after), rest=True)}
-        before.clear()
-        before.update(changed)
-        return Flow.NEXT
-    if isinstance(before, list) and isinstance(node.op, ast.Mult):
-        before[:] = after if isinstance(after, list) else [unknown(causes_in(after), rest=True)]
-        return Flow.NEXT
-    if isinstance(before, set) and isinstance(after, set):
-        before.clear()
-        before.update(after)
-        return Flow.NEXT
-    assign(state, node.target, after)
-    return Flow.NEXT
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    if isinstance(target, ast.Name):
-        return ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target)
-    return target
-
-
-def _deleted(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, ast.Delete)  # noqa: S101 - _KINDS chose it
+def _deleted(state: Any, node: ast.Delete) -> Steps:
+    yield from ()
     for target in node.targets:
-        if isinstance(target, ast.Name):
-            state.scope.names.pop(target.id, None)
-        elif isinstance(target, ast.Subscript):
-            owner, key = evaluate(state, target.value), _key(state, target.slice)
-            if isinstance(owner, dict) and hashable(key):
-                owner.pop(key, None)
-            elif isinstance(owner, list) and _fits(owner, key):
-                del owner[key]  # type: ignore[arg-type]  # a number or a slice: _fits
-            elif isinstance(owner, (list, dict)):
-                _lost(state, owner, target)
-    return Flow.NEXT
+        _delete(state, target)
+    return None
 
 
-def _key(state: State, node: ast.expr) -> object:
-    """What stands in the brackets; a slice of unknown ends is None."""
-    if not isinstance(node, ast.Slice):
-        return evaluate(state, node)
-    ends = [evaluate(state, part) if part is not None else None for part in (node.lower, node.upper, node.step)]
-    return slice(*ends) if all(end is None or isinstance(end, int) for end in ends) else None
-
-
-def _fits(owner: list[object], key: object) -> bool:
-    """Whether all of the list is known by its place, and this is a place in it."""
-    whole = not any(isinstance(item, Unknown) and item.rest for item in owner)
-    return whole and (isinstance(key, slice) or (isinstance(key, int) and -len(owner) <= key < len(owner)))
-
-
-def _lost(state: State, owner: list[object] | dict[object, object], node: ast.AST) -> None:
-    if isinstance(owner, list):
-        owner[:] = [Unknown((state.cause(node, Reason.CONSTRUCT),), rest=True)]
+def _delete(state: Any, target: ast.expr) -> None:
+    if isinstance(target, ast.Name):
+        scope = state.scope.moved.get(target.id, state.scope)
+        if target.id not in scope.names:
+            raise Raised(NameError(target.id))
+        state.touch(scope)
+        del scope.names[target.id]
+    elif isinstance(target, ast.Subscript):
+        owner, key = state.evaluate(target.value), state.resolved(state.evaluate(target.slice))
+        if isinstance(owner, Unresolvable):
+            state.reach(owner, owner.causes)
+            return
+        if isinstance(key, Unresolvable):
+            state.lose(owner, key.causes)
+            return
+        state.touch(owner)
+        state.python(operator.delitem, owner, key)
+    elif isinstance(target, ast.Attribute):
+        owner = state.evaluate(target.value)
+        if isinstance(owner, Unresolvable):
+            state.reach(owner, owner.causes)
+            return
+        state.touch(owner)
+        state.python(delattr, owner, target.attr)
     else:
-        owner["…"] = Unknown((state.cause(node, Reason.CONSTRUCT),), rest=True)
+        for each in getattr(target, "elts", ()):
+            _delete(state, each)
 
 
-def _conditional(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, ast.If)  # noqa: S101 - _KINDS chose it
-    test = evaluate(state, node.test)
-    decided = truth(test)
-    if decided is not None:
-        return block(state, node.body if decided else node.orelse)
-    chosen = state.undecided(node, node.test)
-    label = expression(node.test)
-    if chosen is not None:
-        state.conditions.append((label, chosen))
-        flow = block(state, node.body if chosen else node.orelse)
-        state.conditions.pop()
-        return flow
-    return _both(state, node, label, node.body, node.orelse)
+def _for(state: Any, node: ast.For) -> Steps:
+    through = state.items(node.iter, state.evaluate(node.iter))
+    before, start, count = _noted(state, node), state.steps, 0
+    try:
+        for item in through:
+            state.assign(node.target, item)
+            flow = yield from state.block(node.body)
+            count += 1
+            if flow is not None and flow.kind == "return":
+                return flow
+            if flow is BREAK:
+                return None
+            if flow is SEVERAL or count > _TURNS or start - state.steps > _LONG:
+                why = "a condition may end the loop" if flow is SEVERAL else "it takes too many steps to be followed"
+                return (yield from _any_turns(state, node, before, state.cause(node.iter, Reason.LOOP, detail=why)))
+    except Needs as needs:
+        return (yield from _any_turns(state, node, before, needs.causes[0] if needs.causes else state.cause(node.iter, Reason.LOOP)))
+    return (yield from state.block(node.orelse))
 
 
-def _both(state: State, node: ast.AST, label: str, one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> Flow:
-    """Read both ways from the same state, and join what they leave."""
-    cause = Cause(Reason.BRANCH, state.place(node), label)
-    if state.joins <= 0:
-        _unread(state, [*one, *other], cause)
-        return Flow.NEXT
-    before = state.note()
-    first = _arm(state, (label, True), one)
-    after = state.note()
-    state.put_back(before)
-    second = _arm(state, (label, False), other)
-    return _merged(state, cause, (first, after), second)
+def _noted(state: Any, node: ast.AST) -> int:
+    del node
+    return len(state.sites)
 
 
-def _arm(state: State, condition: tuple[str, bool], body: Sequence[ast.stmt]) -> Flow:
-    state.conditions.append(condition)
-    flow = block(state, body)
-    state.conditions.pop()
-    return flow
-
-
-def _merged(state: State, cause: Cause, one: tuple[Flow, Noted], second: Flow) -> Flow:
-    first, after = one
-    dead = {Flow.RAISE}
-    if Flow.RETURN in {first, second} and state.splits and not {first, second} & dead:
-        state.splits[-1].append(cause)
-    if first in dead and second in dead:
-        return Flow.RAISE
-    if first in dead:
-        return second
-    if second in dead:
-        state.put_back(after)
-        return first
-    if Flow.RETURN in {first, second} and first is not second and state.exits:
-        # The other way goes on; what it leaves and returns in the end is joined with this.
-        state.exits[-1].append((after if first is Flow.RETURN else state.note(), cause))
-        if second is Flow.RETURN:
-            state.put_back(after)
-        return second if first is Flow.RETURN else first
-    state.join(after, state.note(), cause)
-    if first is second:
-        return first
-    state.left_loop = True
-    return Flow.NEXT
-
-
-def _unread(state: State, body: Sequence[ast.stmt], cause: Cause) -> None:
-    """Too many conditions: what these statements assign is unknown, and nothing of them is read."""
-    for statement in body:
-        for inner in ast.walk(statement):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                state.scope.names[inner.id] = Unknown((cause,))
-
-
-def _for(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, (ast.For, ast.AsyncFor))  # noqa: S101 - _KINDS chose it
-    items = turns(state, evaluate(state, node.iter), node.iter)
-    outer, state.left_loop = state.left_loop, False
-    flow = _unknown_turns(state, node, items) if isinstance(items, Unknown) else _turns(state, node, items)
-    state.left_loop = outer
-    return flow
-
-
-def _turns(state: State, node: ast.For | ast.AsyncFor, items: list[object]) -> Flow:
-    before, start = None, state.steps
-    for index, item in enumerate(items):
-        assign(state, node.target, item)
-        if index == 0 and state.joins > 0 and (len(items) > 5 or _may_leave(node)):
-            before = state.note()
-        if before is not None and (index == _TURNS or start - state.steps > _LONG):
-            cause = state.cause(node.iter, Reason.LOOP, detail="it takes too many steps to be followed")
-            return _ended(state, node, before, cause)
-        flow = block(state, node.body)
-        if flow in {Flow.RETURN, Flow.RAISE}:
-            return flow
-        if state.left_loop and before is not None:
-            return _ended(
-                state, node, before, state.cause(node.iter, Reason.LOOP, detail="a condition may end the loop")
-            )
-        if flow is Flow.BREAK:
-            return Flow.NEXT
-    return block(state, node.orelse)
-
-
-def _may_leave(node: ast.AST) -> bool:
-    return any(isinstance(inner, (ast.Break, ast.Continue, ast.Return)) for inner in ast.walk(node))
-
-
-def _unknown_turns(state: State, node: ast.For | ast.AsyncFor | ast.While, items: Unknown) -> Flow:
-    """A loop of unknown length: its body once, joined with not reading it at all."""
-    before = state.note()
-    if not isinstance(node, ast.While):
-        assign(state, node.target, Unknown(items.causes))
-    flow = block(state, node.body)
-    if flow is Flow.RAISE:
-        state.put_back(before)
-        return Flow.NEXT
-    return _ended(state, node, before, items.causes[0])
-
-
-def _ended(state: State, node: ast.For | ast.AsyncFor | ast.While, before: Noted, cause: Cause) -> Flow:
-    """A loop of which nobody knows how far it goes: joined with what was before it, with any further turn, and with its else."""
-    state.join(before, state.note(), cause)
-    sites = len(state.sites)
-    for _ in range(_ROUNDS):
-        start = state.note()
-        if not isinstance(node, ast.While):
-            assign(state, node.target, Unknown((cause,)))
-        if block(state, node.body) is Flow.RAISE:
-            state.put_back(start)
-        after = state.note()
-        if not _differ(start, after):
+def _any_turns(state: Any, node: ast.For | ast.While, sites: int, cause: Cause) -> Steps:
+    """A loop of which nobody knows how far it goes: what any number of further turns may change is unknown."""
+    yield from ()
+    del sites
+    body = list(node.body)
+    for turn in range(_ROUNDS):
+        known = len(state.lost), _snapshot(state)
+        state.notes.append({})
+        kept = len(state.sites)
+        try:
+            flow = _turn(state, node, cause, body)
+        except Raised:
+            flow = None
+        noted = state.notes.pop()
+        after = {key: (item, held(item)) for key, (item, _) in noted.items()}
+        state.put_back(noted)
+        state.join(after, {}, cause)
+        if turn:
+            del state.sites[kept:]
+        if flow is not None and flow.kind == "return":
+            state.taint(cause)
+        if known == (len(state.lost), _snapshot(state)):
             break
-        state.join(start, after, cause)
-    del state.sites[sites:]  # they were seen in the first turn
-    if node.orelse:
-        without = state.note()
-        block(state, node.orelse)
-        state.join(without, state.note(), cause)
-    return Flow.NEXT
-
-
-def _while(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, ast.While)  # noqa: S101 - _KINDS chose it
-    outer, state.left_loop = state.left_loop, False
-    before = state.note()
-    flow = _while_turns(state, node, before)
-    state.left_loop = outer
-    return flow
-
-
-def _while_turns(state: State, node: ast.While, before: Noted) -> Flow:
-    for _ in range(_TURNS):
-        decided = truth(evaluate(state, node.test))
-        if decided is False:
-            return block(state, node.orelse)
-        if decided is None or (isinstance(node.test, ast.Constant) and _may_leave(node)):
-            return _unknown_turns(state, node, state.unknown(node.test, Reason.LOOP))
-        flow = block(state, node.body)
-        if flow in {Flow.RETURN, Flow.RAISE}:
-            return flow
-        if flow is Flow.BREAK and not state.left_loop:
-            return Flow.NEXT
-        if state.left_loop:
-            return _ended(
-                state, node, before, state.cause(node.test, Reason.LOOP, detail="a condition may end the loop")
-            )
-    return _ended(
-        state, node, before, state.cause(node.test, Reason.LOOP, detail="it takes too many steps to be followed")
-    )
-
-
-def _try(state: State, node: ast.stmt) -> Flow:
-    """The body as it stands, joined with each handler that goes on."""
-    body, handlers = getattr(node, "body", []), getattr(node, "handlers", [])
-    before, returns = state.note(), len(state.pending[-1]) if state.pending else 0
-    flow = block(state, body)
-    if flow is Flow.RAISE and handlers:
-        flow = block(state, handlers[0].body)
     else:
-        flow = block(state, getattr(node, "orelse", [])) if flow is Flow.NEXT else flow
-        for handler in handlers:
-            flow = _handled(state, handler, (before, returns), flow)
-    last = block(state, getattr(node, "finalbody", []))
-    return last if last is not Flow.NEXT else flow
+        state.havoc(node, (cause,))
+    if node.orelse:
+        state.joined(node, expression(node), node.orelse, [])
+    return None
 
 
-def _handled(state: State, handler: ast.ExceptHandler, start: tuple[Noted, int], flow: Flow) -> Flow:
-    """The handler as a second way, from the state at the ``start`` of the try and what had been returned until then."""
-    before, returns = start
-    pending = state.pending[-1] if state.pending else []
-    name = expression(handler.type) if handler.type is not None else "an exception"
-    place = state.place(handler)
-    if state.decisions.get(place) is False or state.joins <= 0:
-        return flow
-    after, returned_by_body = state.note(), len(pending)
-    state.put_back(before)
+def _turn(state: Any, node: ast.For | ast.While, cause: Cause, body: Sequence[ast.stmt]) -> Flow | None:
+    with state.guarded(), state.in_any_turn():
+        if isinstance(node, ast.For):
+            state.assign(node.target, Unknown((cause,), among=state.named_in(node.iter)))
+        else:
+            state.evaluate(node.test)
+        return state.driven(body)  # type: ignore[no-any-return]  # the state's Flow
+
+
+def _snapshot(state: Any) -> int:
+    """How much is not known in the scopes."""
+    return sum(isinstance(value, Unknown) for scope in {id(each): each for each in state.scopes}.values() for value in scope.names.values())
+
+
+def _while(state: Any, node: ast.While) -> Steps:
+    start, count = state.steps, 0
+    while True:
+        value = state.evaluate(node.test)
+        decided = state.truth(value)
+        if decided is False:
+            return (yield from state.block(node.orelse))
+        if decided is None:
+            return (yield from _any_turns(state, node, 0, state.cause(node.test, Reason.LOOP)))
+        flow = yield from state.block(node.body)
+        count += 1
+        if flow is not None and flow.kind == "return":
+            return flow
+        if flow is BREAK:
+            return None
+        if flow is SEVERAL or count > _TURNS or start - state.steps > _LONG:
+            why = "a condition may end the loop" if flow is SEVERAL else "it takes too many steps to be followed"
+            return (yield from _any_turns(state, node, 0, state.cause(node.test, Reason.LOOP, detail=why)))
+
+
+def _try(state: Any, node: ast.Try) -> Steps:
+    risks = state.risks
+    noted: list[dict[int, Any]] = []
+    try:
+        flow = yield from _tried(state, node, noted)
+        if state.risks > risks and node.handlers and len(noted) == 2:
+            flow = _perhaps_handled(state, node, flow, noted)
+    except Raised:
+        last = yield from state.block(node.finalbody)
+        if last is not None:
+            return last
+        raise
+    last = yield from state.block(node.finalbody)
+    return last if last is not None else flow
+
+
+def _tried(state: Any, node: ast.Try, noted: list[dict[int, Any]]) -> Steps:
+    """The body, and its handler where it raises for certain. ``noted`` are what the body and what the else have touched, as it was."""
+    waits = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in ast.walk(node))
+    try:
+        with state.guarded() if node.handlers else contextlib.nullcontext():
+            if waits or not node.handlers:
+                flow = yield from state.block(node.body)
+            else:
+                flow = _touching(state, node.body, noted)
+    except Raised as raised:
+        noted.clear()
+        for handler in node.handlers:
+            if _catches(state, handler, raised.error):
+                return (yield from _handled(state, handler, raised.error))
+        raise
+    if waits and node.handlers:
+        state.taint(state.cause(node, Reason.CONSTRUCT, detail="a generator that waits in a try"))
+    if flow is not None or not noted:
+        noted.append({})
+        return flow if flow is not None else (yield from state.block(node.orelse))
+    return _touching(state, node.orelse, noted)
+
+
+def _touching(state: Any, body: Sequence[ast.stmt], noted: list[dict[int, Any]]) -> Flow | None:
+    """Read statements, and note what they touch as it was."""
+    state.notes.append({})
+    try:
+        return state.driven(body)  # type: ignore[no-any-return]  # the state's Flow
+    finally:
+        touched = state.notes.pop()
+        noted.append(touched)
+        for key, (item, held) in touched.items():
+            if state.notes:
+                state.notes[-1].setdefault(key, (item, held))
+
+
+def _catches(state: Any, handler: ast.ExceptHandler, error: BaseException) -> bool:
+    if handler.type is None:
+        return True
+    kinds = state.evaluate(handler.type)
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if isinstance(kind, Node):
+            continue  # an exception of the SDK, which the launcher itself does not raise
+        if isinstance(kind, Unresolvable):
+            raise Needs(kind.causes)
+        if state.python(isinstance, error, kind):
+            return True
+    return False
+
+
+def _handled(state: Any, handler: ast.ExceptHandler, error: Any) -> Steps:
     if handler.name:
-        state.scope.names[handler.name] = state.unknown(handler, Reason.CALL)
-    other = _arm(state, (f"{name} is raised", True), handler.body)
-    if other is Flow.RAISE or (other is Flow.RETURN and flow is Flow.NEXT):
-        state.put_back(after)
-        del pending[returned_by_body:]
-        return flow
-    if place in state.decisions:
-        del pending[returns:returned_by_body]
-        return other
-    cause = Cause(Reason.BRANCH, place, f"{name} is raised")
-    if other is Flow.RETURN and state.splits:
-        state.splits[-1].append(cause)
-    if other is Flow.RETURN or _differ(after, state.note()):
-        state.wanted[place] = f"{name} is raised"
-    state.join(after, state.note(), cause)
+        state.assign(ast.Name(id=handler.name, ctx=ast.Store()), error)
+    outer = state.handling
+    state.handling = error
+    try:
+        flow = yield from state.block(handler.body)
+    finally:
+        state.handling = outer
+        if handler.name:
+            scope = state.scope.moved.get(handler.name, state.scope)
+            state.touch(scope)
+            scope.names.pop(handler.name, None)
     return flow
 
 
-def _differ(one: Noted, other: Noted) -> bool:
-    return any(key in other and not same(contents, other[key][1]) for key, (_, contents) in one.items())
+def _perhaps_handled(state: Any, node: ast.Try, flow: Flow | None, noted: list[dict[int, Any]]) -> Flow | None:
+    """The body may have raised something that nobody knows, somewhere: each handler is a way of its own."""
+    for handler in node.handlers:
+        name = expression(handler.type) if handler.type is not None else "an exception"
+        text = f"{name} is raised"
+        cause = Cause(Reason.BRANCH, state.place(handler), text)
+        chosen = state.undecided(handler, text)
 
+        def handle(handler: ast.ExceptHandler = handler, cause: Cause = cause) -> Flow | None:
+            state.take(noted[1])
+            state.join({}, noted[0], cause)
+            return state.finished(_handled(state, handler, state.unknown(handler, Reason.CALL)))  # type: ignore[no-any-return]  # as in driven
 
-def _with(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, (ast.With, ast.AsyncWith))  # noqa: S101 - _KINDS chose it
-    opened = len(state.runs)
-    for item in node.items:
-        value = evaluate(state, item.context_expr)
-        if isinstance(value, Instance) and value.cls == "Run":
-            state.runs.append(starting.experiment_of(state, item.context_expr, value))
-        if item.optional_vars is not None:
-            assign(state, item.optional_vars, value)
-    flow = block(state, node.body)
-    del state.runs[opened:]
+        if chosen is False:
+            continue
+        if chosen:
+            return handle()
+        flow = _joined_flows(state, cause, state.both(handler, text, handle, lambda flow=flow: flow))
     return flow
 
 
-_DECORATORS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "property": "property", "functools.cached_property": "property", "staticmethod": "staticmethod",
-        "classmethod": "classmethod",
-    }
-)  # fmt: skip
-_WITH_FIELDS: Final = frozenset(
-    {"dataclasses.dataclass", "pydantic.dataclasses.dataclass", "typing.NamedTuple", "pydantic.BaseModel"}
-)
+def _joined_flows(state: Any, cause: Cause, result: Any) -> Flow | None:
+    """How two ways end together."""
+    if not isinstance(result, tuple):
+        return result if isinstance(result, Flow) else None
+    first, second = result
+    kinds = {each.kind if each is not None else "next" for each in (first, second)}
+    if kinds == {"return"}:
+        return Flow("return", either(first.value, second.value, cause))
+    if first == second:
+        return first  # type: ignore[no-any-return]  # a Flow
+    if kinds <= {"next", "break", "continue", "several"}:
+        return SEVERAL
+    state.taint(cause)
+    return second if second is not None and second.kind != "return" or first is not None and first.kind == "return" else first  # type: ignore[no-any-return]  # a Flow
 
 
-def _function(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))  # noqa: S101 - _KINDS chose it
-    found = [evaluate(state, decorator) for decorator in node.decorator_list]
-    kind = next((_DECORATORS[each.path] for each in found if isinstance(each, Ref) and each.path in _DECORATORS), "")
-    state.scope.names[node.name] = function_of(state, node, kind)
-    return Flow.NEXT
+def _raise(state: Any, node: ast.Raise) -> Steps:
+    yield from ()
+    if node.exc is None:
+        if not isinstance(state.handling, BaseException):
+            raise Needs((state.cause(node, Reason.CALL, detail="an exception that is not known"),))
+        raise Raised(state.handling)
+    error = state.evaluate(node.exc)
+    if isinstance(error, type) and issubclass(error, BaseException):
+        error = state.call(node, error, [], {})
+    if node.cause is not None:
+        state.evaluate(node.cause)
+    if not isinstance(error, BaseException):
+        raise Needs(error.causes if isinstance(error, Unresolvable) else ())
+    raise Raised(error)
 
 
-def _elsewhere(state: State, node: ast.stmt) -> Flow:
+def _assert(state: Any, node: ast.Assert) -> Steps:
+    yield from ()
+    if state.truth(state.evaluate(node.test)) is False:
+        raise Raised(AssertionError())
+    return None
+
+
+def _with(state: Any, node: ast.With | ast.AsyncWith) -> Steps:
+    return (yield from _within(state, node, list(node.items)))
+
+
+def _within(state: Any, node: ast.With | ast.AsyncWith, items: list[ast.withitem]) -> Steps:
+    if not items:
+        return (yield from state.block(node.body))
+    first, *rest = items
+    manager = state.evaluate(first.context_expr)
+    if isinstance(node, ast.AsyncWith) and not isinstance(manager, Unknown):
+        raise Needs((state.cause(node, Reason.CONSTRUCT),))
+    if isinstance(manager, Unresolvable):
+        return (yield from _unknown_context(state, node, first, manager, rest))
+    kind = type(manager)
+    value = state.call(first.context_expr, state.python(getattr, kind, "__enter__"), [manager], {})
+    leave = state.python(getattr, kind, "__exit__")
+    with state.guarded():
+        try:
+            if first.optional_vars is not None:
+                state.assign(first.optional_vars, value)
+            flow = yield from _within(state, node, rest)
+        except Raised as raised:
+            error = raised.error
+            swallowed = state.truth(state.call(first.context_expr, leave, [manager, type(error), error, None], {}))
+            if swallowed is None:
+                state.taint(state.cause(first.context_expr, Reason.CONSTRUCT))
+            if swallowed:
+                return None
+            raise
+    state.call(first.context_expr, leave, [manager, None, None, None], {})
+    return flow
+
+
+def _unknown_context(state: Any, node: ast.With | ast.AsyncWith, item: ast.withitem, manager: Any, rest: list[ast.withitem]) -> Steps:
+    """A block in something that is not known, or in a run of an experiment of the SDK."""
+    if item.optional_vars is not None:
+        value = manager if isinstance(manager, Node) else Unknown(manager.causes, getattr(manager, "origin", ""))
+        state.assign(item.optional_vars, value)
+    if isinstance(manager, Node):
+        state.contexts.append(manager)
+    try:
+        with state.guarded():
+            return (yield from _within(state, node, rest))
+    finally:
+        if isinstance(manager, Node):
+            state.contexts.remove(manager)
+
+
+def _return(state: Any, node: ast.Return) -> Steps:
+    value = (yield from _valued(state, node.value)) if node.value is not None else None
+    return Flow("return", value)
+
+
+def _elsewhere(state: Any, node: ast.Global | ast.Nonlocal) -> Steps:
     """``global`` and ``nonlocal``: the names are another scope's."""
-    for name in getattr(node, "names", ()):
-        scope = unsupported.module_scope(state.scope) if isinstance(node, ast.Global) else state.scope.parent
-        while scope is not None and isinstance(node, ast.Nonlocal) and name not in scope.names:
+    yield from ()
+    for name in node.names:
+        scope = state.scope.module if isinstance(node, ast.Global) else state.scope.parent
+        while isinstance(node, ast.Nonlocal) and scope is not None and (scope.kind == "class" or name not in scope.names | dict.fromkeys(scope.local)):
             scope = scope.parent
         if scope is not None and scope is not state.scope:
-            state.scope.elsewhere[name] = scope
-    return Flow.NEXT
+            state.scope.moved[name] = scope
+    return None
 
 
-def _match(state: State, node: ast.stmt) -> Flow:
-    """The cases as conditions one after the other; a pattern that is no plain value is a condition that cannot be decided."""
-    assert isinstance(node, ast.Match)  # noqa: S101 - _KINDS chose it
-    chain: list[ast.stmt] = []
-    for case in reversed(node.cases):
-        test = _pattern(node.subject, case)
-        body = [*_captured(case.pattern), *case.body]
-        chain = body if test is None else [ast.copy_location(ast.If(test=test, body=body, orelse=chain), case.body[0])]
-    return block(state, chain)
-
-
-def _pattern(subject: ast.expr, case: ast.match_case) -> ast.expr | None:
-    """The condition of a case; None for one that always holds."""
-    pattern = case.pattern
-    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None:
-        return None
-    values = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
-    plain = [value.value for value in values if isinstance(value, ast.MatchValue)]
-    if case.guard is None and len(plain) == len(values):
-        tests: list[ast.expr] = [ast.Compare(left=subject, ops=[ast.Eq()], comparators=[value]) for value in plain]
-        made: ast.expr = tests[0] if len(tests) == 1 else ast.BoolOp(op=ast.Or(), values=tests)
-    else:
-        made = ast.Name(id=f"case {ast.unparse(pattern)}", ctx=ast.Load())
-    for inner in ast.walk(made):
-        if isinstance(inner, ast.expr) and not hasattr(inner, "lineno"):
-            ast.copy_location(inner, subject)
-    return made
-
-
-def _captured(pattern: ast.pattern) -> list[ast.stmt]:
-    """Names that a pattern binds: to nothing that is known."""
-    names = [
-        inner.name for inner in ast.walk(pattern) if isinstance(inner, (ast.MatchAs, ast.MatchStar)) and inner.name
-    ]
-    made: list[ast.stmt] = []
-    for name in names:
-        value = ast.Name(id=f"what the case gives {name}", ctx=ast.Load())
-        made.append(ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value))
-    for inner in (each for statement in made for each in ast.walk(statement)):
-        if isinstance(inner, (ast.stmt, ast.expr)):
-            ast.copy_location(inner, pattern)
-    return made
-
-
-def _class(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, ast.ClassDef)  # noqa: S101 - _KINDS chose it
-    scope = Scope(parent=state.scope, file=state.scope.file)
-    made_from: Ref | None = None
-    fields: dict[str, None] = {}
-    decorators = [evaluate(state, each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
-    typed = any(isinstance(each, Ref) and each.path in _WITH_FIELDS for each in decorators)
-    for base in node.bases:
-        inherited = evaluate(state, base)
-        typed |= isinstance(inherited, Ref) and inherited.path in _WITH_FIELDS
-        if isinstance(inherited, UserClass):
-            scope.names.update(inherited.scope.names)
-            made_from = inherited.base
-            fields.update(dict.fromkeys(inherited.fields))
-            typed |= bool(inherited.fields)
-        elif (
-            isinstance(inherited, Ref)
-            and inherited.path.startswith("sagemaker.")
-            and inherited.last in estimators.WRITTEN
-        ):
-            made_from = inherited
-    state.scopes.append(scope)
-    block(state, node.body)
-    state.scopes.pop()
-    own = [
-        each.target.id
-        for each in node.body
-        if isinstance(each, ast.AnnAssign)
-        and isinstance(each.target, ast.Name)
-        and "ClassVar" not in expression(each.annotation)
-    ]
-    fields.update(dict.fromkeys(own if typed else ()))
-    state.scope.names[node.name] = UserClass(node.name, scope, made_from, tuple(fields))
-    return Flow.NEXT
-
-
-def _return(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, ast.Return)  # noqa: S101 - _KINDS chose it
-    value = evaluate(state, node.value) if node.value is not None else None
-    if state.pending:
-        state.pending[-1].append(value)
-    return Flow.RETURN
-
-
-def _import(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, ast.Import)  # noqa: S101 - _KINDS chose it
-    for alias in node.names:
-        own = sibling(state, alias.name)
-        first = alias.name.partition(".")[0]
-        if own is not None:
-            state.scope.names[alias.asname or first] = UserClass(alias.name, own)
-        else:
-            state.scope.names[alias.asname or first] = Ref(alias.name if alias.asname else first)
-    return Flow.NEXT
-
-
-def _import_from(state: State, node: ast.stmt) -> Flow:
-    assert isinstance(node, ast.ImportFrom)  # noqa: S101 - _KINDS chose it
-    module = node.module or ""
-    own = sibling(state, module)
-    for alias in node.names:
-        if alias.name == "*":
-            unsupported.everything(state, node, module, own)
-        elif own is not None and alias.name in own.names:
-            state.scope.names[alias.asname or alias.name] = own.names[alias.name]
-        elif (inner := sibling(state, f"{module}.{alias.name}".lstrip("."))) is not None:
-            state.scope.names[alias.asname or alias.name] = UserClass(alias.name, inner)
-        elif own is not None:
-            missing = state.unknown(node, Reason.UNDEFINED, give=alias.asname or alias.name)
-            state.scope.names[alias.asname or alias.name] = missing
-        else:
-            state.scope.names[alias.asname or alias.name] = Ref(f"{module}.{alias.name}")
-    return Flow.NEXT
-
-
-def sibling(state: State, module: str) -> Scope | None:
-    """The scope of a module that lies beside the launcher, read once."""
-    if module in state.loaded:
-        return state.loaded[module]
-    if module not in state.modules:
-        return None
-    scope = state.loaded[module] = Scope(file=f"{module.replace('.', '/')}.py")
-    tree = parsed(Cell(None, state.modules[module], state.modules[module]))
-    if isinstance(tree, ast.Module):
-        state.scopes.append(scope)
-        scope.names["__name__"] = module
-        block(state, tree.body)
-        state.scopes.pop()
-    else:
-        cause = Cause(Reason.MODULE, Place(scope.file, None, tree.line), module, detail=module)
-        scope.names["*"] = Unknown((cause,))
-    return scope
-
-
-def _leaving(flow: Flow) -> Callable[[State, ast.stmt], Flow]:
-    def leave(state: State, node: ast.stmt) -> Flow:
+def _leaving(flow: Flow | None) -> Callable[[Any, Any], Steps]:
+    def leave(state: Any, node: ast.stmt) -> Steps:
+        yield from ()
         del state, node
         return flow
 
     return leave
 
 
-_KINDS: Final[Mapping[type[ast.stmt], Callable[[State, ast.stmt], Flow]]] = MappingProxyType(
+def _simple(method: str) -> Callable[[Any, Any], Steps]:
+    """A statement that is read in one step."""
+
+    def read(state: Any, node: ast.stmt) -> Steps:
+        yield from ()
+        getattr(state, method)(node)
+        return None
+
+    return read
+
+
+def _match(state: Any, node: ast.Match) -> Steps:
+    subject = state.resolved(state.evaluate(node.subject))
+    return (yield from _cases(state, node, subject, list(node.cases)))
+
+
+def _cases(state: Any, node: ast.Match, subject: Any, cases: list[ast.match_case]) -> Steps:
+    for index, case in enumerate(cases):
+        found: dict[str, Any] = {}
+        decided = matches(state, case.pattern, subject, found)
+        if decided is False:
+            continue
+        for name, value in found.items():
+            state.assign(ast.Name(id=name, ctx=ast.Store()), value)
+        if decided and case.guard is not None:
+            decided = state.truth(state.evaluate(case.guard))
+        if decided is None:
+            decided = state.undecided(case.body[0], f"case {expression(case.pattern)}")
+        if decided is None:
+            held = ast.copy_location(ast.Name(id=" subject", ctx=ast.Load()), node)
+            state.assign(ast.Name(id=held.id, ctx=ast.Store()), subject)
+            rest = ast.copy_location(ast.Match(subject=held, cases=cases[index + 1 :]), node)
+            return state.joined(case.body[0], f"case {expression(case.pattern)}", case.body, [rest] if rest.cases else [])  # type: ignore[no-any-return]  # the state's Flow
+        if decided:
+            return (yield from state.block(case.body))
+    return None
+
+
+_KINDS: Final[Mapping[type[ast.stmt], Callable[[Any, Any], Steps]]] = MappingProxyType(
     {
-        ast.Expr: _expression, ast.Assign: _assigned, ast.AnnAssign: _assigned, ast.AugAssign: _augmented, ast.Delete: _deleted,
-        ast.If: _conditional, ast.For: _for, ast.AsyncFor: _for, ast.While: _while, ast.Try: _try,
-        ast.With: _with, ast.AsyncWith: _with, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.ClassDef: _class,
-        ast.Return: _return, ast.Import: _import, ast.ImportFrom: _import_from,
-        ast.Global: _elsewhere, ast.Nonlocal: _elsewhere, ast.Match: _match,
-        ast.Break: _leaving(Flow.BREAK), ast.Continue: _leaving(Flow.CONTINUE), ast.Raise: _leaving(Flow.RAISE),
+        ast.Expr: _expression, ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Delete: _deleted,
+        ast.For: _for, ast.While: _while, ast.Try: _try, ast.With: _with, ast.AsyncWith: _with, ast.Raise: _raise, ast.Assert: _assert,
+        ast.FunctionDef: _simple("define"), ast.AsyncFunctionDef: _simple("define"), ast.ClassDef: _simple("define_class"),
+        ast.Return: _return, ast.Import: _simple("import_modules"), ast.ImportFrom: _simple("import_names"), ast.Pass: _leaving(None),
+        ast.Global: _elsewhere, ast.Nonlocal: _elsewhere, ast.Match: _match, ast.Break: _leaving(BREAK), ast.Continue: _leaving(CONTINUE),
     }
 )  # fmt: skip
+
+__all__ = ["Moment", "Statements", "starred"]

@@ -1,213 +1,155 @@
-"""Texts with placeholders: joined, formatted and compared without losing what is not known yet."""
+"""Texts with placeholders or unknown parts: formatted, compared and changed as far as that does not depend on what they will be."""
 
 from __future__ import annotations
 
-import json
+import ast
 import re
-from collections.abc import Mapping
+import string
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from .values import (
-    LONGEST,
-    Cause,
-    Place,
-    Reason,
-    Ref,
-    Symbol,
-    Text,
-    Unknown,
-    known,
-    missing_module,
-    parts_of,
-    text,
-    unknown,
-)
+from .values import LONGEST, Cause, Moment, Needs, Symbol, Unknown, Unresolvable
 
-WIDEST: Final = re.compile(r"\d{4,}")
-_FIELD: Final = re.compile(r"\{\{|\}\}|\{(?P<name>[^{}!:]*)(?P<conversion>![rsa])?(?P<spec>:[^{}]*)?\}")
-_PERCENT: Final = re.compile(r"%(?:\((?P<name>\w+)\))?(?P<spec>[-+ #0]*\d{0,3}(?:\.\d{1,3})?)(?P<kind>[sdrifgexX%])")
-_MARK: Final = "\x7f"
-_MARK_IN_JSON: Final = re.compile(r"\x7f|\\u007f")  # as it is, and with ensure_ascii
-_TOO_LONG: Final = Cause(Reason.CONSTRUCT, Place("", None, 0), "a text", detail=f"more than {LONGEST:,} characters")
+_WIDE: Final = re.compile(r"\d{5,}")
+_PERCENT: Final = re.compile(r"%(?:\((?P<name>[^)]*)\))?(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d+))?[hlL]?(?P<kind>[sdrifgeEGFxXoucab%])")
+# What no placeholder holds: a bucket, an account and a region are of small letters, digits, dots and dashes.
+_CLOSED: Final = frozenset({Symbol.BUCKET, Symbol.ACCOUNT, Symbol.REGION})
 
 
-def shown(value: object, cause: Cause) -> tuple[str | Symbol | Unknown, ...]:
-    """A value as it stands in a formatted text; ``cause`` for an object whose text nobody knows."""
-    parts = parts_of(value)
-    if parts is not None:
-        return parts
-    if isinstance(value, Symbol):
-        return (value,)
-    if isinstance(value, Unknown):
-        return (value,)
-    if isinstance(value, Ref):
-        return (Unknown((missing_module(value, cause.place),)),)
-    return (str(value),) if known(value) else (Unknown((cause,)),)
-
-
-def added(one: object, two: object) -> str | Text | Unknown | None:
-    """One text after the other; None where one of them is no text."""
-    first = (one,) if isinstance(one, (Symbol, Unknown)) else parts_of(one)
-    second = (two,) if isinstance(two, (Symbol, Unknown)) else parts_of(two)
-    if first is None or second is None or (isinstance(one, Unknown) and isinstance(two, Unknown)):
-        return None
-    made = text((*first, *second))
-    return Unknown((_TOO_LONG,)) if isinstance(made, str) and len(made) > LONGEST else made
-
-
-def formatted(template: object, values: list[object], names: Mapping[Any, object], cause: Cause) -> object:
-    """``template.format(*values, **names)``."""
-    if not isinstance(template, str):
-        return _mixed(template, values, names, cause)
-    parts: list[str | Symbol | Unknown] = []
-    at = automatic = 0
-    for found in _FIELD.finditer(template):
-        parts.append(template[at : found.start()])
-        at = found.end()
-        if found[0] in {"{{", "}}"}:
-            parts.append(found[0][0])
-            continue
-        name = found["name"]
-        if name == "" or name.isdigit():
-            index = int(name) if name else automatic
-            automatic += 1
-            value: object = values[index] if index < len(values) else Unknown((cause,))
-        else:
-            value = names.get(name, Unknown((cause,)))
-        parts += specified(value, found["conversion"] or "", (found["spec"] or "")[1:], cause)
-    return text([*parts, template[at:]])
-
-
-def _mixed(template: object, values: list[object], names: Mapping[Any, object], cause: Cause) -> object:
-    parts = parts_of(template)
-    if parts is None:
-        return Unknown((cause,))
-    # Fields that count by themselves need all that stands before them.
-    if sum("{" in part for part in parts if isinstance(part, str)) > 1 and values:
-        return Unknown((cause,))
-    made: list[str | Symbol | Unknown] = []
-    for part in parts:
-        inner = parts_of(formatted(part, values, names, cause)) if isinstance(part, str) else (part,)
-        made += inner or (Unknown((cause,)),)
-    return text(made)
-
-
-def specified(value: object, conversion: str, spec: str, cause: Cause) -> tuple[str | Symbol | Unknown, ...]:
+def specified(state: Any, value: Any, conversion: str, spec: Any, cause: Cause) -> str:
     """A value under a format specification. A width of thousands is not followed."""
-    if not spec and conversion in {"", "!s"}:
-        return shown(value, cause)
-    if isinstance(value, Symbol) or (isinstance(value, Text) and value.symbols <= {Symbol.TIME}):
-        return parts_of(value) or (Symbol.TIME,)
-    if isinstance(value, Unknown):
-        return (value,)
-    if not known(value) or WIDEST.search(spec):
-        return (Unknown((cause,)),)
-    try:
-        return (format(repr(value) if conversion == "!r" else value, spec),)
-    except (ValueError, TypeError):
-        return (Unknown((cause,)),)
+    if isinstance(spec, Unresolvable) or (isinstance(spec, str) and (state.marks.within(spec) or _WIDE.search(spec))):
+        return str(state.marks.mark(Unknown((cause,))))
+    if isinstance(value, Moment):
+        return str(state.marks.mark(Symbol.TIME))
+    if not spec and conversion in {"", "s"}:
+        return str(state.text_of(value, cause))
+    lacking = state.missing(value)
+    if lacking:
+        return str(state.marks.mark(Unknown(lacking)))
+    shown = state.python({"s": str, "r": repr, "a": ascii}[conversion], value) if conversion else value
+    return str(state.python(format, shown, spec))
 
 
-def percent(template: str, values: object, cause: Cause) -> object:
+def formatted(state: Any, node: ast.AST, template: str, given: Sequence[Any], names: Mapping[str, Any], cause: Cause) -> str:
+    """``template.format(*given, **names)``."""
+    made, automatic = "", 0
+    for literal, field, spec, conversion in state.python(lambda: list(string.Formatter().parse(template))):
+        made += literal
+        if field is None:
+            continue
+        first, rest = state.python(_split, field)
+        if first == "":
+            first, automatic = automatic, automatic + 1
+        value: Any = state.python(lambda first=first: given[first] if isinstance(first, int) else names[first])
+        for is_attribute, word in rest:
+            value = state.attribute(node, value, word) if is_attribute else state.item(node, value, word)
+        inner = formatted(state, node, spec, given, names, cause) if spec and "{" in spec else spec
+        made += specified(state, state.resolved(value), conversion or "", inner, cause)
+    if len(made) > LONGEST:
+        raise Needs((cause,))
+    return made
+
+
+def _split(field: str) -> tuple[Any, list[Any]]:
+    first, rest = _formatter_split(field)
+    return first, list(rest)
+
+
+def _formatter_split(field: str) -> Any:
+    import _string  # noqa: PLC0415 - what string.Formatter itself uses
+
+    return _string.formatter_field_name_split(field)
+
+
+def percent(state: Any, template: str, values: Any, cause: Cause) -> Any:
     """``template % values``."""
+    lacking = state.missing(values)
+    if not lacking and not state.marks.within(template):
+        if any(_WIDE.search(found[0]) for found in _PERCENT.finditer(template)):
+            raise Needs((cause,))
+        return state.python(lambda: template % values)
+    if any("*" in (found["width"], found["precision"]) for found in _PERCENT.finditer(template)) or id(values) in state.lost:
+        raise Needs(lacking or (cause,))
     items = list(values) if isinstance(values, tuple) else [values]
-    parts: list[str | Symbol | Unknown] = []
-    raw: list[str] = []
-    at = 0
+    made, at = "", 0
     for found in _PERCENT.finditer(template):
-        parts.append(template[at : found.start()])
-        raw.append(template[at : found.start()])
+        made += template[at : found.start()]
         at = found.end()
         if found["kind"] == "%":
-            parts.append("%")
+            made += "%"
             continue
-        if found["name"]:
-            value = values.get(found["name"], Unknown((cause,))) if isinstance(values, dict) else Unknown((cause,))
+        if found["name"] is not None:
+            value = state.item(ast.Pass(), values, found["name"])
         else:
             value = items.pop(0) if items else Unknown((cause,))
-        if found["kind"] == "s" and not found["spec"]:
-            parts += shown(value, cause)
-        elif known(value):
-            try:
-                parts.append(found[0].replace(f"({found['name']})", "") % value)
-            except (TypeError, ValueError):
-                parts.append(Unknown((cause,)))
+        value = state.resolved(value)
+        if found["kind"] == "s" and not found["width"] and not found["precision"]:
+            made += state.text_of(value, cause)
+        elif isinstance(value, Moment):
+            made += state.marks.mark(Symbol.TIME)
+        elif state.missing(value):
+            made += state.marks.mark(Unknown(state.missing(value)))
         else:
-            parts += shown(value, cause) if found["kind"] in "sd" else (Unknown((cause,)),)
-    if any(isinstance(part, str) and "%" in part for part in [*raw, template[at:]]):
-        return Unknown((cause,))  # a form that is not followed
-    return text([*parts, template[at:]])
+            form = found[0].replace(f"({found['name']})", "") if found["name"] is not None else found[0]
+            made += state.python(lambda form=form, value=value: form % (value,))
+    if "%" in _PERCENT.sub("", template):
+        raise Needs((cause,))
+    return made + template[at:]
 
 
-def joined(separator: object, items: list[object], cause: Cause) -> object:
-    """``separator.join(items)``."""
-    between = parts_of(separator)
-    if between is None:
-        return Unknown((cause,))
-    made: list[str | Symbol | Unknown] = []
-    for index, item in enumerate(items):
-        made += between if index else ()
-        made += shown(item, cause)
-    return text(made)
+def compared(state: Any, kind: ast.cmpop, left: Any, right: Any) -> bool | None:
+    """A comparison in which something is not known; None where that decides it."""
+    marks = state.marks
+    if isinstance(kind, (ast.Eq, ast.NotEq)):
+        if isinstance(left, str) and left == right and not marks.causes(left) and Symbol.TIME not in marks.symbols(left):
+            return isinstance(kind, ast.Eq)
+        texts = [each for each in (left, right) if isinstance(each, str)]
+        if len(texts) == 1 and (left is None or right is None):
+            return isinstance(kind, ast.NotEq)
+    if isinstance(kind, (ast.In, ast.NotIn)) and isinstance(left, str) and not marks.within(left) and isinstance(right, str):
+        if any(isinstance(part, str) and left in part for part in marks.parts(right)):
+            return isinstance(kind, ast.In)
+    return None
 
 
-def split(value: Text, separator: str, cause: Cause) -> list[object] | Unknown:
-    """The text cut at ``separator``, where no placeholder in it can hold one."""
-    safe = separator == "/" and Symbol.ROLE not in value.symbols and not value.causes
-    if not safe:
-        return unknown(value.causes or (cause,), rest=True)
-    pieces: list[list[str | Symbol | Unknown]] = [[]]
-    for part in value.parts:
-        if not isinstance(part, str):
-            pieces[-1].append(part)
-            continue
-        first, *more = part.split(separator)
-        pieces[-1].append(first)
-        pieces += [[piece] for piece in more]
-    return [text(piece) for piece in pieces]
+def method(state: Any, text: str, name: str, given: Sequence[Any], cause: Cause) -> Any:
+    """A method of a text with placeholders. Raises Needs where the result depends on what they are."""
+    marks = state.marks
+    parts = marks.parts(text)
+    lacks = Needs(marks.causes(text) or (state.placeholder(text),))
+    known = all(isinstance(each, (str, int)) and not (isinstance(each, str) and marks.within(each)) for each in given)
+    if not known or marks.causes(text) and name not in {"startswith", "endswith"}:
+        raise lacks
+    symbols = marks.symbols(text)
+    if name in {"startswith", "endswith"} and len(given) == 1 and isinstance(given[0], str):
+        return _edge(parts, given[0], lacks, first=name == "startswith")
+    if name in {"strip", "rstrip", "lstrip"} and symbols <= _CLOSED | {Symbol.TIME} and not _word_letters(given):
+        return getattr(text, name)(*given)
+    if name in {"split", "rsplit", "partition", "rpartition"} and given and not _word_letters(given[:1]) and given[0] not in {"-", "."}:
+        if symbols <= _CLOSED:
+            return getattr(text, name)(*given)
+    if name in {"replace", "lower", "upper"} and symbols == {Symbol.TIME}:
+        return "".join(getattr(part, name)(*given) if isinstance(part, str) else marks.mark(part) for part in parts)
+    if name == "lower" and symbols <= _CLOSED and not marks.causes(text):
+        return "".join(part.lower() if isinstance(part, str) else marks.mark(part) for part in parts)
+    if name in {"removeprefix", "removesuffix"} and given:
+        edge = _edge(parts, given[0], lacks, first=name == "removeprefix")
+        return getattr(text, name)(*given) if edge else text
+    raise lacks
 
 
-def begins(value: Text, prefix: str) -> bool | None:
-    """Whether the text begins so; None where a placeholder decides it."""
-    first = value.parts[0]
-    if not isinstance(first, str):
-        return None
-    if len(first) >= len(prefix):
-        return first.startswith(prefix)
-    return None if prefix.startswith(first) else False
+def _word_letters(given: Sequence[Any]) -> bool:
+    return any(isinstance(each, str) and re.search(r"[A-Za-z0-9]", each) for each in given)
 
 
-def ends(value: Text, suffix: str) -> bool | None:
-    """Whether the text ends so; None where a placeholder decides it."""
-    last = value.parts[-1]
-    if not isinstance(last, str):
-        return None
-    if len(last) >= len(suffix):
-        return last.endswith(suffix)
-    return None if suffix.endswith(last) else False
-
-
-def as_json(value: object, names: Mapping[str, Any]) -> str | Text:
-    """``json.dumps(value, **names)`` of something with placeholders in its texts, which stay what they are. Raises TypeError for
-    what JSON cannot hold, and ValueError for a text with the mark that stands for them meanwhile.
-    """
-    found: list[Symbol | Unknown] = []
-
-    def marked(item: object) -> object:
-        if isinstance(item, dict):
-            return {key: marked(inner) for key, inner in item.items()}
-        if isinstance(item, (list, tuple)):
-            return [marked(inner) for inner in item]
-        parts = (item,) if isinstance(item, Symbol) else parts_of(item)
-        return item if parts is None else "".join(map(mark, parts))
-
-    def mark(part: str | Symbol | Unknown) -> str:
-        if isinstance(part, str):
-            return part
-        found.append(part)
-        return f"{_MARK}{len(found) - 1}{_MARK}"
-
-    pieces = _MARK_IN_JSON.split(json.dumps(marked(value), **names))
-    if len(pieces) != 2 * len(found) + 1:
-        raise ValueError("a text holds the mark itself")
-    return text(found[int(piece)] if index % 2 else piece for index, piece in enumerate(pieces))
+def _edge(parts: list[Any], word: str, lacks: Needs, *, first: bool) -> bool:
+    """Whether the text begins, or ends, with a word."""
+    edge = parts[0 if first else -1]
+    if not isinstance(edge, str):
+        raise lacks
+    if len(edge) >= len(word):
+        return edge.startswith(word) if first else edge.endswith(word)
+    if not (word.startswith(edge) if first else word.endswith(edge)):
+        return False
+    raise lacks
