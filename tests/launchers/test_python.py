@@ -6,7 +6,6 @@ The pieces follow the language reference: expressions, statements, patterns, fun
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import os
@@ -653,8 +652,9 @@ for i in range(3):
 else:
     n += 1
 
-while n < 7:
-    n += 1
+turns = 0
+while turns < 3:
+    turns += 1
     if UNKNOWN:
         break
     BLOCK

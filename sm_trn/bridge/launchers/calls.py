@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
+import configparser
 import datetime
 import functools
 import operator
@@ -16,18 +17,49 @@ from typing import Any, Final
 from . import library, texts
 from .expressions import Expressions, Rest
 from .functions import Coroutine, Function
-from .heap import Scope, own_object, reachable
+from .heap import Scope, reachable
 from .state import causes_of
-from .values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
+from .values import (
+    LONGEST,
+    Cause,
+    Environment,
+    Moment,
+    Needs,
+    Node,
+    Raised,
+    Reason,
+    Ref,
+    Symbol,
+    Unknown,
+    Unresolvable,
+    own_object,
+)
 
 _LEAVES_ALONE: Final = frozenset({
     "sagemaker", "boto3", "botocore", "numpy", "pandas", "torch", "transformers", "datasets", "tensorflow", "sklearn", "matplotlib",
     "IPython", "ipywidgets", "wandb", "mlflow", "tqdm", "requests", "seaborn", "plotly", "s3fs", "nltk", "scipy", "rich",
     "accelerate", "huggingface_hub", "evaluate", "smdebug",
 })  # fmt: skip
-_LOGGED: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical", "log"})  # what loggers do, whoever made them
+_CHANGING: Final = frozenset(
+    {"heapq", "_heapq", "bisect", "_bisect", "operator", "_operator"}
+)  # modules that change what they are given
+_LOGGED: Final = frozenset(
+    {"debug", "info", "warning", "error", "exception", "critical", "log"}
+)  # what loggers do, whoever made them
 _HIDDEN: Final = ("gi_", "cr_", "ag_", "f_", "tb_", "co_")
-_PUBLIC: Final = frozenset({"__name__", "__qualname__", "__doc__", "__class__", "__dict__", "__members__", "__len__", "__annotations__", "__version__"})
+_PUBLIC: Final = frozenset(
+    {
+        "__name__",
+        "__qualname__",
+        "__doc__",
+        "__class__",
+        "__dict__",
+        "__members__",
+        "__len__",
+        "__annotations__",
+        "__version__",
+    }
+)
 _OF_OBJECT: Final = frozenset({
     "__init__", "__new__", "__setattr__", "__getattribute__", "__delattr__", "__eq__", "__ne__", "__hash__", "__repr__", "__str__",
     "__init_subclass__", "__set_name__", "__enter__", "__exit__", "__call__", "__iter__", "__next__", "__getitem__", "__setitem__",
@@ -77,10 +109,20 @@ class Calls(Expressions):
     def _visible(self, node: ast.AST, owner: Any, name: str) -> None:
         """Raises Needs for what lies under Python's objects."""
         dunder = name.startswith("__") and name.endswith("__")
-        own = own_object(owner) or isinstance(owner, (super, Function)) or (isinstance(owner, type) and owner.__module__ == "__main__")
-        allowed = name in _PUBLIC or (name in _OF_OBJECT and (own or owner is object or isinstance(owner, (dict, list, str, type))))
+        own = (
+            own_object(owner)
+            or isinstance(owner, (super, Function))
+            or (isinstance(owner, type) and owner.__module__ == "__main__")
+        )
+        allowed = name in _PUBLIC or (
+            name in _OF_OBJECT and (own or owner is object or isinstance(owner, (dict, list, str, type)))
+        )
         hidden = name.startswith(_HIDDEN) and not own
-        if (dunder and not allowed and not (own and name in vars(type(owner)))) or hidden or name in {"mro", "__subclasses__"}:
+        if (
+            (dunder and not allowed and not (own and name in vars(type(owner))))
+            or hidden
+            or name in {"mro", "__subclasses__"}
+        ):
             raise Needs((self.cause(node, Reason.CONSTRUCT, detail=f"{name} of a Python object"),))
 
     def _of_module(self, node: ast.AST, owner: Scope, name: str) -> Any:
@@ -130,7 +172,7 @@ class Calls(Expressions):
             return library.variable(self, node, [key], {}, required=True)
         if isinstance(owner, Unresolvable):
             self.reach_own(owner)
-            return self.lacking(*owner.causes)
+            return self.lacking_of(owner) if isinstance(owner, Unknown) else self.lacking(*owner.causes)
         if isinstance(owner, str) and self.marks.within(owner):
             raise Needs(self.missing(owner))
         if isinstance(owner, dict):
@@ -157,7 +199,11 @@ class Calls(Expressions):
                 if placed in owner:
                     self.assume(node, f"the region is {self.settings.region}")
                     return placed
-        if marked or (key.__hash__ is not None and key not in owner and any(isinstance(each, str) and self.marks.within(each) for each in owner)):
+        if marked or (
+            key.__hash__ is not None
+            and key not in owner
+            and any(isinstance(each, str) and self.marks.within(each) for each in owner)
+        ):
             raise Needs(self.missing(key, marked=True) or (self.cause(node, Reason.PLACEHOLDER, give="region"),))
         return key
 
@@ -171,11 +217,15 @@ class Calls(Expressions):
             raise Needs(self.lost[id(value)][1].causes)
         if isinstance(value, str) and self.marks.within(value):
             raise Needs(self.missing(value))
-        if isinstance(value, Coroutine) or type(value).__name__ in {"async_generator"}:
+        if isinstance(value, Coroutine) or type(value).__name__ == "async_generator":
             raise Needs((self.cause(node, Reason.CONSTRUCT),))
         if not isinstance(value, (list, tuple, dict, str, range, set)):
             self.touch(value)
-        if isinstance(value, (set, frozenset)) and any(isinstance(each, (str, bytes)) for each in value) and len(value) > 1:
+        if (
+            isinstance(value, (set, frozenset))
+            and any(isinstance(each, (str, bytes)) for each in value)
+            and len(value) > 1
+        ):
             raise Needs((self.cause(node, Reason.LOOP, detail="the order of a set is another one in each run"),))
         through = self.python(iter, value)
         end = object()
@@ -199,20 +249,32 @@ class Calls(Expressions):
         bound = getattr(function, "__self__", None) if type(function).__name__ == "method" else None
         if bound is not None and id(function.__func__) in self.functions:
             return self.run(node, self.functions[id(function.__func__)][1], [bound, *given], names)
-        if isinstance(function, functools.partial) and function.func is library.environment_method:
-            return function(given, names)
-        if isinstance(function, functools.partial):
-            return self.call(node, function.func, [*function.args, *given], {**function.keywords, **names})
-        if isinstance(bound_owner := getattr(function, "__self__", None), library.SourcePath):
-            answer = library.path_method(self, node, bound_owner, function.__name__, given, names)
-            if answer is not NotImplemented:
-                return answer
-        if isinstance(bound_owner, argparse.ArgumentParser) and function.__name__ in {"parse_args", "parse_known_args"}:
-            return library.parsed(self, node, bound_owner, function.__name__, given, names)
+        answer = self._answered(node, function, given, names)
+        if answer is not NotImplemented:
+            return answer
         special = library.SPECIAL.get(_hashed(function))
         if special is not None:
             return self._special(node, special, given, names)
         return self._python(node, function, given, names)
+
+    def _answered(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
+        """A call of an object of Python's that asks the world; NotImplemented for any other."""
+        if isinstance(function, functools.partial) and function.func is library.environment_method:
+            return function(given, names)
+        if isinstance(function, functools.partial):
+            return self.call(node, function.func, [*function.args, *given], {**function.keywords, **names})
+        bound_owner = getattr(function, "__self__", None)
+        if isinstance(bound_owner, library.SourcePath):
+            return library.path_method(self, node, bound_owner, function.__name__, given, names)
+        if isinstance(bound_owner, configparser.RawConfigParser) and function.__name__ in {
+            "read",
+            "read_file",
+            "write",
+        }:
+            return library.configured(self, node, bound_owner, given, names)
+        if isinstance(bound_owner, argparse.ArgumentParser) and function.__name__ in {"parse_args", "parse_known_args"}:
+            return library.parsed(self, node, bound_owner, function.__name__, given, names)
+        return NotImplemented
 
     def _special(self, node: ast.AST, special: Callable[..., Any], given: list[Any], names: dict[str, Any]) -> Any:
         """A function of Python that is answered here. Raises Needs for arguments that it does not take."""
@@ -237,11 +299,21 @@ class Calls(Expressions):
             if not known:
                 cause = self.cause(node, Reason.HANDED, give=_word(node), detail="its code was not read")
                 self.lose_all(value, [cause])
-                if any(id(each) in self.functions or isinstance(each, Scope) for each in reachable(value)):
-                    self.taint(cause)
+                for each in reachable(value):
+                    self.may_run(each, [cause])
+                    if isinstance(each, Scope):
+                        self.taint(cause)
+            else:
+                for each in [] if isinstance(value, Unresolvable) else reachable(value):
+                    self.may_run(each, function.causes)
         for value in handed:
             self.handed_over(node, value, path.rpartition(".")[2] or "another object", given, names)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit" and not known:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "fit"
+            and not known
+        ):
             self.sight(node, "fit(…)", "start of something that is not known")
         if isinstance(function, Ref):
             return self.unknown(node, Reason.CALL, origin=path)
@@ -267,9 +339,11 @@ class Calls(Expressions):
             given = [self.resolved(each) for each in given]
             names = {word: self.resolved(each) for word, each in names.items()}
             marked = library.keeps_marks(function)
-            lacking = self.missing(owner, *given, *names.values(), marked=marked, ordered=_hashed(function) not in library.ORDERLESS)
+            lacking = self.missing(
+                owner, *given, *names.values(), marked=marked, ordered=_hashed(function) not in library.ORDERLESS
+            )
             if lacking:
-                return self._lacking(node, owner, [*given, *names.values()], lacking)
+                return self._lacking(node, function, owner, [*given, *names.values()], lacking)
             library.affordable(self, node, function, given, names)
         elif isinstance(owner, dict):
             given = self._keyed(node, owner, name, given)
@@ -280,17 +354,23 @@ class Calls(Expressions):
         try:
             return self.python(function, *given, **names)
         except Needs as needs:
-            return self._lacking(node, owner, [*given, *names.values()], needs.causes)
+            return self._lacking(node, function, owner, [*given, *names.values()], needs.causes)
 
-    def _lacking(self, node: ast.AST, owner: Any, values: Iterable[Any], causes: Iterable[Cause]) -> Any:
+    def _lacking(self, node: ast.AST, function: Any, owner: Any, values: Iterable[Any], causes: Iterable[Cause]) -> Any:
         """Python cannot do it: what it would have changed is unknown."""
         told = tuple(causes) or (self.cause(node, Reason.CONSTRUCT),)
+        values = list(values)
         self.lose(owner, told)
+        changes = getattr(function, "__module__", "") in _CHANGING
         for value in values:
             self.reach(value, told)
-            if not isinstance(value, Unresolvable):
-                self.lose_all(value, told)
-        moments = all(isinstance(value, (Moment, str, int, float)) for value in values) and any(isinstance(value, Moment) for value in values)
+            for item in [] if isinstance(value, Unresolvable) else reachable(value):
+                self.may_run(item, told)
+                if changes or own_object(item):
+                    self.lose(item, told)
+        moments = all(isinstance(value, (Moment, str, int, float)) for value in values) and any(
+            isinstance(value, Moment) for value in values
+        )
         return Moment(told) if moments else self.lacking(*told)
 
     def _moves(self, function: Any, owner: Any, name: str) -> bool:
@@ -298,7 +378,12 @@ class Calls(Expressions):
         if type(owner) in library.MOVES and name in library.MOVES[type(owner)]:
             return True
         if isinstance(function, type):
-            return function in library.MOVING or issubclass(function, BaseException) or "__launcher__" in vars(function) or any("__launcher__" in vars(each) for each in function.__mro__)
+            return (
+                function in library.MOVING
+                or issubclass(function, BaseException)
+                or "__launcher__" in vars(function)
+                or any("__launcher__" in vars(each) for each in function.__mro__)
+            )
         if own_object(owner) or isinstance(owner, (super, type)):
             return True
         return _hashed(function) in library.MOVING or _hashed(function) in self._decorated
@@ -309,7 +394,10 @@ class Calls(Expressions):
         """The arguments of a mapping's method, with the key that is meant."""
         if name not in {"get", "pop", "setdefault", "__getitem__", "__contains__"} or not given:
             return given
-        return [self.found_key(node, owner, self.key(given[0]) if not isinstance(given[0], str) else given[0]), *given[1:]]
+        return [
+            self.found_key(node, owner, self.key(given[0]) if not isinstance(given[0], str) else given[0]),
+            *given[1:],
+        ]
 
     def _of_text(self, node: ast.AST, owner: str, name: str, given: list[Any], names: dict[str, Any]) -> Any:
         """A method of a text."""
@@ -323,7 +411,10 @@ class Calls(Expressions):
             if isinstance(given[0], Moment):
                 return given[0]
             pieces = list(self.items(node, given[0]))
-            if all(isinstance(each, (str, Moment)) or (isinstance(each, Unresolvable) and not isinstance(each, Node)) for each in pieces):
+            if all(
+                isinstance(each, (str, Moment)) or (isinstance(each, Unresolvable) and not isinstance(each, Node))
+                for each in pieces
+            ):
                 pieces = [self.text_of(each, cause) for each in pieces]
             if sum(len(each) for each in pieces if isinstance(each, str)) > LONGEST:
                 raise Needs((cause,))

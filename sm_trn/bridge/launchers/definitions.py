@@ -12,11 +12,23 @@ from typing import Any, Final
 
 from . import library
 from .functions import Coroutine, Function, bound, generates, local_names
-from .heap import Scope, own_object
+from .heap import Scope
 from .nodes import Nodes
 from .source import MAGIC, Cell, parsed
 from .state import expression
-from .values import Cause, ExhaustedError, Folder, Needs, Node, Place, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
+from .values import (
+    Cause,
+    ExhaustedError,
+    Folder,
+    Needs,
+    Node,
+    Place,
+    Raised,
+    Reason,
+    Ref,
+    Unknown,
+    Unresolvable,
+)
 
 DEPTH: Final = 28  # calls inside calls of the launcher's own functions
 # Methods of which Python itself looks at what they give.
@@ -33,9 +45,6 @@ class Definitions(Nodes):
         """Set what a reading begins with."""
         self.functions: dict[int, tuple[object, Function]] = {}
         self.defined: dict[str, Function] = {}
-        self.effects: list[Node] = []
-        self.written_files: set[str] = set()
-        self.used: set[Symbol] = set()
         self.handling: Any = None
         self.depth = 0
         self.stored: dict[str, Any] = {}
@@ -77,12 +86,22 @@ class Definitions(Nodes):
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Any:
         wanted = node.args
         places = [*reversed([*wanted.posonlyargs, *wanted.args])]
-        pairs = [*zip(places, reversed(wanted.defaults), strict=False), *zip(wanted.kwonlyargs, wanted.kw_defaults, strict=True)]
-        ordered = sorted(((each.arg, default) for each, default in pairs if default is not None), key=lambda pair: (pair[1].lineno, pair[1].col_offset))
+        pairs = [
+            *zip(places, reversed(wanted.defaults), strict=False),
+            *zip(wanted.kwonlyargs, wanted.kw_defaults, strict=True),
+        ]
+        ordered = sorted(
+            ((each.arg, default) for each, default in pairs if default is not None),
+            key=lambda pair: (pair[1].lineno, pair[1].col_offset),
+        )
         defaults = {name: self.evaluate(default) for name, default in ordered}
-        parameters = {each.arg for each in (*places, *wanted.kwonlyargs, wanted.vararg, wanted.kwarg) if each is not None}
+        parameters = {
+            each.arg for each in (*places, *wanted.kwonlyargs, wanted.vararg, wanted.kwarg) if each is not None
+        }
         name = getattr(node, "name", "<lambda>")
-        made = Function(node, name, self.scope, defaults, local_names(node) | parameters, generates(node), self.scope.cell)
+        made = Function(
+            node, name, self.scope, defaults, local_names(node) | parameters, generates(node), self.scope.cell
+        )
         made.host = self._host(made)
         self.functions[id(made.host)] = (made.host, made)
         return made.host
@@ -118,7 +137,9 @@ class Definitions(Nodes):
         if self.depth >= DEPTH:
             self.taint(self.cause(node, Reason.CONSTRUCT, detail="calls inside calls"))
             raise Needs((self.cause(node, Reason.CONSTRUCT, detail="calls inside calls"),))
-        scope = Scope("function", parent=function.scope, file=function.scope.file, cell=function.cell, local=function.local)
+        scope = Scope(
+            "function", parent=function.scope, file=function.scope.file, cell=function.cell, local=function.local
+        )
         scope.names.update(self.python(bound, function, given, dict(names)))
         first = [*function.node.args.posonlyargs, *function.node.args.args]
         scope.first = scope.names.get(first[0].arg) if first else None
@@ -179,14 +200,20 @@ class Definitions(Nodes):
         except (StopIteration, Raised):
             pass
         except (Needs, ExhaustedError, RecursionError):
-            self.taint(Cause(Reason.CONSTRUCT, Place(scope.file, scope.cell, 1), "a generator", detail="it ends before its end"))
+            self.taint(
+                Cause(
+                    Reason.CONSTRUCT, Place(scope.file, scope.cell, 1), "a generator", detail="it ends before its end"
+                )
+            )
         finally:
             del self.scopes[before:]
 
     def super_of(self, node: ast.AST) -> Any:
         """``super()`` of the method that runs."""
         scope: Scope | None = self.scope
-        while scope is not None and not (scope.kind == "function" and scope.parent is not None and scope.parent.kind == "class"):
+        while scope is not None and not (
+            scope.kind == "function" and scope.parent is not None and scope.parent.kind == "class"
+        ):
             scope = scope.parent
         if scope is None or scope.parent is None or scope.parent.made is None:
             raise Needs((self.cause(node, Reason.CONSTRUCT),))
@@ -197,7 +224,11 @@ class Definitions(Nodes):
     def define_class(self, node: ast.ClassDef) -> None:
         decorators = [self.evaluate(each) for each in node.decorator_list]
         bases = [self.resolved(self.evaluate(base)) for base in node.bases]
-        value = self._based(node, bases) if any(isinstance(base, Unresolvable) for base in bases) else self._class(node, bases)
+        value = (
+            self._based(node, bases)
+            if any(isinstance(base, Unresolvable) for base in bases)
+            else self._class(node, bases)
+        )
         for decorator, written in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
             value = self.call(written, decorator, [value], {})
         self.assign(ast.copy_location(ast.Name(id=node.name, ctx=ast.Store()), node), value)
@@ -213,7 +244,9 @@ class Definitions(Nodes):
         of_sdk = next((base for base in bases if isinstance(base, Node)), None)
         if of_sdk is not None:
             made = Node(of_sdk.path, self.place(node))
-            made.tainted.append(self.cause(node, Reason.CONSTRUCT, detail=f"a class of its own, made from {of_sdk.last}"))
+            made.tainted.append(
+                self.cause(node, Reason.CONSTRUCT, detail=f"a class of its own, made from {of_sdk.last}")
+            )
             return made
         return self.unknown(node, Reason.MODULE, detail=expression(node.bases[0]))
 
@@ -260,7 +293,9 @@ class Definitions(Nodes):
 
     def comprehended(self, node: Any) -> Any:
         first = self.evaluate(node.generators[0].iter)
-        scope = Scope("comprehension", parent=self.scope, file=self.scope.file, cell=self.scope.cell, local=_targets(node))
+        scope = Scope(
+            "comprehension", parent=self.scope, file=self.scope.file, cell=self.scope.cell, local=_targets(node)
+        )
         if isinstance(node, ast.GeneratorExp):
             return self._lazily(node, first, scope)
         found: list[Any] = []
@@ -292,8 +327,7 @@ class Definitions(Nodes):
             value = self.lookup(inner)
         except (Raised, Needs):
             return
-        if id(value) in self.functions or own_object(value):
-            self.taint(*causes)
+        self.may_run(value, causes)
         self.lose_all(value, causes)
 
     def _lazily(self, node: Any, first: Any, scope: Scope) -> Generator[Any, Any, None]:
@@ -378,7 +412,9 @@ class Definitions(Nodes):
                 value = library.found(self, node, f"{module}.{alias.name}".lstrip("."))
                 known = module.partition(".")[0] in library.STANDARD or isinstance(value, Node)
                 self.risks += 0 if known else 1
-                if alias.name in {"get_execution_role", "get_execution_role_arn"} and (isinstance(value, Ref) or module.startswith("sagemaker.core")):
+                if alias.name in {"get_execution_role", "get_execution_role_arn"} and (
+                    isinstance(value, Ref) or module.startswith("sagemaker.core")
+                ):
                     value = Ref("sm_trn.role", self.place(node))
                 self.assign(target, value)
 
@@ -414,10 +450,16 @@ class Definitions(Nodes):
             self._replaced(lambda name: Cause(Reason.MODULE, self.place(node), f"from {module} import *", name, module))
             self.stars.append(f"{module}, imported with *")
             if self.scope is not self.main:
-                self.scope.names["*"] = Unknown((Cause(Reason.MODULE, self.place(node), f"from {module} import *", "", module),))
+                self.scope.names["*"] = Unknown(
+                    (Cause(Reason.MODULE, self.place(node), f"from {module} import *", "", module),)
+                )
         if own is not None:
             listed = own.names.get("__all__")
-            names = listed if isinstance(listed, (list, tuple)) else [name for name in own.names if not name.startswith("_")]
+            names = (
+                listed
+                if isinstance(listed, (list, tuple))
+                else [name for name in own.names if not name.startswith("_")]
+            )
             for name in names:
                 if name in own.names and name != "*":
                     self.assign(ast.Name(id=name, ctx=ast.Store()), own.names[name])
@@ -433,7 +475,11 @@ class Definitions(Nodes):
         """Values that were there before may be others now; modules, classes and functions keep their names."""
         self.touch(self.scope)
         for name, value in self.scope.names.items():
-            plain = isinstance(value, (str, int, float, dict, list, tuple)) or value is None or (isinstance(value, Node) and not value.is_path)
+            plain = (
+                isinstance(value, (str, int, float, dict, list, tuple))
+                or value is None
+                or (isinstance(value, Node) and not value.is_path)
+            )
             if plain and not name.startswith("__"):
                 self.scope.names[name] = self.given.get(name, Unknown((cause(name),)))
 
@@ -441,7 +487,9 @@ class Definitions(Nodes):
 
     def run_text(self, node: ast.AST, name: str, given: list[Any]) -> Any:
         """``exec`` and ``eval``: a text that is known is read like the rest of the file, any other may do anything."""
-        cause = self.cause(node, Reason.DYNAMIC, detail=f"{name} of a text that is not known here; write what it does as statements")
+        cause = self.cause(
+            node, Reason.DYNAMIC, detail=f"{name} of a text that is not known here; write what it does as statements"
+        )
         text = given[0] if len(given) == 1 and isinstance(given[0], str) and self.plain(given[0]) else None
         tree = _tree(text, name) if text is not None else None
         if tree is None or (name == "exec" and self.scope.kind != "module"):

@@ -10,11 +10,27 @@ from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from . import texts
+from .estimators import ESTIMATORS
 from .functions import Function
-from .heap import Scope, changes_anything, either, own_class, own_object, reachable
+from .heap import Scope, changes_anything, either, own_class, reachable
 from .source import SHELL, SHELL_ACCOUNT, SHELL_REGION
 from .state import State, causes_of, expression
-from .values import LONGEST, Cause, Environment, Moment, Needs, Node, Place, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
+from .values import (
+    LONGEST,
+    Cause,
+    Environment,
+    Moment,
+    Needs,
+    Node,
+    Place,
+    Raised,
+    Reason,
+    Ref,
+    Symbol,
+    Unknown,
+    Unresolvable,
+    own_object,
+)
 
 _BINARY: Final[Mapping[type[ast.operator], tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]] = MappingProxyType(
     {
@@ -57,6 +73,18 @@ class Expressions(State):
 
     def resolved(self, value: Any) -> Any:
         """What the SDK says that a node is, where that is a plain value."""
+        raise NotImplementedError
+
+    def items(self, node: ast.AST, value: Any) -> Iterator[Any]:
+        """What a loop goes through."""
+        raise NotImplementedError
+
+    def key(self, value: Any) -> Any:
+        """A value as a key of a mapping."""
+        raise NotImplementedError
+
+    def awaited(self, node: ast.AST, value: Any) -> Any:
+        """``await value``."""
         raise NotImplementedError
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Any:
@@ -104,7 +132,8 @@ class Expressions(State):
         """Something is done with a value that is not known: whichever object it is may be another one now, and its code may run."""
         for item in (value.among or ()) if isinstance(value, Unknown) else ():
             for inner in reachable(item):
-                if id(inner) in self.functions or own_object(inner) or isinstance(inner, (Scope, GeneratorType)) or own_class(inner):
+                self.may_run(inner, causes)
+                if isinstance(inner, (Scope, GeneratorType)):
                     self.taint(*causes)
                 self.lose(inner, causes)
 
@@ -142,10 +171,46 @@ class Expressions(State):
 
         return self.way(ending)
 
+    def may_run(self, item: Any, causes: Sequence[Cause]) -> None:
+        """Code of the launcher may run, nobody knows when and with what: what it names from outside may be another one now."""
+        todo, seen = [item], set[int]()
+        while todo:
+            each = todo.pop()
+            if id(each) in seen:
+                continue
+            seen.add(id(each))
+            if own_object(each) or own_class(each):
+                kind = each if isinstance(each, type) else type(each)
+                todo += [value for base in kind.__mro__ if own_class(base) for value in vars(base).values()]
+            elif id(each) in self.functions:
+                todo += self._outside(self.functions[id(each)][1], causes)
+            elif type(each).__name__ in {"method", "staticmethod", "classmethod", "property"}:
+                todo += [getattr(each, name, None) for name in ("__func__", "fget", "fset", "__self__")]
+
+    def _outside(self, function: Function, causes: Sequence[Cause]) -> list[Any]:
+        """Lose what a function names from outside; the functions among that."""
+        found: list[Any] = [*function.defaults.values()]
+        for inner in ast.walk(function.node):
+            if isinstance(inner, (ast.Global, ast.Nonlocal)):
+                self.taint(*causes)
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id not in function.local:
+                scope: Scope | None = function.scope
+                while scope is not None and inner.id not in scope.names:
+                    scope = scope.parent
+                found += [scope.names[inner.id]] if scope is not None else []
+        for value in found:
+            if not isinstance(value, Scope) and not (
+                isinstance(value, Node) and (value.is_path or value.last not in ESTIMATORS)
+            ):
+                self.lose_all(value, causes)
+        return [each for value in found for each in reachable(value)]
+
     def reach_own(self, *values: Any) -> None:
         """An operation on values of which one may be an object of the launcher's own, whose code then runs."""
         for value in values:
-            if isinstance(value, Unknown) and any(own_object(item) or isinstance(item, GeneratorType) for item in value.among or ()):
+            if isinstance(value, Unknown) and any(
+                own_object(item) or isinstance(item, GeneratorType) for item in value.among or ()
+            ):
                 self.reach(value, value.causes)
         if any(isinstance(value, Unresolvable) for value in values) and any(own_object(value) for value in values):
             self.taint(*causes_of(values))
@@ -200,11 +265,14 @@ class Expressions(State):
             if brought is not None:
                 return brought
         if "*" in module.names:
-            return self.lacking(*self.settled(name, module.names["*"]).causes)
+            lost: Any = self.settled(name, module.names["*"])
+            return self.lacking(*lost.causes)
         found = getattr(builtins, name, _MISSING)
         if found is not _MISSING and not name.startswith("__"):
             return found
-        return self.unknown(node, Reason.UNDEFINED, give=name, detail=f"perhaps of {self.stars[-1]}" if self.stars else "")
+        return self.unknown(
+            node, Reason.UNDEFINED, give=name, detail=f"perhaps of {self.stars[-1]}" if self.stars else ""
+        )
 
     def brought(self, node: ast.AST, module: str, name: str) -> Any:
         """What ``from module import *`` brings under a name; None where it brings none."""
@@ -247,12 +315,23 @@ class Expressions(State):
         """Raises Needs for what would be too large, whatever the launcher wants."""
         large = False
         if isinstance(kind, (ast.Pow, ast.LShift)):
-            large = not all(isinstance(each, (int, float)) for each in (left, right)) or abs(left) > 10**9 or abs(right) > 64
+            large = (
+                not all(isinstance(each, (int, float)) for each in (left, right))
+                or abs(left) > 10**9
+                or abs(right) > 64
+            )
         elif isinstance(kind, ast.Mult):
             sized, times = (left, right) if hasattr(left, "__len__") else (right, left)
             large = hasattr(sized, "__len__") and isinstance(times, int) and len(sized) * max(times, 0) > LONGEST
-        elif isinstance(kind, ast.Add) and hasattr(left, "__len__") and hasattr(right, "__len__") and not own_object(left):
+        elif (
+            isinstance(kind, ast.Add)
+            and hasattr(left, "__len__")
+            and hasattr(right, "__len__")
+            and not own_object(left)
+        ):
             large = len(left) + len(right) > LONGEST
+        elif isinstance(kind, ast.Mod):
+            large = isinstance(left, (bytes, bytearray))
         if large or any(isinstance(each, int) and abs(each) > 10**60 for each in (left, right)):
             raise Needs((self.cause(node, Reason.CONSTRUCT, detail="a value that is too large"),))
 
@@ -262,7 +341,12 @@ class Expressions(State):
             same = self._identical(left, right)
             return self._open(node, left, right) if same is None else same is isinstance(kind, ast.Is)
         left, right = self.resolved(left), self.resolved(right)
-        if isinstance(right, Environment) and isinstance(kind, (ast.In, ast.NotIn)) and isinstance(left, str) and left in right.known:
+        if (
+            isinstance(right, Environment)
+            and isinstance(kind, (ast.In, ast.NotIn))
+            and isinstance(left, str)
+            and left in right.known
+        ):
             return isinstance(kind, ast.In)
         self.reach_own(left, right)
         if self._lacks(left) or self._lacks(right):
@@ -287,7 +371,12 @@ class Expressions(State):
                 return True
             left, right = (self.resolved(each) if not _is_object(each) else each for each in (left, right))
             if None in {id(left) if left is not None else None, id(right) if right is not None else None}:
-                return None if isinstance(left, Node) and not _is_object(left) or isinstance(right, Node) and not _is_object(right) else False
+                return (
+                    None
+                    if (isinstance(left, Node) and not _is_object(left))
+                    or (isinstance(right, Node) and not _is_object(right))
+                    else False
+                )
         if isinstance(left, Unresolvable) or isinstance(right, Unresolvable):
             return None
         certain = (type(None), bool, type(Ellipsis), list, dict, set, type)
@@ -339,7 +428,7 @@ def _call(state: Expressions, node: ast.expr) -> Any:
         elif isinstance(value, Unresolvable):
             names["**"] = value
         else:
-            more = state.python(dict, value)
+            more: dict[Any, Any] = state.python(dict, value)
             if any(not isinstance(key, str) for key in more) or set(more) & set(names):
                 raise Raised(TypeError("arguments by name"))
             names |= more
@@ -370,7 +459,9 @@ def _formatted(state: Expressions, node: ast.expr) -> Any:
             value = state.resolved(state.evaluate(piece.value))
             spec = state.evaluate(piece.format_spec) if piece.format_spec is not None else ""
             conversion = "" if piece.conversion == -1 else chr(piece.conversion)
-            made += texts.specified(state, value, conversion, spec, state.cause(piece.value, Reason.CONSTRUCT, detail="an object in a text"))
+            made += texts.specified(
+                state, value, conversion, spec, state.cause(piece.value, Reason.CONSTRUCT, detail="an object in a text")
+            )
         if len(made) > LONGEST:
             raise Needs((state.cause(node, Reason.CONSTRUCT, detail="a text that is too long"),))
     return made
@@ -387,7 +478,11 @@ def _unary(state: Expressions, node: ast.expr) -> Any:
     value = state.evaluate(node.operand)
     if isinstance(node.op, ast.Not):
         decided = state.truth(value)
-        return state.lacking(*state.missing(value, marked=True) or [state.cause(node, Reason.PLACEHOLDER)]) if decided is None else not decided
+        return (
+            state.lacking(*state.missing(value, marked=True) or [state.cause(node, Reason.PLACEHOLDER)])
+            if decided is None
+            else not decided
+        )
     value = state.resolved(value)
     if isinstance(value, Unresolvable):
         return state.lacking(*value.causes)
@@ -438,7 +533,9 @@ def _choice(state: Expressions, node: ast.expr) -> Any:
         decided = state.undecided(node, expression(node.test))
     if decided is not None:
         return state.evaluate(node.body if decided else node.orelse)
-    return state.both(node, expression(node.test), lambda: state.evaluate(node.body), lambda: state.evaluate(node.orelse))
+    return state.both(
+        node, expression(node.test), lambda: state.evaluate(node.body), lambda: state.evaluate(node.orelse)
+    )
 
 
 def _several(state: Expressions, node: ast.expr) -> Any:
@@ -480,7 +577,10 @@ def _subscript(state: Expressions, node: ast.expr) -> Any:
 
 def _slice(state: Expressions, node: ast.expr) -> Any:
     assert isinstance(node, ast.Slice)  # noqa: S101 - as above
-    ends = [state.resolved(state.evaluate(part)) if part is not None else None for part in (node.lower, node.upper, node.step)]
+    ends = [
+        state.resolved(state.evaluate(part)) if part is not None else None
+        for part in (node.lower, node.upper, node.step)
+    ]
     if (causes := causes_of(ends)) != []:
         return state.lacking(*causes)
     return slice(*ends)

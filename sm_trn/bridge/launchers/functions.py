@@ -36,12 +36,11 @@ class Coroutine:
         self.start = start
 
 
-def local_names(node: ast.AST) -> frozenset[str]:
+def local_names(node: Any) -> frozenset[str]:
     """The names that a function's body gives values, and that are its own for that."""
     found: set[str] = set()
     elsewhere: set[str] = set()
-    body = node.body if isinstance(getattr(node, "body", None), list) else [getattr(node, "body", None)]
-    todo: list[Any] = list(body)
+    todo: list[Any] = list(node.body) if isinstance(node.body, list) else [node.body]
     while todo:
         inner = todo.pop()
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
@@ -66,9 +65,9 @@ def local_names(node: ast.AST) -> frozenset[str]:
     return frozenset(found - elsewhere)
 
 
-def generates(node: ast.AST) -> bool:
+def generates(node: Any) -> bool:
     """Whether a function is a generator."""
-    todo: list[ast.AST] = list(node.body) if isinstance(getattr(node, "body", None), list) else [node.body]  # type: ignore[attr-defined]  # of a function
+    todo: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while todo:
         inner = todo.pop()
         if isinstance(inner, (ast.Yield, ast.YieldFrom)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
@@ -74,7 +75,9 @@ class Heap:
         for item in reachable(value):
             self.lose(item, told)
 
-    def way(self, read: Callable[[], object]) -> tuple[object, dict[int, tuple[object, Held]], dict[int, tuple[object, Held]]]:
+    def way(
+        self, read: Callable[[], object]
+    ) -> tuple[object, dict[int, tuple[object, Held]], dict[int, tuple[object, Held]]]:
         """Read one way: what it gives, what it touched as that was before, and as it is after. Everything is put back."""
         self.notes.append({})
         try:
@@ -115,9 +118,9 @@ class Heap:
             put(item, {key: either(one[key], other[key], cause) for key in one})
         elif isinstance(one, list) and len(one) == len(other) and not isinstance(item, Node):
             put(item, [either(a, b, cause) for a, b in zip(one, other, strict=True)])
-        elif isinstance(one, list) and all(a is b for a, b in zip(one, other, strict=False)) and len(one) == len(other):
-            put(item, one)
-        elif isinstance(one, set) and same(one, other):
+        elif (isinstance(item, Node) and len(one) == len(other) and all(map(operator.is_, one, other))) or (
+            isinstance(one, set) and same(one, other)
+        ):
             put(item, one)
         else:
             self.lose(item, (cause,))
@@ -167,19 +170,32 @@ def own_class(item: object) -> bool:
 
 def changes_anything(value: object) -> bool:
     """Whether something may happen through a value: it can change, holds what can, or is code of the launcher."""
-    return not isinstance(value, (str, bytes, int, float, complex, range, type(None), Unresolvable)) or isinstance(value, Node)
+    return not isinstance(value, (str, bytes, int, float, complex, range, type(None), Unresolvable)) or isinstance(
+        value, Node
+    )
 
 
 def changeable(item: object) -> bool:
     """Whether an object can hold something else later."""
-    return not isinstance(item, (str, bytes, int, float, complex, tuple, frozenset, range, Unresolvable, type(None), slice)) and not (
-        isinstance(item, type) and "__launcher__" not in vars(item)
-    ) and not callable_alone(item)
+    return (
+        not isinstance(
+            item, (str, bytes, int, float, complex, tuple, frozenset, range, Unresolvable, type(None), slice)
+        )
+        and not (isinstance(item, type) and "__launcher__" not in vars(item))
+        and not callable_alone(item)
+    )
 
 
 def callable_alone(item: object) -> bool:
     """Whether an object is a function of Python or of the launcher, which nothing changes."""
-    return type(item).__name__ in {"function", "builtin_function_or_method", "method", "method_descriptor", "module", "method-wrapper"}
+    return type(item).__name__ in {
+        "function",
+        "builtin_function_or_method",
+        "method",
+        "method_descriptor",
+        "module",
+        "method-wrapper",
+    }
 
 
 def held(item: object) -> Held:

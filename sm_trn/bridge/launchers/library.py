@@ -25,14 +25,13 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
-from re import _parser as patterns
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
 from ...core.errors import SmTrnError
 from ...core.jobfile import in_yaml
-from .heap import Scope, own_object
-from .values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
+from .heap import Scope
+from .values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable, own_object
 
 # Modules of Python that compute alone: no files, no clock, no chance.
 _PURE: Final = frozenset({
@@ -48,11 +47,16 @@ _ASKS: Final = frozenset({
     "types.CodeType", "contextlib.chdir", "contextlib.redirect_stdout", "contextlib.redirect_stderr", "json.load", "yaml.load_all",
     "operator.attrgetter", "operator.methodcaller", "pathlib.WindowsPath", "pathlib.PureWindowsPath", "yaml.unsafe_load", "yaml.full_load",
     "collections.sys", "collections.abc.sys", "functools.lru_cache", "functools.cache", "typing.get_type_hints", "types.prepare_class",
-    "types.new_class", "configparser.os", "argparse.sys", "argparse.os",
+    "types.new_class", "configparser.os", "string.Formatter", "shlex.shlex", "argparse.sys", "argparse.os",
 })  # fmt: skip
 # Modules of one name under different paths, and classes of which the pure one is taken.
 _SAME: Final[Mapping[str, str]] = MappingProxyType(
-    {"os.path": "posixpath", "pathlib.Path": "pathlib.PurePosixPath", "pathlib.PosixPath": "pathlib.PurePosixPath", "pathlib.PurePath": "pathlib.PurePosixPath"}
+    {
+        "os.path": "posixpath",
+        "pathlib.Path": "pathlib.PurePosixPath",
+        "pathlib.PosixPath": "pathlib.PurePosixPath",
+        "pathlib.PurePath": "pathlib.PurePosixPath",
+    }
 )
 _SDK: Final = frozenset({"sagemaker", "boto3", "botocore", "sagemaker_training"})
 CLOCK: Final = frozenset({"now", "utcnow", "today"})
@@ -68,9 +72,15 @@ ORDERLESS: Final = frozenset({len, sorted, sum, min, max, any, all, set, frozens
 MOVES: Final[Mapping[type, frozenset[str]]] = MappingProxyType(
     {
         list: frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "__len__", "__iter__"}),
-        dict: frozenset({"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "popitem", "__len__"}),
-        collections.OrderedDict: frozenset({"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "move_to_end"}),
-        collections.defaultdict: frozenset({"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear"}),
+        dict: frozenset(
+            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "popitem", "__len__"}
+        ),
+        collections.OrderedDict: frozenset(
+            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "move_to_end"}
+        ),
+        collections.defaultdict: frozenset(
+            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear"}
+        ),
         collections.deque: frozenset({"append", "appendleft", "pop", "popleft", "extend", "clear", "copy"}),
         tuple: frozenset({"__len__", "__iter__"}),
     }
@@ -84,9 +94,9 @@ MOVING: Final = frozenset({
     contextlib.nullcontext, contextlib.ExitStack, operator.itemgetter, object,
 })  # fmt: skip
 
+
 class SourcePath(PurePosixPath):
     """A path of the launcher: what asks the file system is not known."""
-
 
 
 _KEEP_MARKS: Final = frozenset({
@@ -101,7 +111,9 @@ _SIZED: Final = frozenset({
 
 def found(state: Any, node: ast.AST, path: str) -> Any:
     """What a dotted path of somebody else's module is."""
-    path = next((path.replace(old, new, 1) for old, new in _SAME.items() if path == old or path.startswith(f"{old}.")), path)
+    path = next(
+        (path.replace(old, new, 1) for old, new in _SAME.items() if path == old or path.startswith(f"{old}.")), path
+    )
     if path.startswith("pathlib.PurePosixPath."):
         return Ref(path, state.place(node))
     first = path.partition(".")[0]
@@ -138,7 +150,11 @@ def keeps_marks(function: Any) -> bool:
     """Whether Python's function keeps placeholders in texts as they are."""
     try:
         owner = getattr(function, "__self__", None)
-        return function in _KEEP_MARKS or isinstance(owner, PurePosixPath) or type(owner).__name__ in {"ArgumentParser", "_ArgumentGroup", "Namespace"}
+        return (
+            function in _KEEP_MARKS
+            or isinstance(owner, PurePosixPath)
+            or type(owner).__name__ in {"ArgumentParser", "_ArgumentGroup", "Namespace"}
+        )
     except TypeError:
         return False
 
@@ -150,9 +166,15 @@ def affordable(state: Any, node: ast.AST, function: Any, given: list[Any], names
     large |= name in _SIZED and sum(len(each) for each in given if hasattr(each, "__len__")) > 10_000
     large |= any(isinstance(each, range) and len(each) > 20_000 for each in given)
     large |= name in {"product", "permutations", "combinations"} and _many(given)
+    large |= name in {"format", "strftime", "__format__"} and any(
+        isinstance(each, str) and re.search(r"\d{5,}", each) for each in given
+    )
+    large |= name == "split" and bool(given) and given[0] is None
     large |= function is range and any(isinstance(each, int) and abs(each) > 10**12 for each in given)
     large |= getattr(function, "__module__", "") in {"re", "fnmatch"} and not _quick(given)
-    large |= type(getattr(function, "__self__", None)).__name__ == "Pattern" and not _quick([function.__self__.pattern, *given])
+    large |= type(getattr(function, "__self__", None)).__name__ == "Pattern" and not _quick(
+        [function.__self__.pattern, *given]
+    )
     if large:
         raise Needs((state.cause(node, Reason.CONSTRUCT, detail="it may take long, or give something large"),))
 
@@ -168,10 +190,11 @@ def _quick(given: list[Any]) -> bool:
     """Whether a pattern is searched for in a moment, whatever the text."""
     pattern = given[0] if given else ""
     try:
-        repeats = str(patterns.parse(pattern)).count("MAX_REPEAT") if isinstance(pattern, str) else 0
-    except (re.error, RecursionError, OverflowError):
-        return True
-    return repeats <= 2 and all(len(each) <= 2_000 for each in given if isinstance(each, (str, bytes)))
+        repeats = len(re.findall(r"(?<!\\)[*+{]", pattern)) if isinstance(pattern, str) else 0
+    except TypeError:
+        return False
+    nested = isinstance(pattern, str) and re.search(r"[*+}]\)[*+{]", pattern) is not None
+    return repeats <= 2 and not nested and all(len(each) <= 2_000 for each in given if isinstance(each, (str, bytes)))
 
 
 def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, Any], *, required: bool = False) -> Any:
@@ -203,9 +226,6 @@ def _set_default(state: Any, node: ast.AST, given: list[Any], names: dict[str, A
 def environment_method(state: Any, node: ast.AST, name: str, given: list[Any], names: dict[str, Any]) -> Any:
     """A method of ``os.environ``."""
     if name in {"get", "pop"}:
-        if len(given) == 1 and name == "get" and not names:
-            value = variable(state, node, given, names)
-            return value
         return variable(state, node, given, names)
     if name == "setdefault":
         return _set_default(state, node, given, names)
@@ -268,13 +288,13 @@ def opened(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -
     path = state.resolved(given[0] if given else names.get("file"))
     mode = given[1] if len(given) > 1 else names.get("mode", "r")
     text = _beside(state, path)
-    if mode not in {"r", "rt"}:
+    if mode not in {"r", "rt", "rb"}:
         state.written_files.add(posixpath.normpath(str(path)) if isinstance(path, (str, PurePosixPath)) else "*")
         return state.unknown(node, Reason.CALL, origin="builtins.open")
     if text is None:
         return state.unknown(node, Reason.CALL, origin="builtins.open")
     state.assume(node, f"{posixpath.basename(str(path))} is read as it lies here")
-    return io.StringIO(text)
+    return io.BytesIO(text.encode()) if mode == "rb" else io.StringIO(text)
 
 
 def _beside(state: Any, path: Any) -> str | None:
@@ -282,7 +302,11 @@ def _beside(state: Any, path: Any) -> str | None:
     if not isinstance(path, (str, PurePosixPath)):
         return None
     name = state.without_folder(str(path))
-    if name is None or name.startswith("/") or {posixpath.normpath(str(path)), posixpath.normpath(name), "*"} & state.written_files:
+    if (
+        name is None
+        or name.startswith("/")
+        or {posixpath.normpath(str(path)), posixpath.normpath(name), "*"} & state.written_files
+    ):
         return None
     texts = set()
     for folder in state.settings.folders:
@@ -303,7 +327,8 @@ def _loaded(parse: Callable[[str], Any]) -> Callable[..., Any]:
         source = state.resolved(given[0]) if given else None
         if isinstance(source, Unresolvable):
             return state.lacking_of(source) if isinstance(source, Unknown) else state.unknown(node, Reason.CALL)
-        text = source.read() if isinstance(source, io.StringIO) else source
+        text = source.read() if isinstance(source, (io.StringIO, io.BytesIO)) else source
+        text = text.decode() if isinstance(text, bytes) else text
         if not isinstance(text, str) or state.marks.within(text):
             return state.unknown(node, Reason.CALL)
         try:
@@ -318,9 +343,17 @@ def _yaml(text: str) -> Any:
     return in_yaml.parse(text)[0]
 
 
-def _configured(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    parser = configparser.ConfigParser(*given, **names)
-    return parser
+def configured(
+    state: Any, node: ast.AST, parser: configparser.RawConfigParser, given: list[Any], names: dict[str, Any]
+) -> Any:
+    """``read`` of a parser of settings: a file that lies beside the launcher."""
+    text = _beside(state, state.resolved(given[0])) if len(given) == 1 and not names else None
+    if text is None:
+        state.lose(parser, [state.cause(node, Reason.CALL)])
+        return state.unknown(node, Reason.CALL)
+    state.touch(parser)
+    state.python(parser.read_string, text)
+    return [str(given[0])]
 
 
 def _dotenv(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -328,7 +361,7 @@ def _dotenv(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
     del names
     text = _beside(state, given[0] if given else ".env")
     if text is None:
-        state.taint_environment(state.cause(node, Reason.CALL, detail="a file of variables"))
+        state.assume(node, "there is no file of variables beside the launcher")
         return True
     for line in text.splitlines():
         name, equals, value = line.strip().removeprefix("export ").partition("=")
@@ -356,7 +389,9 @@ class QuietParser(argparse.ArgumentParser):
         del message, file
 
 
-def parsed(state: Any, node: ast.AST, parser: argparse.ArgumentParser, name: str, given: list[Any], names: dict[str, Any]) -> Any:
+def parsed(
+    state: Any, node: ast.AST, parser: argparse.ArgumentParser, name: str, given: list[Any], names: dict[str, Any]
+) -> Any:
     """``parse_args`` without a list: the defaults, with what the user gives; what a command line has to say is unknown."""
     if given or names.get("args") is not None:
         return state.python(getattr(parser, name), *given, **names)
@@ -368,12 +403,18 @@ def parsed(state: Any, node: ast.AST, parser: argparse.ArgumentParser, name: str
     for action in needed:
         action.required = True
         if action.dest not in state.given:
-            setattr(values, action.dest, state.unknown(node, Reason.CALL, give=action.dest, detail="an argument of the command line"))
+            setattr(
+                values,
+                action.dest,
+                state.unknown(node, Reason.CALL, give=action.dest, detail="an argument of the command line"),
+            )
     for action in actions:
         if action.dest in state.given:
             setattr(values, action.dest, state.given[action.dest])
         elif action not in needed and not isinstance(action, argparse._HelpAction):
-            state.assume(node, f"--{action.dest.replace('_', '-')} is left at its default {getattr(values, action.dest, None)!r}")
+            state.assume(
+                node, f"--{action.dest.replace('_', '-')} is left at its default {getattr(values, action.dest, None)!r}"
+            )
     if any(isinstance(action, argparse._SubParsersAction) for action in actions):
         return state.unknown(node, Reason.CALL, detail="a command of the command line")
     return (values, []) if name == "parse_known_args" else values
@@ -388,7 +429,9 @@ def _is_instance(state: Any, node: ast.AST, given: list[Any], names: dict[str, A
         raise Raised(TypeError("isinstance expected 2 arguments"))
     value, kinds = state.resolved(given[0]), given[1]
     if isinstance(value, Unresolvable) or state.missing(kinds) or id(value) in state.lost:
-        return state.lacking(*(state.missing(value, marked=True) or state.missing(kinds) or (state.cause(node, Reason.CALL),)))
+        return state.lacking(
+            *(state.missing(value, marked=True) or state.missing(kinds) or (state.cause(node, Reason.CALL),))
+        )
     return state.python(isinstance, value, kinds)
 
 
@@ -462,7 +505,11 @@ def _shown(state: Any, function: Callable[..., Any], value: Any, *given: Any, **
 
 def _length(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     value = state.resolved(given[0])
-    if isinstance(value, Unresolvable) or (isinstance(value, str) and state.marks.within(value)) or id(value) in state.lost:
+    if (
+        isinstance(value, Unresolvable)
+        or (isinstance(value, str) and state.marks.within(value))
+        or id(value) in state.lost
+    ):
         return state.lacking(*(state.missing(value) or (state.cause(node, Reason.CALL),)))
     if own_object(value):
         state.touch(value)
@@ -478,7 +525,11 @@ def _names(which: str) -> Callable[..., Any]:
             owner = given[0]
             if isinstance(owner, Unresolvable):
                 return state.lacking(*owner.causes)
-            return state.attributes(owner) if own_object(owner) or type(owner).__name__ in {"Namespace", "SimpleNamespace"} else state.unknown(node, Reason.CALL)
+            return (
+                state.attributes(owner)
+                if own_object(owner) or type(owner).__name__ in {"Namespace", "SimpleNamespace"}
+                else state.unknown(node, Reason.CALL)
+            )
         scope = state.scope.module if which == "globals" else state.scope
         return scope.names if scope.kind == "module" else dict(scope.names)
 
@@ -537,6 +588,8 @@ SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
         breakpoint: _ignored, help: _ignored, argparse.ArgumentParser: _parser, io.open: opened,
     }
 )  # fmt: skip
-SPECIAL_PATHS: Final[Mapping[str, Any]] = MappingProxyType({"sys.exit": exit, "os._exit": exit, "importlib.import_module": __import__, "io.open": open})
+SPECIAL_PATHS: Final[Mapping[str, Any]] = MappingProxyType(
+    {"sys.exit": exit, "os._exit": exit, "importlib.import_module": __import__, "io.open": open}
+)
 
 __all__ = ["Cause", "Scope", "builtins", "datetime", "os"]

@@ -12,10 +12,23 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ...core.specs.destination import Destination
-from . import estimators, library
-from .calls import Calls, Rest
+from . import estimators
+from .calls import Calls
 from .state import Sighting, Site
-from .values import LONGEST, Cause, Needs, Node, Place, Raised, Reason, Ref, Symbol, Unknown, Unresolvable, contents, merged, renamed
+from .values import (
+    LONGEST,
+    Cause,
+    Needs,
+    Node,
+    Place,
+    Reason,
+    Symbol,
+    Unknown,
+    Unresolvable,
+    contents,
+    merged,
+    renamed,
+)
 
 ACCOUNT: Final = "111122223333"
 TIME: Final = "YOUR-TIME"  # `check` refuses it, as the other words of this kind (DATA006)
@@ -34,7 +47,10 @@ SHORT_STAMP: Final = "991231-2359"
 _PLACEHOLDING: Final = frozenset({
     "GetCallerIdentity", "GetRole", "CreateRole", "HeadBucket", "CreateBucket", "ListBuckets", "PutObject", "PutBucketEncryption",
 })  # fmt: skip
-_DEFAULTS: Final = ("SAGEMAKER_USER_CONFIG_OVERRIDE", "SAGEMAKER_ADMIN_CONFIG_OVERRIDE")  # where the SDK's files of defaults are
+_DEFAULTS: Final = (
+    "SAGEMAKER_USER_CONFIG_OVERRIDE",
+    "SAGEMAKER_ADMIN_CONFIG_OVERRIDE",
+)  # where the SDK's files of defaults are
 _SIDE_EFFECTS: Final = frozenset({"setup_default_session", "set_stream_logger"})
 
 
@@ -44,7 +60,11 @@ class Nodes(Calls):
     def node_attribute(self, node: ast.AST, owner: Node, name: str) -> Any:
         if owner.is_path:
             return Node(f"{owner.path}.{name}", self.place(node))
-        if owner.last in estimators.SEEN and estimators.SEEN[owner.last] in {"pipeline", "processing job"} and name not in {"run", "fit"}:
+        if (
+            owner.last in estimators.SEEN
+            and estimators.SEEN[owner.last] in {"pipeline", "processing job"}
+            and name not in {"run", "fit"}
+        ):
             return self._pipeline_value(node)
         if owner.started and name not in {"set_hyperparameters", "fit", "hyperparameters", *estimators.SIGHTED_METHODS}:
             return self.unknown(node, Reason.RESULT)
@@ -74,7 +94,12 @@ class Nodes(Calls):
 
     def node_called(self, node: ast.AST, function: Node, given: list[Any], names: dict[str, Any]) -> Any:
         place, last = self.place(node), function.last
-        if function.is_path and "workflow" in function.path.split(".") and last not in estimators.PIPELINE_PARAMETERS and "Session" not in last:
+        if (
+            function.is_path
+            and "workflow" in function.path.split(".")
+            and last not in estimators.PIPELINE_PARAMETERS
+            and "Session" not in last
+        ):
             return self._of_pipeline(node, last, given, names)
         if last in estimators.PIPELINE_PARAMETERS:
             return self._parameter(node, given, names)
@@ -91,7 +116,11 @@ class Nodes(Calls):
             if answer is not NotImplemented:
                 return answer
         made = Node(function.path, place, number=self._next(), owner=owner, name=function.name)
-        kind = {"kind": "call", "path": function.path} if function.is_path else {"kind": "method", "owner": owner, "name": function.name}
+        kind = (
+            {"kind": "call", "path": function.path}
+            if function.is_path
+            else {"kind": "method", "owner": owner, "name": function.name}
+        )
         self._of_region(names)
         made.events.append({**self._event(made.number, kind, given, names), "place": place})
         made.tainted = [*function.tainted]
@@ -109,7 +138,11 @@ class Nodes(Calls):
         for word, instead in (("region_name", self.given.get("region")), ("sagemaker_session", None)):
             value = names.get(word)
             if isinstance(value, Unknown):
-                names[word] = instead if "region" in self.given else renamed(value, lambda cause: dataclasses.replace(cause, give="region"))
+                names[word] = (
+                    instead
+                    if "region" in self.given
+                    else renamed(value, lambda cause: dataclasses.replace(cause, give="region"))
+                )
 
     def _event(self, number: int, kind: dict[str, Any], given: list[Any], names: dict[str, Any]) -> dict[str, Any]:
         heap: dict[int, Any] = {}
@@ -124,7 +157,11 @@ class Nodes(Calls):
             if isinstance(item, (dict, list, set)) and id(item) not in heap:
                 self.spend(len(item))
                 self.keep.append(item)
-                heap[id(item)] = (type(item), list(item.items()) if isinstance(item, dict) else list(item), self.lost.get(id(item)))
+                heap[id(item)] = (
+                    type(item),
+                    list(item.items()) if isinstance(item, dict) else list(item),
+                    self.lost.get(id(item)),
+                )
                 todo.extend(contents(item))
             elif isinstance(item, tuple):
                 todo.extend(item)
@@ -134,19 +171,25 @@ class Nodes(Calls):
         name = function.name
         if name == "fit":
             return self._fit(node, owner, given, names)
-        if name.startswith("create_") and owner.last in {"client", "Client"} or (name == "create_training_job" and owner.last == "client"):
+        if (name.startswith("create_") and owner.last in {"client", "Client"}) or (
+            name == "create_training_job" and owner.last == "client"
+        ):
             return self._sent(node, owner, function, given, names)
         if name in estimators.SIGHTED_METHODS and owner.last in estimators.ESTIMATORS | {"TrainingQueue"}:
             self.sight(node, f"{owner.last}.{name}(…)", estimators.SIGHTED_METHODS[name])
         if owner.last == "TrainingQueue":
             for value in (*given, *names.values()):
                 if isinstance(value, Node) and _is_estimator(value):
-                    self.handed_over(node, value, "TrainingQueue", [names.get("inputs", given[1] if len(given) > 1 else None)], {})
+                    self.handed_over(
+                        node, value, "TrainingQueue", [names.get("inputs", given[1] if len(given) > 1 else None)], {}
+                    )
             return self.unknown(node, Reason.RESULT)
         if _is_estimator(owner) and name in estimators.CHANGING:
             self.touch(owner)
             self.touch_events(owner)
-            owner.events.append(self._event(self._next(), {"kind": "method", "owner": owner, "name": name}, given, names))
+            owner.events.append(
+                self._event(self._next(), {"kind": "method", "owner": owner, "name": name}, given, names)
+            )
             return None
         if _is_estimator(owner) and name == "hyperparameters":
             return NotImplemented
@@ -179,7 +222,11 @@ class Nodes(Calls):
         else:
             site = Site(owner.place, owner.last, owner, self._turn(owner))
             self.sites.append(site)
-        site.started, site.within, site.arguments = self.place(node), within, self._event(0, {"kind": "fit"}, given, names)
+        site.started, site.within, site.arguments = (
+            self.place(node),
+            within,
+            self._event(0, {"kind": "fit"}, given, names),
+        )
         site.contexts, site.lost = tuple(self.contexts), [*owner.tainted, *self.tainted]
         site.events = self.closure(site)
         wait = names.get("wait", given[1] if len(given) > 1 else True)
@@ -217,8 +264,18 @@ class Nodes(Calls):
             self.sight(node, f"boto3 {function.name}(…)", "call of boto3")
             return self.unknown(node, Reason.RESULT)
         made = Node(function.path, self.place(node), number=self._next(), owner=owner)
-        made.events.append(self._event(made.number, {"kind": "method", "owner": owner, "name": function.name}, given, names))
-        site = Site(self.place(node), "create_training_job", made, 0, started=self.place(node), lost=list(self.tainted), raw=True)
+        made.events.append(
+            self._event(made.number, {"kind": "method", "owner": owner, "name": function.name}, given, names)
+        )
+        site = Site(
+            self.place(node),
+            "create_training_job",
+            made,
+            0,
+            started=self.place(node),
+            lost=list(self.tainted),
+            raw=True,
+        )
         site.arguments = self._event(0, {"kind": "fit"}, [], {})
         site.events = self.closure(site)
         self.sites.append(site)
@@ -249,7 +306,9 @@ class Nodes(Calls):
             return
         self.touch(owner)
         number = self._next()
-        owner.events.append({**self._event(number, {"kind": "set", "owner": owner, "name": name}, [value], {}), "value": value})
+        owner.events.append(
+            {**self._event(number, {"kind": "set", "owner": owner, "name": name}, [value], {}), "value": value}
+        )
 
     def resolved(self, value: Any) -> Any:
         """The plain value that the SDK says a node is; the node itself where that is an object."""
@@ -282,7 +341,13 @@ class Nodes(Calls):
         if value == region:
             return self.symbol(Symbol.REGION)
         bucket = f"sagemaker-{region}-{ACCOUNT}"
-        for word, symbol in ((Destination().role, Symbol.ROLE), (bucket, Symbol.BUCKET), (ACCOUNT, Symbol.ACCOUNT), (STAMP, Symbol.TIME), (SHORT_STAMP, Symbol.TIME)):
+        for word, symbol in (
+            (Destination().role, Symbol.ROLE),
+            (bucket, Symbol.BUCKET),
+            (ACCOUNT, Symbol.ACCOUNT),
+            (STAMP, Symbol.TIME),
+            (SHORT_STAMP, Symbol.TIME),
+        ):
             if word in value and not (symbol is Symbol.ACCOUNT and ".dkr.ecr." in value):
                 value = value.replace(word, str(self.symbol(symbol)))
         return value
@@ -292,11 +357,16 @@ class Nodes(Calls):
         events, lost = self._gathered([value])
         if lost:
             raise Needs(lost)
-        return self._written(events, {"action": action, "node": value.number})
+        return self.written_job(events, {"action": action, "node": value.number})
 
     def closure(self, site: Site) -> tuple[dict[str, Any], ...]:
         """Every making and change that a start depends on, in order."""
-        values = [site.node, *site.contexts, *site.arguments.get("args", []), *site.arguments.get("kwargs", {}).values()]
+        values = [
+            site.node,
+            *site.contexts,
+            *site.arguments.get("args", []),
+            *site.arguments.get("kwargs", {}).values(),
+        ]
         values += [item for _, held, _ in site.arguments.get("heap", {}).values() for item in held]
         events, lost = self._gathered(values)
         site.lost = list(merged([*site.lost, *lost]))
@@ -317,17 +387,31 @@ class Nodes(Calls):
                 lost += item.tainted
                 for event in item.events:
                     found[event["id"]] = event
-                    todo += [event.get("owner"), event.get("key"), *event.get("args", ()), *event.get("kwargs", {}).values()]
+                    todo += [
+                        event.get("owner"),
+                        event.get("key"),
+                        *event.get("args", ()),
+                        *event.get("kwargs", {}).values(),
+                    ]
                     todo += [inner for _, held, _ in event["heap"].values() for inner in held]
             elif isinstance(item, (list, tuple)):
                 todo.extend(item)
         self.spend(len(seen))
         return tuple(found[number] for number in sorted(found)), lost
 
-    def _written(self, events: Iterable[dict[str, Any]], more: dict[str, Any]) -> dict[str, Any]:
-        environment = {name: self.filled(value) for name, value in self.environment.known.items() if isinstance(value, str) and name.startswith(("AWS_", "SAGEMAKER_"))}
+    def written_job(self, events: Iterable[dict[str, Any]], more: dict[str, Any]) -> dict[str, Any]:
+        environment = {
+            name: self.filled(value)
+            for name, value in self.environment.known.items()
+            if isinstance(value, str) and name.startswith(("AWS_", "SAGEMAKER_"))
+        }
         environment |= {name: os.environ[name] for name in _DEFAULTS if name in os.environ}
-        return {**more, "region": self.settings.region, "environment": environment, "events": [self.written_event(event) for event in events]}
+        return {
+            **more,
+            "region": self.settings.region,
+            "environment": environment,
+            "events": [self.written_event(event) for event in events],
+        }
 
     def written_event(self, event: dict[str, Any]) -> dict[str, Any]:
         """A making or a change as JSON."""
@@ -335,8 +419,14 @@ class Nodes(Calls):
         made: dict[str, Any] = {"id": event["id"], "kind": event["kind"]}
         made |= {key: event[key] for key in ("path", "name") if key in event}
         made |= {key: self.written(event[key]) for key in ("owner", "key", "value") if key in event}
-        made["args"] = [self._local(item) if index == local else self.written(item) for index, item in enumerate(event.get("args", ()))]
-        made["kwargs"] = {key: self._local(item) if key == local else self.written(item) for key, item in event.get("kwargs", {}).items()}
+        made["args"] = [
+            self._local(item) if index == local else self.written(item)
+            for index, item in enumerate(event.get("args", ()))
+        ]
+        made["kwargs"] = {
+            key: self._local(item) if key == local else self.written(item)
+            for key, item in event.get("kwargs", {}).items()
+        }
         made["heap"] = {str(number): self._held(held) for number, held in event["heap"].items()}
         return made
 
@@ -360,7 +450,9 @@ class Nodes(Calls):
             if (beside / str(path)).exists():
                 return {"t": "local", "v": name, "folder": (beside / str(path)).is_dir()}
         if not str(value).endswith("/"):
-            self.assumed[self.place(ast.Pass()), f"{name!r} is a {'folder' if folder else 'file'}, judged by its name"] = None
+            self.assumed[
+                self.place(ast.Pass()), f"{name!r} is a {'folder' if folder else 'file'}, judged by its name"
+            ] = None
         return {"t": "local", "v": name, "folder": folder}
 
     def without_folder(self, path: str) -> str | None:
@@ -403,7 +495,16 @@ class Nodes(Calls):
             return {"t": "bytes", "v": base64.b64encode(value).decode()}
         if isinstance(value, PurePosixPath):
             return self.filled(str(value))
-        raise Needs((Cause(Reason.VALUE, Place(self.settings.file, self.main.cell, 1), type(value).__name__, detail=f"a {type(value).__name__} object"),))
+        raise Needs(
+            (
+                Cause(
+                    Reason.VALUE,
+                    Place(self.settings.file, self.main.cell, 1),
+                    type(value).__name__,
+                    detail=f"a {type(value).__name__} object",
+                ),
+            )
+        )
 
     def sight(self, node: ast.AST, what: str, kind: str) -> None:
         self.sightings.append(Sighting(self.place(node), what, kind))
@@ -415,7 +516,11 @@ def _is_estimator(value: Node) -> bool:
 
 def _of_jumpstart(function: Node, names: dict[str, Any]) -> bool:
     """Whether a call asks JumpStart's tables, which lie in S3."""
-    return "jumpstart" in function.path.lower() or names.get("model_id") is not None or function.path.endswith(".retrieve_default")
+    return (
+        "jumpstart" in function.path.lower()
+        or names.get("model_id") is not None
+        or function.path.endswith(".retrieve_default")
+    )
 
 
 def _argument(made: Node, name: str) -> Any:
@@ -432,6 +537,3 @@ def _local_argument(event: dict[str, Any]) -> Any:
     if word is None or (name == "upload" and "S3Uploader" not in str(event.get("path", ""))):
         return None
     return word if word in event.get("kwargs", {}) else 0
-
-
-__all__ = ["PLACEHOLDERS", "TIME", "Nodes", "Raised", "Ref", "Rest", "library"]

@@ -87,7 +87,9 @@ def siblings(path: Path) -> dict[str, str]:
         dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         found[dotted] = candidate.read_text("utf-8", errors="replace")
     names = Counter(dotted.partition(".")[2] or dotted for dotted in found)
-    for dotted in list(found):  # folders that a launcher puts on its path: of two modules of one name nobody knows which is meant
+    for dotted in list(
+        found
+    ):  # folders that a launcher puts on its path: of two modules of one name nobody knows which is meant
         inner = dotted.partition(".")[2]
         if inner and names[inner] == 1:
             found.setdefault(inner, found[dotted])
@@ -139,7 +141,9 @@ class Reading:
         except Raised as raised:
             error = raised.error
             if not isinstance(error, SystemExit):
-                self.unread.append((place, f"it raises {type(error).__name__}: {str(error)[:80]}; what follows is not reached"))
+                self.unread.append(
+                    (place, f"it raises {type(error).__name__}: {str(error)[:80]}; what follows is not reached")
+                )
             return False
         except RecursionError:
             self._too_deep(state, statement, place)
@@ -159,7 +163,9 @@ class Reading:
         """Read the function that the user names as if the launcher called it."""
         function = state.defined.get(self.settings.call.rpartition(".")[2])
         if function is None:
-            raise SmTrnError(f"--call: got {self.settings.call!r}, wanted one of {', '.join(state.defined) or 'no function: the file has none'}")
+            raise SmTrnError(
+                f"--call: got {self.settings.call!r}, wanted one of {', '.join(state.defined) or 'no function: the file has none'}"
+            )
         wanted = function.node.args
         names: dict[str, object] = {}
         for parameter in (*wanted.posonlyargs, *wanted.args, *wanted.kwonlyargs):
@@ -172,7 +178,9 @@ class Reading:
             state.run(function.node, function, places, names)
         except Raised as raised:
             place = Place(self.name, function.cell, function.node.lineno)
-            self.unread.append((place, f"{self.settings.call} raises {type(raised.error).__name__}: {str(raised.error)[:80]}"))
+            self.unread.append(
+                (place, f"{self.settings.call} raises {type(raised.error).__name__}: {str(raised.error)[:80]}")
+            )
         except Needs as needs:
             state.taint(*needs.causes)
 
@@ -185,7 +193,7 @@ class Reading:
             launches = self._decided(wanted, launches, check)
         return Launchers(
             file=self.name,
-            launches=tuple([*launches, *self._unreached(launches)]),
+            launches=(*launches, *self._unreached(launches)),
             seen=tuple(dict.fromkeys(Seen(item.place, item.what, item.kind) for item in first.sightings)),
             assumed=tuple(Assumption(place, what) for place, what in first.assumed),
             unread=tuple(unread),
@@ -250,12 +258,15 @@ class Reading:
     ) -> LauncherJob:
         spec = specs.spec_of(read)
         branch = tuple(
-            (state.wanted.get(condition, _line(self.code, condition[0])), taken) for condition, taken in decisions.items()
+            (state.wanted.get(condition, _line(self.code, condition[0])), taken)
+            for condition, taken in decisions.items()
         )
         folder = _folder(spec, self.folders)
         problems = tuple(check(spec.replace(script=placed(spec.script, folder)))) if check is not None else ()
         request = read.request or {}
-        return LauncherJob(spec=spec, request=request, at=read.at, branch=branch, wait=site.wait, problems=problems, folder=folder)
+        return LauncherJob(
+            spec=spec, request=request, at=read.at, branch=branch, wait=site.wait, problems=problems, folder=folder
+        )
 
 
 def _way_to(site: Written) -> str:

@@ -48,7 +48,7 @@ def request_of(state: Nodes, site: Site) -> Read:
     if not lost:
         more = {"action": "fit", "node": site.node.number, "contexts": [each.number for each in site.contexts]}
         fit = state.written_event({"id": 0, "kind": "fit", "heap": {}, **site.arguments})
-        job = state._written(events, {**more, "args": fit["args"], "kwargs": fit["kwargs"], "heap": fit["heap"]})
+        job = state.written_job(events, {**more, "args": fit["args"], "kwargs": fit["kwargs"], "heap": fit["heap"]})
     if lost:
         return Read(causes=merged(lost), placeholders=frozenset(state.used))
     used = frozenset(state.used | _named_in(events))
@@ -56,9 +56,13 @@ def request_of(state: Nodes, site: Site) -> Read:
     if answer.get("local"):
         return Read(local=True)
     if "failed" in answer:
-        return Read(causes=(Cause(Reason.LIBRARY, site.place, f"{site.cls}(…)", detail=answer["failed"]),), placeholders=used)
+        return Read(
+            causes=(Cause(Reason.LIBRARY, site.place, f"{site.cls}(…)", detail=answer["failed"]),), placeholders=used
+        )
     if "refused" in answer:
-        return Read(causes=(_refusal(state, site, events, answer),), placeholders=used, remarks=tuple(answer.get("renamed", ())))
+        return Read(
+            causes=(_refusal(site, events, answer),), placeholders=used, remarks=tuple(answer.get("renamed", ()))
+        )
     return _read(state, site, answer, used)
 
 
@@ -80,10 +84,14 @@ def _unwritten(state: Nodes, events: list[dict[str, Any]]) -> list[Cause]:
 
 def _is_local(site: Site) -> bool:
     """Whether the job runs on the user's own machine, as far as the launcher says so by itself."""
-    said = [event.get("kwargs", {}) for event in site.node.events] + [{event.get("name"): event.get("value")} for event in site.node.events]
+    said = [event.get("kwargs", {}) for event in site.node.events] + [
+        {event.get("name"): event.get("value")} for event in site.node.events
+    ]
     for names in said:
         kind, session = names.get("instance_type", names.get("train_instance_type")), names.get("sagemaker_session")
-        if (isinstance(kind, str) and kind in _LOCAL) or (isinstance(session, Node) and session.last.startswith("Local")):
+        if (isinstance(kind, str) and kind in _LOCAL) or (
+            isinstance(session, Node) and session.last.startswith("Local")
+        ):
             return True
     return False
 
@@ -95,7 +103,7 @@ def _named_in(events: tuple[dict[str, Any], ...]) -> set[Symbol]:
     return {words[name] for name in names if name in words}
 
 
-def _refusal(state: Nodes, site: Site, events: tuple[dict[str, Any], ...], answer: Mapping[str, Any]) -> Cause:
+def _refusal(site: Site, events: tuple[dict[str, Any], ...], answer: Mapping[str, Any]) -> Cause:
     """What the SDK refuses, at the call that it refuses; a text that was left to be filled in is the reason for that."""
     event = next((each for each in events if each["id"] == answer.get("event")), None)
     place = event["place"] if event is not None and "place" in event else site.place
@@ -115,7 +123,10 @@ def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symb
     uploaded = _replaced(answer["uploaded"], told) if answer.get("uploaded") else None
     name = str(request["TrainingJobName"])
     if site.within or pipeline_session(site):
-        request, uploaded = _renamed(request, name, _legal(name)), uploaded.replace(name, _legal(name)) if uploaded else None
+        request, uploaded = (
+            _renamed(request, name, _legal(name)),
+            uploaded.replace(name, _legal(name)) if uploaded else None,
+        )
         name = _legal(name)
     where = str(request.get("OutputDataConfig", {}).get("S3OutputPath", ""))
     at = Destination(

@@ -69,7 +69,11 @@ class Sdk:
         if self._process is None or self._process.poll() is not None:
             quiet = {**os.environ, "SAGEMAKER_SUPPRESS_V2_WARNING": "1"}
             self._process = subprocess.Popen(  # our own module, with no argument of anybody's
-                [sys.executable, "-m", _MODULE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=quiet
+                [sys.executable, "-m", _MODULE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=quiet,
             )
             atexit.register(self.close)
             first = self._line(self._process, START_S)

@@ -40,7 +40,9 @@ def _names(trees: list[ast.Module]) -> dict[str, str]:
     for node in (each for tree in trees for each in ast.walk(tree)):
         if isinstance(node, ast.ImportFrom):
             own = (node.module or "").partition(".")[0] == "sagemaker"
-            found |= {alias.asname or alias.name: alias.name for alias in node.names if own and alias.name in ESTIMATORS}
+            found |= {
+                alias.asname or alias.name: alias.name for alias in node.names if own and alias.name in ESTIMATORS
+            }
             if own and any(alias.name == "*" for alias in node.names):
                 found |= {each: each for each in ESTIMATORS}
     for node in (each for tree in trees for each in ast.walk(tree)):
@@ -48,7 +50,11 @@ def _names(trees: list[ast.Module]) -> dict[str, str]:
             base = next((_last(each) for each in node.bases if _last(each) in found), None)
             if base is not None:
                 found[node.name] = found[base]
-        elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)) and _is_class(node.value, found):
+        elif (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, (ast.Name, ast.Attribute))
+            and _is_class(node.value, found)
+        ):
             found |= {target.id: _last(node.value) for target in node.targets if isinstance(target, ast.Name)}
     return found
 
@@ -69,7 +75,9 @@ def _calls(name: str, cell: Cell, tree: ast.Module, names: dict[str, str]) -> It
             cls = _made(node.func, names)
             if cls:
                 yield Written(Place(name, cell.number, node.lineno, node.col_offset), cls, within)
-        inner = (*within, node.name) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else within
+        inner = (
+            (*within, node.name) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else within
+        )
         todo.extend((child, inner) for child in reversed(list(ast.iter_child_nodes(node))))
 
 
@@ -78,7 +86,11 @@ def _made(function: ast.expr, names: dict[str, str]) -> str:
     last = _last(function)
     if isinstance(function, ast.Name):
         return names.get(last, "")
-    return last if last in _STARTS or (last in ESTIMATORS and isinstance(function, ast.Attribute) and _root(function) != "self") else ""
+    return (
+        last
+        if last in _STARTS or (last in ESTIMATORS and isinstance(function, ast.Attribute) and _root(function) != "self")
+        else ""
+    )
 
 
 def _root(node: ast.expr) -> str:

@@ -102,6 +102,9 @@ class State(Heap):
         self.stars: list[str] = []  # what brings names that nobody here has read
         self.contexts: list[Node] = []
         self.steps, self.risks, self.guards, self.turn = STEPS, 0, 0, 0
+        self.effects: list[Node] = []  # calls of boto3 that change what comes after them
+        self.used: set[Symbol] = set()  # placeholders that values for the SDK hold
+        self.written_files: set[str] = set()
         self.keep: list[object] = []  # objects whose identity stands for them in texts for the SDK
 
     @property
@@ -185,7 +188,16 @@ class State(Heap):
         causes: list[Cause] = []
         weights: dict[int, int] = {}
         if sum(self._weight(value, weights, causes, 0) for value in values) > LONGEST:
-            raise Needs((Cause(Reason.CONSTRUCT, Place(self.settings.file, self.main.cell, 1), "…", detail="a value that is too large"),))
+            raise Needs(
+                (
+                    Cause(
+                        Reason.CONSTRUCT,
+                        Place(self.settings.file, self.main.cell, 1),
+                        "…",
+                        detail="a value that is too large",
+                    ),
+                )
+            )
         return merged(
             cause
             for cause in causes
@@ -212,18 +224,29 @@ class State(Heap):
         if not inside:
             return 1
         self.spend(len(inside))
-        if isinstance(value, (set, frozenset)) and len(value) > 1 and not all(isinstance(each, (int, float)) for each in value):
+        if (
+            isinstance(value, (set, frozenset))
+            and len(value) > 1
+            and not all(isinstance(each, (int, float)) for each in value)
+        ):
             causes.append(Cause(Reason.LOOP, Place(self.settings.file, self.main.cell, 1), "a set", detail=UNORDERED))
         weights[id(value)] = 1  # what holds itself is written once
         if depth > 200:
             raise ExhaustedError
-        weights[id(value)] = min(LONGEST + 1, 1 + sum(self._weight(item, weights, causes, depth + 1) for item in inside))
+        weights[id(value)] = min(
+            LONGEST + 1, 1 + sum(self._weight(item, weights, causes, depth + 1) for item in inside)
+        )
         return weights[id(value)]
 
     def placeholder(self, text: str) -> Cause:
         """Why an operation on a text with placeholders is not known."""
         symbols = sorted(symbol.value for symbol in self.marks.symbols(text) if isinstance(symbol, Symbol))
-        return Cause(Reason.PLACEHOLDER, Place(self.settings.file, self.main.cell, 1), " and ".join(symbols), symbols[0] if symbols else "")
+        return Cause(
+            Reason.PLACEHOLDER,
+            Place(self.settings.file, self.main.cell, 1),
+            " and ".join(symbols),
+            symbols[0] if symbols else "",
+        )
 
     def plain(self, *values: object) -> bool:
         """Whether nothing in the values is unknown or a placeholder."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 from .definitions import Definitions
 from .expressions import starred
-from .heap import Scope, either, held, own_object
+from .heap import Scope, either, held
 from .patterns import matches
 from .state import expression
 from .values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable
@@ -100,9 +101,12 @@ class Statements(Definitions):
             while True:
                 next(steps)
                 steps.close()
-                raise Needs((Cause(Reason.CONSTRUCT, self.place(ast.Pass()), "yield", detail="a generator that may wait here"),))
+                raise Needs(
+                    (Cause(Reason.CONSTRUCT, self.place(ast.Pass()), "yield", detail="a generator that may wait here"),)
+                )
         except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]  # the generator's Flow
+            flow: Flow | None = stop.value
+            return flow
 
     def havoc(self, node: ast.AST, causes: Sequence[Cause]) -> None:
         """What a statement may change is unknown: the names that it sets, and what the objects that it names hold."""
@@ -113,7 +117,20 @@ class Statements(Definitions):
                 self.assign(ast.Name(id=inner.name, ctx=ast.Store()), Unknown(causes))
             elif isinstance(inner, ast.Name):
                 self._havoc_value(inner, causes)
-            elif isinstance(inner, (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Import, ast.ImportFrom, ast.Await)):
+            elif isinstance(
+                inner,
+                (
+                    ast.Return,
+                    ast.Break,
+                    ast.Continue,
+                    ast.Raise,
+                    ast.Yield,
+                    ast.YieldFrom,
+                    ast.Import,
+                    ast.ImportFrom,
+                    ast.Await,
+                ),
+            ):
                 self.taint(*causes)
 
     def _havoc_value(self, inner: ast.Name, causes: Sequence[Cause]) -> None:
@@ -121,8 +138,7 @@ class Statements(Definitions):
             value = self.lookup(inner)
         except (Raised, Needs):
             return
-        if id(value) in self.functions or (isinstance(value, type) and value.__module__ == "__main__") or own_object(value):
-            self.taint(*causes)
+        self.may_run(value, causes)
         if not isinstance(value, Node) or not value.is_path:
             self.lose_all(value, causes)
 
@@ -225,7 +241,7 @@ def _leaves(node: ast.AST) -> bool:
     return isinstance(node, (ast.Return, ast.Break, ast.Continue)) or any(map(_leaves, ast.iter_child_nodes(node)))
 
 
-def _expression(state: Any, node: ast.Expr) -> Steps:
+def _expression(state: Statements, node: ast.Expr) -> Steps:
     if isinstance(node.value, (ast.Yield, ast.YieldFrom)):
         yield from _yielded(state, node.value)
     else:
@@ -233,7 +249,7 @@ def _expression(state: Any, node: ast.Expr) -> Steps:
     return None
 
 
-def _yielded(state: Any, node: ast.Yield | ast.YieldFrom) -> Generator[Any, Any, Any]:
+def _yielded(state: Statements, node: ast.Yield | ast.YieldFrom) -> Generator[Any, Any, Any]:
     """A ``yield`` that is a statement of its own, or all that an assignment is of."""
     if isinstance(node, ast.Yield):
         return (yield state.evaluate(node.value) if node.value is not None else None)
@@ -245,20 +261,20 @@ def _yielded(state: Any, node: ast.Yield | ast.YieldFrom) -> Generator[Any, Any,
     return None
 
 
-def _valued(state: Any, node: ast.expr) -> Generator[Any, Any, Any]:
+def _valued(state: Statements, node: ast.expr) -> Generator[Any, Any, Any]:
     if isinstance(node, (ast.Yield, ast.YieldFrom)):
         return (yield from _yielded(state, node))
     return state.evaluate(node)
 
 
-def _assigned(state: Any, node: ast.Assign) -> Steps:
+def _assigned(state: Statements, node: ast.Assign) -> Steps:
     value = _one_cause(state, node, (yield from _valued(state, node.value)))
     for target in node.targets:
         state.assign(target, value)
     return None
 
 
-def _one_cause(state: Any, node: ast.Assign, value: Any) -> Any:
+def _one_cause(state: Statements, node: ast.Assign, value: Any) -> Any:
     """A value for which several calls of its own statement stand: one name gives it, so one cause stands for them."""
     first, last = state.place(node), node.end_lineno or node.lineno
     causes = value.causes if isinstance(value, Unknown) else ()
@@ -274,7 +290,7 @@ def _one_cause(state: Any, node: ast.Assign, value: Any) -> Any:
     return type(value)([*(cause for cause in causes if cause not in fresh), whole], value.origin, value.among)
 
 
-def _annotated(state: Any, node: ast.AnnAssign) -> Steps:
+def _annotated(state: Statements, node: ast.AnnAssign) -> Steps:
     yield from ()
     if isinstance(node.target, ast.Name) and state.scope.kind in {"class", "module"}:
         state.annotate(node.target.id, node.annotation)
@@ -283,7 +299,7 @@ def _annotated(state: Any, node: ast.AnnAssign) -> Steps:
     return None
 
 
-def _augmented(state: Any, node: ast.AugAssign) -> Steps:
+def _augmented(state: Statements, node: ast.AugAssign) -> Steps:
     yield from ()
     target = node.target
     if isinstance(target, ast.Name):
@@ -303,7 +319,7 @@ def _augmented(state: Any, node: ast.AugAssign) -> Steps:
     return None
 
 
-def _changed(state: Any, node: ast.AugAssign, before: Any) -> Any:
+def _changed(state: Statements, node: ast.AugAssign, before: Any) -> Any:
     more = state.evaluate(node.value)
     try:
         if isinstance(before, list) and isinstance(node.op, ast.Add):
@@ -321,14 +337,14 @@ def _changed(state: Any, node: ast.AugAssign, before: Any) -> Any:
         return before if id(before) in state.lost else state.lacking(*needs.causes)
 
 
-def _deleted(state: Any, node: ast.Delete) -> Steps:
+def _deleted(state: Statements, node: ast.Delete) -> Steps:
     yield from ()
     for target in node.targets:
         _delete(state, target)
     return None
 
 
-def _delete(state: Any, target: ast.expr) -> None:
+def _delete(state: Statements, target: ast.expr) -> None:
     if isinstance(target, ast.Name):
         scope = state.scope.moved.get(target.id, state.scope)
         if target.id not in scope.names:
@@ -357,7 +373,7 @@ def _delete(state: Any, target: ast.expr) -> None:
             _delete(state, each)
 
 
-def _for(state: Any, node: ast.For) -> Steps:
+def _for(state: Statements, node: ast.For) -> Steps:
     through = state.items(node.iter, state.evaluate(node.iter))
     before, start, count = _noted(state, node), state.steps, 0
     try:
@@ -373,16 +389,20 @@ def _for(state: Any, node: ast.For) -> Steps:
                 why = "a condition may end the loop" if flow is SEVERAL else "it takes too many steps to be followed"
                 return (yield from _any_turns(state, node, before, state.cause(node.iter, Reason.LOOP, detail=why)))
     except Needs as needs:
-        return (yield from _any_turns(state, node, before, needs.causes[0] if needs.causes else state.cause(node.iter, Reason.LOOP)))
+        return (
+            yield from _any_turns(
+                state, node, before, needs.causes[0] if needs.causes else state.cause(node.iter, Reason.LOOP)
+            )
+        )
     return (yield from state.block(node.orelse))
 
 
-def _noted(state: Any, node: ast.AST) -> int:
+def _noted(state: Statements, node: ast.AST) -> int:
     del node
     return len(state.sites)
 
 
-def _any_turns(state: Any, node: ast.For | ast.While, sites: int, cause: Cause) -> Steps:
+def _any_turns(state: Statements, node: ast.For | ast.While, sites: int, cause: Cause) -> Steps:
     """A loop of which nobody knows how far it goes: what any number of further turns may change is unknown."""
     yield from ()
     del sites
@@ -412,21 +432,25 @@ def _any_turns(state: Any, node: ast.For | ast.While, sites: int, cause: Cause) 
     return None
 
 
-def _turn(state: Any, node: ast.For | ast.While, cause: Cause, body: Sequence[ast.stmt]) -> Flow | None:
+def _turn(state: Statements, node: ast.For | ast.While, cause: Cause, body: Sequence[ast.stmt]) -> Flow | None:
     with state.guarded(), state.in_any_turn():
         if isinstance(node, ast.For):
             state.assign(node.target, Unknown((cause,), among=state.named_in(node.iter)))
         else:
             state.evaluate(node.test)
-        return state.driven(body)  # type: ignore[no-any-return]  # the state's Flow
+        return state.driven(body)
 
 
 def _snapshot(state: Any) -> int:
     """How much is not known in the scopes."""
-    return sum(isinstance(value, Unknown) for scope in {id(each): each for each in state.scopes}.values() for value in scope.names.values())
+    return sum(
+        isinstance(value, Unknown)
+        for scope in {id(each): each for each in state.scopes}.values()
+        for value in scope.names.values()
+    )
 
 
-def _while(state: Any, node: ast.While) -> Steps:
+def _while(state: Statements, node: ast.While) -> Steps:
     start, count = state.steps, 0
     while True:
         value = state.evaluate(node.test)
@@ -446,7 +470,7 @@ def _while(state: Any, node: ast.While) -> Steps:
             return (yield from _any_turns(state, node, 0, state.cause(node.test, Reason.LOOP, detail=why)))
 
 
-def _try(state: Any, node: ast.Try) -> Steps:
+def _try(state: Statements, node: ast.Try) -> Steps:
     risks = state.risks
     noted: list[dict[int, Any]] = []
     try:
@@ -462,7 +486,7 @@ def _try(state: Any, node: ast.Try) -> Steps:
     return last if last is not None else flow
 
 
-def _tried(state: Any, node: ast.Try, noted: list[dict[int, Any]]) -> Steps:
+def _tried(state: Statements, node: ast.Try, noted: list[dict[int, Any]]) -> Steps:
     """The body, and its handler where it raises for certain. ``noted`` are what the body and what the else have touched, as it was."""
     waits = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in ast.walk(node))
     try:
@@ -485,11 +509,11 @@ def _tried(state: Any, node: ast.Try, noted: list[dict[int, Any]]) -> Steps:
     return _touching(state, node.orelse, noted)
 
 
-def _touching(state: Any, body: Sequence[ast.stmt], noted: list[dict[int, Any]]) -> Flow | None:
+def _touching(state: Statements, body: Sequence[ast.stmt], noted: list[dict[int, Any]]) -> Flow | None:
     """Read statements, and note what they touch as it was."""
     state.notes.append({})
     try:
-        return state.driven(body)  # type: ignore[no-any-return]  # the state's Flow
+        return state.driven(body)
     finally:
         touched = state.notes.pop()
         noted.append(touched)
@@ -498,7 +522,7 @@ def _touching(state: Any, body: Sequence[ast.stmt], noted: list[dict[int, Any]])
                 state.notes[-1].setdefault(key, (item, held))
 
 
-def _catches(state: Any, handler: ast.ExceptHandler, error: BaseException) -> bool:
+def _catches(state: Statements, handler: ast.ExceptHandler, error: BaseException) -> bool:
     if handler.type is None:
         return True
     kinds = state.evaluate(handler.type)
@@ -512,7 +536,7 @@ def _catches(state: Any, handler: ast.ExceptHandler, error: BaseException) -> bo
     return False
 
 
-def _handled(state: Any, handler: ast.ExceptHandler, error: Any) -> Steps:
+def _handled(state: Statements, handler: ast.ExceptHandler, error: Any) -> Steps:
     if handler.name:
         state.assign(ast.Name(id=handler.name, ctx=ast.Store()), error)
     outer = state.handling
@@ -528,7 +552,7 @@ def _handled(state: Any, handler: ast.ExceptHandler, error: Any) -> Steps:
     return flow
 
 
-def _perhaps_handled(state: Any, node: ast.Try, flow: Flow | None, noted: list[dict[int, Any]]) -> Flow | None:
+def _perhaps_handled(state: Statements, node: ast.Try, flow: Flow | None, noted: list[dict[int, Any]]) -> Flow | None:
     """The body may have raised something that nobody knows, somewhere: each handler is a way of its own."""
     for handler in node.handlers:
         name = expression(handler.type) if handler.type is not None else "an exception"
@@ -539,33 +563,42 @@ def _perhaps_handled(state: Any, node: ast.Try, flow: Flow | None, noted: list[d
         def handle(handler: ast.ExceptHandler = handler, cause: Cause = cause) -> Flow | None:
             state.take(noted[1])
             state.join({}, noted[0], cause)
-            return state.finished(_handled(state, handler, state.unknown(handler, Reason.CALL)))  # type: ignore[no-any-return]  # as in driven
+            return state.finished(_handled(state, handler, state.unknown(handler, Reason.CALL)))
 
         if chosen is False:
             continue
         if chosen:
             return handle()
-        flow = _joined_flows(state, cause, state.both(handler, text, handle, lambda flow=flow: flow))
+        flow = _joined_flows(state, cause, state.both(handler, text, handle, functools.partial(_same_flow, flow)))
     return flow
 
 
-def _joined_flows(state: Any, cause: Cause, result: Any) -> Flow | None:
+def _same_flow(flow: Flow | None) -> Flow | None:
+    return flow
+
+
+def _joined_flows(state: Statements, cause: Cause, result: Any) -> Flow | None:
     """How two ways end together."""
     if not isinstance(result, tuple):
         return result if isinstance(result, Flow) else None
-    first, second = result
+    first: Flow | None = result[0]
+    second: Flow | None = result[1]
     kinds = {each.kind if each is not None else "next" for each in (first, second)}
-    if kinds == {"return"}:
+    if first is not None and second is not None and kinds == {"return"}:
         return Flow("return", either(first.value, second.value, cause))
     if first == second:
-        return first  # type: ignore[no-any-return]  # a Flow
+        return first
     if kinds <= {"next", "break", "continue", "several"}:
         return SEVERAL
     state.taint(cause)
-    return second if second is not None and second.kind != "return" or first is not None and first.kind == "return" else first  # type: ignore[no-any-return]  # a Flow
+    return (
+        second
+        if (second is not None and second.kind != "return") or (first is not None and first.kind == "return")
+        else first
+    )
 
 
-def _raise(state: Any, node: ast.Raise) -> Steps:
+def _raise(state: Statements, node: ast.Raise) -> Steps:
     yield from ()
     if node.exc is None:
         if not isinstance(state.handling, BaseException):
@@ -581,18 +614,18 @@ def _raise(state: Any, node: ast.Raise) -> Steps:
     raise Raised(error)
 
 
-def _assert(state: Any, node: ast.Assert) -> Steps:
+def _assert(state: Statements, node: ast.Assert) -> Steps:
     yield from ()
     if state.truth(state.evaluate(node.test)) is False:
         raise Raised(AssertionError())
     return None
 
 
-def _with(state: Any, node: ast.With | ast.AsyncWith) -> Steps:
+def _with(state: Statements, node: ast.With | ast.AsyncWith) -> Steps:
     return (yield from _within(state, node, list(node.items)))
 
 
-def _within(state: Any, node: ast.With | ast.AsyncWith, items: list[ast.withitem]) -> Steps:
+def _within(state: Statements, node: ast.With | ast.AsyncWith, items: list[ast.withitem]) -> Steps:
     if not items:
         return (yield from state.block(node.body))
     first, *rest = items
@@ -621,7 +654,9 @@ def _within(state: Any, node: ast.With | ast.AsyncWith, items: list[ast.withitem
     return flow
 
 
-def _unknown_context(state: Any, node: ast.With | ast.AsyncWith, item: ast.withitem, manager: Any, rest: list[ast.withitem]) -> Steps:
+def _unknown_context(
+    state: Any, node: ast.With | ast.AsyncWith, item: ast.withitem, manager: Any, rest: list[ast.withitem]
+) -> Steps:
     """A block in something that is not known, or in a run of an experiment of the SDK."""
     if item.optional_vars is not None:
         value = manager if isinstance(manager, Node) else Unknown(manager.causes, getattr(manager, "origin", ""))
@@ -636,17 +671,21 @@ def _unknown_context(state: Any, node: ast.With | ast.AsyncWith, item: ast.withi
             state.contexts.remove(manager)
 
 
-def _return(state: Any, node: ast.Return) -> Steps:
+def _return(state: Statements, node: ast.Return) -> Steps:
     value = (yield from _valued(state, node.value)) if node.value is not None else None
     return Flow("return", value)
 
 
-def _elsewhere(state: Any, node: ast.Global | ast.Nonlocal) -> Steps:
+def _elsewhere(state: Statements, node: ast.Global | ast.Nonlocal) -> Steps:
     """``global`` and ``nonlocal``: the names are another scope's."""
     yield from ()
     for name in node.names:
         scope = state.scope.module if isinstance(node, ast.Global) else state.scope.parent
-        while isinstance(node, ast.Nonlocal) and scope is not None and (scope.kind == "class" or name not in scope.names | dict.fromkeys(scope.local)):
+        while (
+            isinstance(node, ast.Nonlocal)
+            and scope is not None
+            and (scope.kind == "class" or name not in scope.names | dict.fromkeys(scope.local))
+        ):
             scope = scope.parent
         if scope is not None and scope is not state.scope:
             state.scope.moved[name] = scope
@@ -654,7 +693,7 @@ def _elsewhere(state: Any, node: ast.Global | ast.Nonlocal) -> Steps:
 
 
 def _leaving(flow: Flow | None) -> Callable[[Any, Any], Steps]:
-    def leave(state: Any, node: ast.stmt) -> Steps:
+    def leave(state: Statements, node: ast.stmt) -> Steps:
         yield from ()
         del state, node
         return flow
@@ -665,7 +704,7 @@ def _leaving(flow: Flow | None) -> Callable[[Any, Any], Steps]:
 def _simple(method: str) -> Callable[[Any, Any], Steps]:
     """A statement that is read in one step."""
 
-    def read(state: Any, node: ast.stmt) -> Steps:
+    def read(state: Statements, node: ast.stmt) -> Steps:
         yield from ()
         getattr(state, method)(node)
         return None
@@ -673,12 +712,12 @@ def _simple(method: str) -> Callable[[Any, Any], Steps]:
     return read
 
 
-def _match(state: Any, node: ast.Match) -> Steps:
+def _match(state: Statements, node: ast.Match) -> Steps:
     subject = state.resolved(state.evaluate(node.subject))
     return (yield from _cases(state, node, subject, list(node.cases)))
 
 
-def _cases(state: Any, node: ast.Match, subject: Any, cases: list[ast.match_case]) -> Steps:
+def _cases(state: Statements, node: ast.Match, subject: Any, cases: list[ast.match_case]) -> Steps:
     for index, case in enumerate(cases):
         found: dict[str, Any] = {}
         decided = matches(state, case.pattern, subject, found)
@@ -694,7 +733,9 @@ def _cases(state: Any, node: ast.Match, subject: Any, cases: list[ast.match_case
             held = ast.copy_location(ast.Name(id=" subject", ctx=ast.Load()), node)
             state.assign(ast.Name(id=held.id, ctx=ast.Store()), subject)
             rest = ast.copy_location(ast.Match(subject=held, cases=cases[index + 1 :]), node)
-            return state.joined(case.body[0], f"case {expression(case.pattern)}", case.body, [rest] if rest.cases else [])  # type: ignore[no-any-return]  # the state's Flow
+            return state.joined(
+                case.body[0], f"case {expression(case.pattern)}", case.body, [rest] if rest.cases else []
+            )
         if decided:
             return (yield from state.block(case.body))
     return None

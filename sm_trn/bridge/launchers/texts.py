@@ -11,7 +11,9 @@ from typing import Any, Final
 from .values import LONGEST, Cause, Moment, Needs, Symbol, Unknown, Unresolvable
 
 _WIDE: Final = re.compile(r"\d{5,}")
-_PERCENT: Final = re.compile(r"%(?:\((?P<name>[^)]*)\))?(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d+))?[hlL]?(?P<kind>[sdrifgeEGFxXoucab%])")
+_PERCENT: Final = re.compile(
+    r"%(?:\((?P<name>[^)]*)\))?(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d+))?[hlL]?(?P<kind>[sdrifgeEGFxXoucab%])"
+)
 # What no placeholder holds: a bucket, an account and a region are of small letters, digits, dots and dashes.
 _CLOSED: Final = frozenset({Symbol.BUCKET, Symbol.ACCOUNT, Symbol.REGION})
 
@@ -31,7 +33,9 @@ def specified(state: Any, value: Any, conversion: str, spec: Any, cause: Cause) 
     return str(state.python(format, shown, spec))
 
 
-def formatted(state: Any, node: ast.AST, template: str, given: Sequence[Any], names: Mapping[str, Any], cause: Cause) -> str:
+def formatted(
+    state: Any, node: ast.AST, template: str, given: Sequence[Any], names: Mapping[str, Any], cause: Cause
+) -> str:
     """``template.format(*given, **names)``."""
     made, automatic = "", 0
     for literal, field, spec, conversion in state.python(lambda: list(string.Formatter().parse(template))):
@@ -52,24 +56,24 @@ def formatted(state: Any, node: ast.AST, template: str, given: Sequence[Any], na
 
 
 def _split(field: str) -> tuple[Any, list[Any]]:
-    first, rest = _formatter_split(field)
-    return first, list(rest)
-
-
-def _formatter_split(field: str) -> Any:
-    import _string  # noqa: PLC0415 - what string.Formatter itself uses
-
-    return _string.formatter_field_name_split(field)
+    """The first word of a field, a number where it is one, and what follows: attributes (True) and items."""
+    first = re.split(r"[.\[]", field, maxsplit=1)[0]
+    rest = re.findall(r"\.([^.\[]+)|\[([^\]]+)\]", field[len(first) :])
+    words: list[Any] = [(bool(word), word or (int(item) if item.isdigit() else item)) for word, item in rest]
+    return int(first) if first.isdigit() else first, words
 
 
 def percent(state: Any, template: str, values: Any, cause: Cause) -> Any:
     """``template % values``."""
     lacking = state.missing(values)
     if not lacking and not state.marks.within(template):
-        if any(_WIDE.search(found[0]) for found in _PERCENT.finditer(template)):
+        if any(_WIDE.search(found[0]) or "*" in found[0] for found in _PERCENT.finditer(template)):
             raise Needs((cause,))
         return state.python(lambda: template % values)
-    if any("*" in (found["width"], found["precision"]) for found in _PERCENT.finditer(template)) or id(values) in state.lost:
+    if (
+        any("*" in (found["width"], found["precision"]) for found in _PERCENT.finditer(template))
+        or id(values) in state.lost
+    ):
         raise Needs(lacking or (cause,))
     items = list(values) if isinstance(values, tuple) else [values]
     made, at = "", 0
@@ -102,12 +106,22 @@ def compared(state: Any, kind: ast.cmpop, left: Any, right: Any) -> bool | None:
     """A comparison in which something is not known; None where that decides it."""
     marks = state.marks
     if isinstance(kind, (ast.Eq, ast.NotEq)):
-        if isinstance(left, str) and left == right and not marks.causes(left) and Symbol.TIME not in marks.symbols(left):
+        if (
+            isinstance(left, str)
+            and left == right
+            and not marks.causes(left)
+            and Symbol.TIME not in marks.symbols(left)
+        ):
             return isinstance(kind, ast.Eq)
         texts = [each for each in (left, right) if isinstance(each, str)]
         if len(texts) == 1 and (left is None or right is None):
             return isinstance(kind, ast.NotEq)
-    if isinstance(kind, (ast.In, ast.NotIn)) and isinstance(left, str) and not marks.within(left) and isinstance(right, str):
+    if (
+        isinstance(kind, (ast.In, ast.NotIn))
+        and isinstance(left, str)
+        and not marks.within(left)
+        and isinstance(right, str)
+    ):
         if any(isinstance(part, str) and left in part for part in marks.parts(right)):
             return isinstance(kind, ast.In)
     return None
@@ -119,14 +133,19 @@ def method(state: Any, text: str, name: str, given: Sequence[Any], cause: Cause)
     parts = marks.parts(text)
     lacks = Needs(marks.causes(text) or (state.placeholder(text),))
     known = all(isinstance(each, (str, int)) and not (isinstance(each, str) and marks.within(each)) for each in given)
-    if not known or marks.causes(text) and name not in {"startswith", "endswith"}:
+    if not known or (marks.causes(text) and name not in {"startswith", "endswith"}):
         raise lacks
     symbols = marks.symbols(text)
     if name in {"startswith", "endswith"} and len(given) == 1 and isinstance(given[0], str):
         return _edge(parts, given[0], lacks, first=name == "startswith")
     if name in {"strip", "rstrip", "lstrip"} and symbols <= _CLOSED | {Symbol.TIME} and not _word_letters(given):
         return getattr(text, name)(*given)
-    if name in {"split", "rsplit", "partition", "rpartition"} and given and not _word_letters(given[:1]) and given[0] not in {"-", "."}:
+    if (
+        name in {"split", "rsplit", "partition", "rpartition"}
+        and given
+        and not _word_letters(given[:1])
+        and given[0] not in {"-", "."}
+    ):
         if symbols <= _CLOSED:
             return getattr(text, name)(*given)
     if name in {"replace", "lower", "upper"} and symbols == {Symbol.TIME}:

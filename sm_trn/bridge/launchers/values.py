@@ -133,9 +133,9 @@ class Unresolvable:
     def __deepcopy__(self, memo: object) -> Unresolvable:
         return self
 
-    __bool__ = __len__ = __iter__ = __next__ = __contains__ = __hash__ = needed  # type: ignore[assignment]
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = needed  # type: ignore[assignment]
-    __str__ = __repr__ = __format__ = __bytes__ = __index__ = __int__ = __float__ = needed  # type: ignore[assignment]
+    __bool__ = __len__ = __iter__ = __next__ = __contains__ = __hash__ = needed
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = needed
+    __str__ = __repr__ = __format__ = __bytes__ = __index__ = __int__ = __float__ = needed
     __getitem__ = __setitem__ = __delitem__ = __call__ = __enter__ = __exit__ = __await__ = needed
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = needed
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __and__ = __rand__ = needed
@@ -231,8 +231,12 @@ class Marks:
 
     def mark(self, part: Symbol | Folder | Unresolvable) -> str:
         """The word for a part."""
-        if isinstance(part, (Symbol, Folder)) and any(part is each or part == each for each in self._held if isinstance(each, (Symbol, Folder))):
-            number = next(index for index, each in enumerate(self._held) if isinstance(each, (Symbol, Folder)) and each == part)
+        if isinstance(part, (Symbol, Folder)) and any(
+            part is each or part == each for each in self._held if isinstance(each, (Symbol, Folder))
+        ):
+            number = next(
+                index for index, each in enumerate(self._held) if isinstance(each, (Symbol, Folder)) and each == part
+            )
             return f"{self._word}{number:05d}z"
         self._held.append(part)
         return f"{self._word}{len(self._held) - 1:05d}z"
@@ -261,7 +265,9 @@ class Marks:
     def changed(self, text: str, change: Callable[[Cause], Cause]) -> str:
         """The text with the causes of its unknown parts changed."""
         return "".join(
-            part if isinstance(part, str) else self.mark(part if isinstance(part, (Symbol, Folder)) else renamed(part, change))
+            part
+            if isinstance(part, str)
+            else self.mark(part if isinstance(part, (Symbol, Folder)) else renamed(part, change))
             for part in self.parts(text)
         )
 
@@ -303,4 +309,8 @@ def contents(value: object) -> Iterator[object]:
 def own_object(value: object) -> bool:
     """Whether a value is an object of a class that the launcher itself defines."""
     kind = type(value)
-    return not issubclass(kind, type) and any("__launcher__" in vars(each) for each in kind.__mro__) and hasattr(value, "__dict__")
+    return (
+        not issubclass(kind, type)
+        and any("__launcher__" in vars(each) for each in kind.__mro__)
+        and hasattr(value, "__dict__")
+    )

@@ -32,7 +32,7 @@ MEMORY: Final = 4_000_000_000  # bytes
 _PIPELINE_SESSIONS: Final = frozenset({"PipelineSession", "LocalPipelineSession"})
 
 
-class Failed(Exception):
+class FailedError(Exception):
     """The SDK refused a call: which one, and what it said."""
 
     def __init__(self, event: int, error: BaseException) -> None:
@@ -48,13 +48,13 @@ class Replay:
         self.heap: dict[int, Any] = {}
 
     def run(self, events: list[dict[str, Any]]) -> None:
-        """Make the calls. Raises Failed for the first that is refused."""
+        """Make the calls. Raises FailedError for the first that is refused."""
         for event in events:
             self.remember(event.get("heap", {}))
             try:
                 self.made[event["id"]] = self._one(event)
             except Exception as error:
-                raise Failed(event["id"], error) from error
+                raise FailedError(event["id"], error) from error
 
     def _one(self, event: dict[str, Any]) -> Any:
         kind = event["kind"]
@@ -146,7 +146,7 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
         try:
             replay.run(job["events"])
             found = _started(replay, job, calls) if job["action"] == "fit" else _valued(replay, job)
-        except Failed as failed:
+        except FailedError as failed:
             found = {"refused": _words(failed.error), "event": failed.event}
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises is what it says
             found = {"refused": _words(error), "event": None}
@@ -172,7 +172,10 @@ def _started(replay: Replay, job: dict[str, Any], calls: list[tuple[str, dict[st
     estimator = replay.made[job["node"]]
     if getattr(estimator, "instance_type", None) in {"local", "local_gpu"}:
         return {"local": True}
-    said = {name: _plain(getattr(estimator, name, None)) for name in ("entry_point", "source_dir", "dependencies", "git_config")}
+    said = {
+        name: _plain(getattr(estimator, name, None))
+        for name in ("entry_point", "source_dir", "dependencies", "git_config")
+    }
     if not any(name == "CreateTrainingJob" for name, _, _ in calls):
         with contextlib.ExitStack() as opened:
             for number in job.get("contexts", ()):
@@ -183,7 +186,13 @@ def _started(replay: Replay, job: dict[str, Any], calls: list[tuple[str, dict[st
         return {"refused": "no training job is sent", "event": None}
     request, region = sent[-1]
     uploaded = getattr(getattr(estimator, "uploaded_code", None), "s3_prefix", None)
-    return {**said, "request": _plain(request), "region": region, "uploaded": uploaded, "named": _names_region(estimator)}
+    return {
+        **said,
+        "request": _plain(request),
+        "region": region,
+        "uploaded": uploaded,
+        "named": _names_region(estimator),
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -218,39 +227,68 @@ def prepare() -> None:
     """Import the SDK, and settle what depends on the moment and on files: time stamps, waiting, the archive of the source."""
     for name in ("sagemaker", "sagemaker.estimator", "sagemaker.pytorch", "sagemaker.huggingface"):
         importlib.import_module(name)
-    utils = importlib.import_module("sagemaker.utils")
-    utils.sagemaker_timestamp = lambda: STAMP
-    utils.sagemaker_short_timestamp = lambda: SHORT_STAMP
-    utils.unique_name_from_base = lambda base, max_length=63: f"{base[: max_length - 16]}-{STAMP}"
+    instead: dict[str, dict[str, Any]] = {
+        "sagemaker.utils": {
+            "sagemaker_timestamp": lambda: STAMP,
+            "sagemaker_short_timestamp": lambda: SHORT_STAMP,
+            "create_tar_file": _empty_archive,
+        },
+        "sagemaker.fw_utils": {"_list_files_to_compress": lambda *_: []},
+        "sagemaker.estimator": {"validate_source_dir": lambda *_: True},
+        "sagemaker.git_utils": {"git_clone_repo": _cloned},
+    }
+    for name, functions in instead.items():
+        for word, function in functions.items():
+            setattr(importlib.import_module(name), word, function)
     for name, module in list(sys.modules.items()):
         if name.startswith("sagemaker.") and hasattr(module, "unique_name_from_base"):
-            module.unique_name_from_base = utils.unique_name_from_base  # type: ignore[attr-defined]  # looked for above
-    utils.create_tar_file = _empty_archive
-    importlib.import_module("sagemaker.fw_utils")._list_files_to_compress = lambda script, directory: []
-    importlib.import_module("sagemaker.estimator").validate_source_dir = lambda script, directory: True
-    importlib.import_module("sagemaker.git_utils").git_clone_repo = _cloned
+            setattr(module, "unique_name_from_base", _unique)  # noqa: B010 - a module of somebody else's
     session = importlib.import_module("sagemaker.session").Session
     session.logs_for_job = session.wait_for_job = lambda *_, **__: None
-    time.sleep = lambda _: None  # type: ignore[assignment]  # nothing is waited for
+    time.sleep = lambda _: None  # nothing is waited for
     _warm()
 
 
 def _warm() -> None:
-    """Let every session of botocore share what it has read of the services' models, and read those that a start needs."""
+    """Let sessions of botocore share their clients and the files that they read, and make those that a start needs: each job finds
+    them in its own copy of this process."""
+    session = importlib.import_module("botocore.session").Session
+    original, shared = session.create_client, dict[tuple[object, ...], Any]()
+
+    def create(self: Any, service_name: str, region_name: str | None = None, *given: Any, **names: Any) -> Any:
+        options = getattr(names.get("config"), "_user_provided_options", None)
+        region = region_name or self.get_config_variable("region")
+        key = (service_name, region, names.get("endpoint_url"), repr(options), len(given))
+        if key not in shared or given:
+            shared[key] = original(self, service_name, region_name, *given, **names)
+        return shared[key]
+
+    session.create_client = create
     loader = importlib.import_module("botocore.loaders").Loader
-    original, shared = loader.__init__, dict[Any, Any]()
+    start, read = loader.__init__, dict[Any, Any]()
 
-    def start(self: Any, *given: Any, **names: Any) -> None:
-        original(self, *given, **names)
-        self._cache = shared
+    def begin(self: Any, *given: Any, **names: Any) -> None:
+        start(self, *given, **names)
+        self._cache = read  # of one loader; the files are the same
 
-    loader.__init__ = start
-    boto3 = importlib.import_module("boto3")
-    with recording():
-        session = boto3.Session(region_name="us-west-2")
-        for service in ("sagemaker", "sts", "iam", "s3", "sagemaker-runtime", "sagemaker-featurestore-runtime", "logs"):
-            session.client(service)
-        session.resource("s3")
+    loader.__init__ = begin
+    sample = {"events": _SAMPLE, "action": "fit", "node": 1, "region": "us-west-2", "environment": {}}
+    answer(sample)
+    boto3: Any = importlib.import_module("boto3")
+    boto3.DEFAULT_SESSION = None
+
+
+_SAMPLE: Final[list[dict[str, Any]]] = [
+    {"id": 0, "kind": "call", "path": "sagemaker.get_execution_role"},
+    {"id": 1, "kind": "call", "path": "sagemaker.pytorch.PyTorch", "kwargs": {
+        "entry_point": "train.py", "role": {"t": "node", "id": 0}, "framework_version": "2.1", "py_version": "py310",
+        "instance_type": "ml.g5.xlarge", "instance_count": 1,
+    }},
+]  # fmt: skip
+
+
+def _unique(base: str, max_length: int = 63) -> str:
+    return f"{base[: max_length - 16]}-{STAMP}"
 
 
 def _empty_archive(source_files: list[str], target: str) -> str:

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from ...core.specs.json import Json
 from ..launchers.launches import Ending, Launch, Launchers
-from ..launchers.read import read_launchers
 from ..launchers.nodes import TIME
+from ..launchers.read import read_launchers
 from ..launchers.slice import sliced
 from ..launchers.source import Cell, Unread, cells, parsed
 from ..launchers.values import Place
