@@ -147,63 +147,73 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A field as one column says it: steps from its part of the value to what is said, and steps to its place in a tree."""
+    """A field as one column says it: the attribute of its part that it is, and the steps to its place in a tree."""
 
-    spec: tuple[str, ...]
+    attribute: str
     above: tuple[str, ...]
     last: str
-    codec: Codec | Items
+    say: Callable[[Any], Any]
     when: Callable[[Any], bool] | None
 
 
-_Parts: TypeAlias = tuple[tuple[str, tuple[_Row, ...]], ...]
-_COLUMNS: Final[dict[tuple[int, Column], tuple[tuple[Field, ...], _Parts]]] = {}
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A table as one column says it: the rows that it has words for, by the part of a value that they are of, and the other fields."""
+
+    table: tuple[Field, ...]
+    parts: tuple[tuple[tuple[str, ...], tuple[_Row, ...]], ...]
+    without: tuple[Field, ...]
 
 
-def _parts(table: tuple[Field, ...], column: Column) -> _Parts:
-    """The rows of a table that a column has words for, by the part of a value that they are of: read once, written many times."""
+_WORDS: Final[dict[tuple[int, Column], _Words]] = {}
+
+
+def _words(table: tuple[Field, ...], column: Column) -> _Words:
+    """The words of a column, sorted once and used for each value. They hold the table, so that no other table gets its id."""
     key = (id(table), column)
-    if key not in _COLUMNS:
-        parts: list[tuple[str, list[_Row]]] = []
+    if key not in _WORDS:
+        parts: dict[tuple[str, ...], list[_Row]] = {}
+        without: list[Field] = []
         for field in table:
             *above, last = field.path(column).split(".")
-            part, *spec = field.spec.split(".")
-            if last and (not parts or parts[-1][0] != part):
-                parts.append((part, []))
+            *part, attribute = field.spec.split(".")
             if last:
-                parts[-1][1].append(_Row(tuple(spec), tuple(above), last, field.codec_of(column), field.when))
-        _COLUMNS[key] = (
-            table,
-            tuple((part, tuple(rows)) for part, rows in parts),
-        )  # the table, so that no other gets its id
-    return _COLUMNS[key][1]
+                say = _writer(field.codec_of(column), column)
+                parts.setdefault(tuple(part), []).append(_Row(attribute, tuple(above), last, say, field.when))
+            else:
+                without.append(field)
+        by_part = tuple((part, tuple(rows)) for part, rows in parts.items())
+        _WORDS[key] = _Words(table=table, parts=by_part, without=tuple(without))
+    return _WORDS[key]
+
+
+def _writer(codec: Codec | Items, column: Column) -> Callable[[Any], Any]:
+    if isinstance(codec, Codec):
+        return codec.write
+    inner = codec.fields
+    return lambda items: [write(inner, item, column) for item in items] or None
 
 
 def write(table: tuple[Field, ...], value: object, column: Column) -> Tree:
     """The tree that says ``value`` in the words of ``column``; nothing is said of what is absent."""
     tree: Tree = {}
-    for name, rows in _parts(table, column):
-        part = getattr(value, name)
+    for steps, rows in _words(table, column).parts:
+        part = value
+        for step in steps:
+            part = None if part is None else getattr(part, step)
         if part is None:
             continue
         for row in rows:
-            said = _say(row, part, value, column)
+            held = getattr(part, row.attribute)
+            if held is None or (row.when is not None and not row.when(value)):
+                continue
+            said = row.say(held)
             if said is not None:
                 place = tree
                 for step in row.above:
                     place = place.setdefault(step, {})
                 place[row.last] = said
     return tree
-
-
-def _say(row: _Row, part: Any, value: object, column: Column) -> Any:
-    for step in row.spec:
-        part = None if part is None else getattr(part, step)
-    if part is None or (row.when is not None and not row.when(value)):
-        return None
-    if isinstance(row.codec, Items):
-        return [write(row.codec.fields, item, column) for item in part] or None
-    return row.codec.write(part)
 
 
 def read(table: tuple[Field, ...], tree: Object, column: Column) -> Tree:
@@ -572,9 +582,7 @@ def without_word(job: JobSpec, column: Column) -> Iterator[Unsaid]:
 
 
 def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[Unsaid]:
-    for field in table:
-        if field.path(column):
-            continue
+    for field in _words(table, column).without:
         part = value_at(value, field.spec)
         said = None if part is None else field.codec_of("request" if field.request else "v2")
         if said is None or (field.when is not None and not field.when(value)):

@@ -12,40 +12,16 @@ from types import MappingProxyType
 
 from ..core.specs.json import Json
 
-# Models whose heads are not width ÷ heads wide: their config.json says d_kv or head_dim.
-ATTENTION_WIDTH: Mapping[str, int] = MappingProxyType(
-    {
-        "t5-3b": 4096,
-        "t5-11b": 16_384,
-        "gemma-7b": 4096,
-        "gemma-2-2b": 2048,
-        "gemma-2-9b": 4096,
-        "mistral-nemo-12b": 4096,
-        "qwen3-0.6b": 2048,
-        "qwen3-4b": 4096,
-        "qwen3-32b": 8192,
-    }
-)
-# Gated decoders whose output table is their input table: tie_word_embeddings of their config.json
-TIED = (
-    "gemma",
-    "qwen-0.5b",
-    "qwen-1.5b",
-    "qwen-3b",
-    "qwen3-0.6b",
-    "qwen3-1.7b",
-    "qwen3-4b",
-    "llama-3.2",
-    "smollm",
-    "modernbert",
-)
-EXPERTS: Mapping[str, tuple[int, int]] = MappingProxyType({"mixtral-8x7b": (8, 2), "mixtral-8x22b": (8, 2)})
 DECODERS = ("decoder", "mixture", "memory-decoder")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture:
-    """A transformer's shape. ``layers`` counts encoder and decoder together; ``inner`` is the feed-forward width."""
+    """A transformer's shape. ``layers`` counts encoder and decoder together; ``inner`` is the feed-forward width, of one expert.
+
+    ``attention_width`` is heads × the width of a head where that is not ``width``. Experts that every token passes are counted among
+    ``experts`` and ``active_experts``. ``tied``: one table serves as input and output.
+    """
 
     name: str
     kind: str
@@ -57,6 +33,7 @@ class Architecture:
     vocabulary: int
     gated: bool = False
     attention_width: int = 0
+    tied: bool = True
     experts: int = 1
     active_experts: int = 1
     generic: bool = False  # a shape that was derived from a number of parameters alone
@@ -95,7 +72,7 @@ class Architecture:
 
     @property
     def embedding_parameters(self) -> float:
-        tables = 2 if self.gated and not self.name.startswith(TIED) else 1
+        tables = 1 if self.tied else 2
         narrow = 128 if self.kind == "shared-encoder" else self.width
         if self.kind == "memory-decoder":  # adaptive softmax: clusters of 1, 1/4, 1/16 and 1/64 of the width
             return 20_000 * self.width + 20_000 * self.width / 4 + 160_000 * self.width / 16 + 67_735 * self.width / 64
@@ -137,19 +114,15 @@ def known() -> Mapping[str, Model]:
     found: dict[str, Model] = {}
     for row in body["rows"]:
         values = dict(zip(body["columns"], row, strict=True))
-        name = values["name"]
-        experts = EXPERTS.get(name, (1, 1))
-        found[name] = Architecture(
-            **values, attention_width=ATTENTION_WIDTH.get(name, 0), experts=experts[0], active_experts=experts[1]
-        )
+        found[values["name"]] = Architecture(**values)
     for row in body["images"]:
         values = dict(zip(body["image_columns"], row, strict=True))
         found[values["name"]] = ImageModel(**values)
     return MappingProxyType(found)
 
 
-# What names of models say, in the order in which it is looked for; the last part of each is one of our names.
-_SIZES = r"(\d+(?:\.\d+)?)\s*-?(m|b)(?![a-z])"
+# What names of models say, in the order in which it is looked for; the last part of each is one of our names. A pattern begins where a
+# word does: mT5 is no T5.
 _WORDS: tuple[tuple[str, str], ...] = (
     (r"language.?perceiver", "language-perceiver"),
     (r"vision.?perceiver|perceiver", "vision-perceiver-conv"),
@@ -185,14 +158,18 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(vit|deit|beit|vision.?transformer).*(small|\bs\b|-s/|\bs/)", "vit-small"),
     (r"\b(vit|deit|beit|vision.?transformer).*(tiny|\bti\b|-ti/)", "vit-tiny"),
     (r"\bvit|deit|beit|vision.?transformer", "vit-base"),
+    (r"whisper.*large.*turbo", "whisper-large-turbo"),
     (r"whisper.*tiny", "whisper-tiny"),
     (r"whisper.*base", "whisper-base"),
     (r"whisper.*small", "whisper-small"),
     (r"whisper.*medium", "whisper-medium"),
     (r"whisper", "whisper-large"),
+    (r"wav2vec2?-xls-r-300m", "wav2vec2-xls-r-300m"),
+    (r"wav2vec2?-xls-r-1b", "wav2vec2-xls-r-1b"),
     (r"wav2vec.*large", "wav2vec2-large"),
     (r"wav2vec", "wav2vec2-base"),
-    (r"hubert", "hubert-large"),
+    (r"hubert.*base", "hubert-base"),
+    (r"hubert.*large", "hubert-large"),
     (r"modernbert.*large", "modernbert-large"),
     (r"modernbert", "modernbert-base"),
     (r"distil.?bert", "distilbert-base"),
@@ -216,7 +193,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"deberta.*v3.*large", "deberta-v3-large"),
     (r"deberta.*v3.*small", "deberta-v3-small"),
     (r"deberta.*v3", "deberta-v3-base"),
-    (r"deberta.*xlarge|deberta.*-xl", "deberta-xlarge"),
+    (r"deberta-?xlarge|deberta.*-xl", "deberta-xlarge"),
     (r"deberta.*large", "deberta-large"),
     (r"deberta", "deberta-base"),
     (r"mpnet", "mpnet-base"),
@@ -227,12 +204,18 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"flan.?t5.*large", "flan-t5-large"),
     (r"flan.?t5.*small", "flan-t5-small"),
     (r"flan.?t5", "flan-t5-base"),
+    (r"mt5.*xxl", "mt5-xxl"),
+    (r"mt5.*xl", "mt5-xl"),
+    (r"mt5.*large", "mt5-large"),
+    (r"mt5.*base", "mt5-base"),
+    (r"mt5.*small", "mt5-small"),
     (r"t5.*(xxl|11\s?b)", "t5-11b"),
     (r"t5.*(xl|3\s?b)", "t5-3b"),
     (r"t5.*large|t5.*770m", "t5-large"),
     (r"t5.*small|t5.*60m", "t5-small"),
     (r"t5", "t5-base"),
     (r"pegasus", "pegasus-large"),
+    (r"mbart.*large", "mbart-large"),
     (r"bart.*large", "bart-large"),
     (r"bart", "bart-base"),
     (r"marian|opus.?mt", "marian-base"),
@@ -244,16 +227,37 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"gpt.?j", "gpt-j-6b"),
     (r"gpt.?-?2(?![\d.])", "gpt2"),
     (r"tiny.?llama", "tinyllama-1.1b"),
-    (r"mixtral.*22", "mixtral-8x22b"),
-    (r"mixtral", "mixtral-8x7b"),
+    (r"mixtral.*8x22b", "mixtral-8x22b"),
+    (r"mixtral.*8x7b", "mixtral-8x7b"),
     (r"mistral.*nemo", "mistral-nemo-12b"),
-    (r"mistral|zephyr", "mistral-7b"),
+    (r"mistral.*large.*(2407|2411)", "mistral-large-123b"),
+    (r"mistral.*small.*2409", "mistral-small-22b"),
+    (r"mistral.*small.*(2501|2503|2506)", "mistral-small-24b"),
+    (r"codestral.*22b", "mistral-small-22b"),
+    (r"(devstral|magistral).*small.*25\d\d", "mistral-small-24b"),
+    (r"mistral|mathstral|zephyr", "mistral-7b"),
     (r"phi-?\s?1", "phi-1.5"),
     (r"phi-?\s?2", "phi-2"),
     (r"phi-?\s?3.*medium", "phi-3-medium"),
+    (r"phi-?\s?3.*small", "phi-3-small"),
+    (r"phi-?\s?3\.5.*moe", "phi-3.5-moe"),
     (r"phi-?\s?3", "phi-3-mini"),
+    (r"phi-?\s?4.*mini", "phi-4-mini"),
     (r"phi-?\s?4", "phi-4"),
-    (r"mobilebert", "minilm-l12-h384"),
+    (r"gpt-?oss-?120b", "gpt-oss-120b"),
+    (r"gpt-?oss-?20b", "gpt-oss-20b"),
+    (r"llama-?4-?scout", "llama-4-scout-109b"),
+    (r"qwen1\.5-moe-a2\.7b", "qwen-14.3b-a2.7b"),
+    (r"qwq-32b", "qwen-32b"),
+    (r"olmoe-?1b-?7b", "olmoe-1b-7b"),
+    (r"dbrx", "dbrx-132b"),
+    (r"command-?r-?plus", "command-r-plus-104b"),
+    (r"command-?r(-v01)?$", "command-r-35b"),
+    (r"glm-?4\.5-?air", "glm-4.5-air-106b"),
+    (r"bge-m3", "xlm-roberta-large"),
+    (r"(bge|e5|gte)-large", "bert-large"),
+    (r"(bge|e5|gte)-base", "bert-base"),
+    (r"bge-small", "bge-small"),
     (r"bert.*multilingual|mbert", "bert-base-multilingual"),
     (r"bert.*chinese", "bert-base-chinese"),
     (r"bert.*japanese|bert.?jp", "bert-base-japanese"),
@@ -262,9 +266,9 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"bert.*small", "bert-small"),
     (r"bert.*mini", "bert-mini"),
     (r"bert.*tiny", "bert-tiny"),
-    (r"bert", "bert-base"),
+    (r"(bio|fin|sci|legal|clinical|med|pubmed|blue|hate)?-?bert", "bert-base"),
 )
-# Families whose sizes are part of the name: family pattern -> prefix of our names, and billions by default
+# Families whose sizes are part of the name: family pattern -> prefixes of our names.
 _SIZED: tuple[tuple[str, str], ...] = (
     (r"gpt.?-?neo", "gpt-neo"),
     (r"pythia", "pythia"),
@@ -272,27 +276,89 @@ _SIZED: tuple[tuple[str, str], ...] = (
     (r"bloom", "bloom"),
     (r"\bmpt", "mpt"),
     (r"nemotron", "nemotron"),
+    (r"dolly.?v2", "pythia"),
+    (r"falcon.?3", "falcon3"),
+    (r"(^|/)yi-", "yi"),
+    (r"internlm.?2", "internlm2"),
+    (r"deepseek.?llm", "deepseek-llm"),
+    (r"olmo.?2", "olmo-2"),
+    (r"granite.?3", "granite-3"),
+    (r"glm.?4", "glm-4"),
+    (r"baichuan.?2", "baichuan2"),
+    (r"solar", "solar"),
+    (r"aya-(expanse|23)", "aya"),
+    (r"nllb", "nllb"),
+    (r"m2m100", "m2m100"),
+    (r"ministral", "ministral"),
+    (r"mistral.?small", "mistral-small"),
+    (r"mistral.?large", "mistral-large"),
+    (r"gpt-?2(?!\d)", "gpt2"),
     (r"code.?llama", "codellama|llama-2|llama"),
     (r"llama.?-?v?3\.?2", "llama-3.2|llama-3.1|llama-3"),
     (r"llama.?-?v?3", "llama-3|llama-3.1|llama-3.2"),
     (r"llama.?-?v?2", "llama-2|llama"),
     (r"llama|alpaca|vicuna|open.?llama", "llama|llama-2|llama-3"),
-    (r"qwen.?-?3", "qwen3|qwen"),
+    (r"qwen.?-?3", "qwen3"),
     (r"qwen", "qwen"),
-    (r"gemma.?-?[23]", "gemma-2|gemma"),
+    (r"gemma.?-?3", "gemma-3"),
+    (r"gemma.?-?2", "gemma-2"),
     (r"gemma", "gemma"),
     (r"falcon", "falcon"),
     (r"starcoder.?2", "starcoder2"),
     (r"starcoder|santacoder", "starcoder|santacoder"),
+    (r"stable.?lm-?2", "stablelm-2"),
+    (r"stable.?lm-(zephyr|3b-4e1t)", "stablelm-zephyr"),
     (r"stable.?lm", "stablelm"),
+    (r"smollm3", "smollm3"),
     (r"smollm", "smollm"),
     (r"gpt|megatron|turing", "gpt3"),
 )
 
 
+# Words that make another shape of a family, and those of kinds that no row has: images beside text, states instead of attention.
+_SHAPE_WORDS = frozenset(
+    {"nano", "tiny", "mini", "xsmall", "small", "medium", "base", "large", "xl", "xlarge", "xxl", "xxlarge", "huge", "giant", "turbo",
+     "plus", "multilingual"}
+)  # fmt: skip
+_OTHER_KINDS = frozenset(
+    {"vl", "vlm", "vision", "multimodal", "llava", "clip", "siglip", "blip", "omni", "audio", "pixtral", "paligemma", "detr", "w2v",
+     "mamba", "jamba", "recurrentgemma", "next", "3n", "distil"}
+)  # fmt: skip
+_NEAR = 0.2  # of a size: names round, and two shapes of a family differ by more
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a name says of a model's size: ``billions`` in all, the words of it, and whether only a part of it is active."""
+
+    billions: float | None
+    words: frozenset[str]
+    mixture: bool
+
+
+def _said(text: str) -> _Said:
+    """30b-a3b: 30 in all, 3 of them active. 8x7b and 16e: a mixture, whose size in all the name does not say."""
+    words = frozenset(re.split(r"[^a-z0-9.]+", text))
+    number = r"(\d+(?:\.\d+)?)"
+    active = re.findall(rf"(?<![a-z0-9.])a{number}[bm](?![a-z0-9])", text)
+    experts = re.search(r"(?<![a-z0-9])\d+(x\d+(\.\d+)?b|e)(?![a-z0-9])", text)
+    sizes = [
+        float(n) / (1000 if unit == "m" else 1)
+        for n, unit in re.findall(rf"(?<![a-z0-9.]){number}\s*-?(b|m)(?![a-z0-9])", text)
+    ]
+    sizes += [float(f"{whole}.{tenth}") for whole, tenth in re.findall(r"(?<![a-z0-9.])(\d+)b(\d)(?![a-z0-9])", text)]
+    return _Said(
+        billions=None if experts else max(sizes, default=None),
+        words=words,
+        mixture=bool(active or experts or "moe" in words),
+    )
+
+
 @functools.lru_cache(maxsize=256)
 def find_model(name: str, parameters: float | None = None) -> Model | None:
     """The shape of a model by any of its public names; by its number of ``parameters`` where only that is known.
+
+    None where a name says another size, or another kind of model, than every shape that is known of its family.
 
     >>> find_model("meta-llama/Llama-2-7b-hf").layers
     32
@@ -301,46 +367,59 @@ def find_model(name: str, parameters: float | None = None) -> Model | None:
     """
     # A window of the name is enough; longer text is no name.
     text = name[:120].lower().replace("_", "-")
+    if re.search("[a-z]", text.rsplit("/")[-1]):
+        text = text.rsplit("/")[-1]  # whose model it is says nothing of its shape
+    found = _by_name(text, parameters)
+    if found is not None or (parameters is None and not re.fullmatch(r"\d+(\.\d+)?\s*-?[bm]", text)):
+        return found
+    size = _said(text).billions or (parameters or 0) / 1e9
+    return generic(size * 1e9, name) if 0.005 <= size <= 2000 else None
+
+
+def _by_name(text: str, parameters: float | None) -> Model | None:
     if text in known():
         return known()[text]
-    word = next((ours for pattern, ours in _WORDS if re.search(pattern, text)), None)
-    if word is not None:
-        return known()[word]
-    family = next((prefixes for pattern, prefixes in _SIZED if re.search(pattern, text)), None)
-    size = _billions(text) or (parameters / 1e9 if parameters else None)
-    if family is not None and size is not None:
-        near = _nearest(family.split("|"), size)
-        if near is not None:
-            return near
-    if family == "llama-3|llama-3.1|llama-3.2" and size is None:
-        return known()["llama-3-8b"]
-    if size is None or not 0.005 <= size <= 2000:
-        return None
-    return generic(size * 1e9, name)
+    said = _said(text)
+    for pattern, ours in _WORDS:
+        if re.search(rf"(?<![a-z])(?:{pattern})", text) and _agrees(said, known()[ours], pattern):
+            return known()[ours]
+    size = said.billions or (parameters / 1e9 if parameters else None)
+    family = next((prefixes for pattern, prefixes in _SIZED if re.search(pattern, text)), "")
+    if size is not None:
+        return _nearest(family.split("|"), size, said) if family else None
+    return known()["llama-3-8b"] if family == "llama-3|llama-3.1|llama-3.2" else None
 
 
-def _billions(text: str) -> float | None:
-    found = re.findall(_SIZES, text)
-    if not found:
-        return None
-    number, unit = found[-1]
-    return float(number) / (1000 if unit == "m" else 1)
+def _agrees(said: _Said, model: Model, pattern: str = "") -> bool:
+    """Whether a name says nothing else than this shape: no other size, no other word for one, no experts that it lacks."""
+    of_row = set(re.split(r"[^a-z0-9.]+", model.name))
+    for word in said.words & (_SHAPE_WORDS | _OTHER_KINDS):
+        pretrained = word == "base" and not of_row & (_SHAPE_WORDS - {"base"})  # Mistral-Nemo-Base: not tuned for chats
+        if word not in of_row and not re.search(rf"(?<![a-z]){word}(?![a-z])", pattern) and not pretrained:
+            return False
+    if said.mixture and getattr(model, "experts", 1) == 1:
+        return False
+    return said.billions is None or any(abs(size / said.billions - 1) <= _NEAR for size in _sizes(model))
 
 
-def _nearest(prefixes: list[str], billions: float) -> Architecture | None:
-    """The known size of a family nearest to what is asked; None where none is within a fifth of it.
+def _sizes(model: Model) -> list[float]:
+    """Billions of a shape: counted, and as its name rounds them."""
+    named = _said(model.name).billions
+    return [model.parameters / 1e9, *([named] if named else [])]
 
-    Names round ("1b" is 1.3 billion), so what a name says is compared too.
-    """
+
+def _nearest(prefixes: list[str], billions: float, said: _Said) -> Architecture | None:
+    """The known size of a family nearest to what is asked; None where none is within a fifth of it."""
     best: tuple[float, Architecture] | None = None
     for prefix in prefixes:
         for name, model in known().items():
-            said = re.fullmatch(re.escape(prefix) + r"-(\d+(?:\.\d+)?)(m|b)", name)
-            if said is None or not isinstance(model, Architecture):
+            member = name == prefix or re.fullmatch(re.escape(prefix) + r"-(\d.*|medium|large|xl)", name)
+            if not member or not isinstance(model, Architecture) or (model.experts > 1) != said.mixture:
                 continue
-            named = float(said[1]) / (1000 if said[2] == "m" else 1)
-            away = abs(named / billions - 1)
-            if away <= 0.2 and (best is None or away < best[0] - 1e-9):
+            if said.words & _OTHER_KINDS:
+                continue
+            away = min(abs(size / billions - 1) for size in _sizes(model))
+            if away <= _NEAR and (best is None or away < best[0] - 1e-9):
                 best = away, model
     return best[1] if best else None
 
@@ -377,8 +456,20 @@ _NAMES = {
     "hidden_dim": "intermediate_size",
     "encoder_ffn_dim": "intermediate_size",
 }
+_GATED_ACTIVATIONS = frozenset({"silu", "swish", "swiglu", "geglu"})
+# Gated by another activation, or by default where a configuration does not say its activation.
 _GATED = frozenset(
-    {"llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma", "gemma2", "phi3", "granite", "modernbert"}
+    {"llama", "mistral", "mixtral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "phi3", "granite", "modernbert"}
+)
+# Parts that this shape has no words for: latent attention, states instead of attention, layers of several kinds.
+_ANOTHER_SHAPE = (
+    "kv_lora_rank",
+    "ssm_cfg",
+    "mamba_d_state",
+    "state_size",
+    "linear_num_key_heads",
+    "attn_layer_period",
+    "text_config",
 )
 _ENCODERS = frozenset(
     {"bert", "roberta", "distilbert", "electra", "mpnet", "xlm-roberta", "camembert", "albert", "deberta", "deberta-v2", "modernbert"}
@@ -386,7 +477,9 @@ _ENCODERS = frozenset(
 
 
 def from_config(config: Mapping[str, Json], name: str = "") -> Architecture | None:
-    """The shape that a ``config.json`` says; None where it lacks a size."""
+    """The shape that a ``config.json`` says; None where it lacks a size, or says a model that is built otherwise."""
+    if any(config.get(key) is not None for key in _ANOTHER_SHAPE):
+        return None
     sizes = dict(config)
     for theirs, ours in _NAMES.items():
         if sizes.get(ours) is None and sizes.get(theirs) is not None:
@@ -397,7 +490,7 @@ def from_config(config: Mapping[str, Json], name: str = "") -> Architecture | No
         return None
     kind_of = str(sizes.get("model_type", ""))
     both = bool(sizes.get("is_encoder_decoder"))
-    experts = _whole(sizes.get("num_local_experts")) or 1
+    experts, active, inner = _experts(sizes)
     kind = (
         "encoder-decoder"
         if both
@@ -411,6 +504,8 @@ def from_config(config: Mapping[str, Json], name: str = "") -> Architecture | No
         kind = "shared-encoder"
     if kind == "encoder" and "deberta" in kind_of:
         kind = "disentangled-encoder"
+    acts = {str(sizes.get(key, "")) for key in ("hidden_act", "hidden_activation", "activation_function")}
+    gated = bool(acts & _GATED_ACTIVATIONS) or kind_of in _GATED or "gated" in str(sizes.get("feed_forward_proj", ""))
     head = _whole(sizes.get("head_dim")) or _whole(sizes.get("d_kv"))
     decoders = _whole(sizes.get("decoder_layers")) or _whole(sizes.get("num_decoder_layers")) or layers
     return Architecture(
@@ -418,15 +513,34 @@ def from_config(config: Mapping[str, Json], name: str = "") -> Architecture | No
         kind="mixture" if experts > 1 else kind,
         layers=layers + decoders if both else layers,
         width=width,
-        inner=_whole(sizes.get("intermediate_size")) or 4 * width,
+        inner=inner or 4 * width,
         heads=heads,
         kv_heads=_whole(sizes.get("num_key_value_heads")) or heads,
         vocabulary=words or 1000,
-        gated=kind_of in _GATED or "gated" in str(sizes.get("feed_forward_proj", "")),
+        gated=gated,
         attention_width=head * heads if head else 0,
+        tied=sizes.get("tie_word_embeddings", not gated or kind_of.startswith("gemma")) is True,
         experts=experts,
-        active_experts=_whole(sizes.get("num_experts_per_tok")) or 1,
+        active_experts=active,
     )
+
+
+def _experts(sizes: Mapping[str, Json]) -> tuple[int, int, int]:
+    """Experts in all, those that a token passes, and the width of one: what every token passes counts as experts of that width."""
+    inner = _whole(sizes.get("intermediate_size"))
+    routed = (
+        _whole(sizes.get("num_local_experts"))
+        or _whole(sizes.get("num_experts"))
+        or _whole(sizes.get("n_routed_experts"))
+    )
+    if routed < 2:
+        return 1, 1, inner
+    width = _whole(sizes.get("moe_intermediate_size")) or inner
+    shared = _whole(sizes.get("n_shared_experts"))
+    if width and _whole(sizes.get("shared_expert_intermediate_size")):
+        shared = round(_whole(sizes.get("shared_expert_intermediate_size")) / width)
+    active = _whole(sizes.get("num_experts_per_tok")) or _whole(sizes.get("experts_per_token")) or 1
+    return routed + shared, active + shared, width
 
 
 def renamed(model: Architecture, name: str) -> Architecture:

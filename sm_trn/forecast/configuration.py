@@ -76,6 +76,8 @@ class Configuration:
     companion: float = 0.0  # width of a second network that is trained beside it, as a share: ELECTRA's generator
     adapters: bool = False
     weight_bits: int = 0  # of quantised frozen weights; 0: not quantised
+    optimizer_bytes: float = 8.0  # of state a trained parameter, in float32
+    half_states: bool = False  # the state has the 16 bits of the weights
     flash: bool = False  # attention that never writes its scores
     autocast: bool = True  # 32-bit weights beside half-precision multiplications
     forward_only: bool = False

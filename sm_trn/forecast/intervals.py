@@ -1,15 +1,15 @@
-"""Intervals from what left-out groups missed: one vote a group, wider where few groups speak for a configuration."""
+"""Intervals from what left-out repositories missed: one vote a repository, wider where few speak for a configuration."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-# Quantiles of left-out groups' residuals that bound the 80 % interval: with some forty groups, a little outside 10 and 90, so that
-# a new group finds itself inside as often as the interval says.
+# Quantiles of left-out repositories' residuals that bound the 80 % interval.
 LOW, HIGH = 0.10, 0.90
-# How much wider the logarithm of an interval is by the number of other groups with the same chip and precision.
+# How much wider the logarithm of an interval is by the number of other repositories with the same chip and precision.
 SUPPORT: Mapping[int, float] = {0: 1.6, 1: 1.25, 2: 1.1}
 
 
@@ -43,9 +43,21 @@ def exactly(value: float) -> Interval:
 
 
 def spread_of(residuals: Mapping[str, tuple[float, ...]], without: str = "") -> tuple[float, float]:
-    """The logarithms by which a left-out group's seconds lie below and above the estimate, each group one vote."""
-    votes = [(error, 1 / len(errors)) for group, errors in residuals.items() if group != without for error in errors]
+    """The logarithms by which a left-out repository's seconds lie below and above the estimate.
+
+    Each repository has one vote, and in it each of its groups, ``repository | model``, the same part of it.
+    """
+    groups = {group: errors for group, errors in residuals.items() if repository_of(group) != without}
+    shares = Counter(repository_of(group) for group in groups)
+    votes = [
+        (error, 1 / shares[repository_of(group)] / len(errors)) for group, errors in groups.items() for error in errors
+    ]
     return _quantile(votes, LOW), _quantile(votes, HIGH)
+
+
+def repository_of(group: str) -> str:
+    """The repository of a group of rows."""
+    return group.partition(" | ")[0]
 
 
 def around(seconds: float, spread: tuple[float, float], *, width: float = 1.0) -> Interval:
@@ -55,7 +67,7 @@ def around(seconds: float, spread: tuple[float, float], *, width: float = 1.0) -
 
 
 def support_width(others: int) -> float:
-    """How much wider an interval is when ``others`` groups share its chip and precision."""
+    """How much wider an interval is when ``others`` repositories share its chip and precision."""
     return SUPPORT.get(others, 1.0)
 
 

@@ -19,6 +19,8 @@ OLD = 1.4  # PyTorch 1.9 and before: softmax and casts in float32
 OLD_BEFORE = 2021.9
 TENSORFLOW_COMPILED = 1.64
 IMAGE_BYTES = 6.0  # times an activation's own bytes: outputs, normalised outputs, and workspaces of convolutions
+# Nine in ten published largest batches lie within this factor of the estimated one; there are none for NeuronCores.
+DOUBT, NEURON_DOUBT = 1.5, 2.0
 RELATIVE = 1.46  # relative positions keep scores twice: DeBERTa, XLNet
 RELATIVE_COMPILED = 1.04
 
@@ -56,10 +58,11 @@ def memory(c: Configuration) -> MemoryParts:
     kept = c.weight_bits / 8 if c.weight_bits else 2.0 if c.adapters else each
     full = c.sharding in {Sharding.FULL, Sharding.OFFLOAD}
     weights = parameters * kept / (replicas if full else 1)
-    trained = 0.0 if c.forward_only else parameters * (0.01 if c.adapters else 1.0)
+    trained = 0.0 if c.forward_only else parameters * (0.01 if c.adapters or c.weight_bits else 1.0)
     gradients = trained * each / (replicas if full or c.sharding is Sharding.GRADIENTS else 1)
-    # AdamW's two moments; with 16-bit weights a float32 copy of them beside, unless the hardware rounds stochastically
-    states = 8.0 if each == 4.0 else 12.0 if c.sharding is not Sharding.NONE else 8.0
+    # The optimizer's own state; where sharded weights have 16 bits, a float32 copy of them beside
+    copied = each != 4.0 and c.sharding is not Sharding.NONE and not c.half_states
+    states = c.optimizer_bytes * (0.5 if c.half_states else 1.0) + (4.0 if copied else 0.0)
     optimizer = trained * states / (replicas if c.sharding is not Sharding.NONE else 1)
     if c.sharding is Sharding.OFFLOAD:
         optimizer, gradients = 0.0, 0.0
@@ -130,15 +133,21 @@ def usable_gib(c: Configuration) -> float:
     return c.chip.usable_gib
 
 
-def fits(c: Configuration) -> bool:
-    """Whether one worker's memory holds a training step of this configuration."""
-    return c.micro_batch <= largest_batch(c)
+def surely_too_large(c: Configuration) -> bool:
+    """Whether a training step does not fit even where it keeps as little for a sample as nine in ten published ones do."""
+    lone = memory(replace(c, micro_batch=1.0))
+    doubt = NEURON_DOUBT if c.neuron else DOUBT
+    kept = (lone.activations + lone.logits) * c.micro_batch / doubt
+    return _fixed(lone) + kept > usable_gib(c) * USABLE
+
+
+def _fixed(parts: MemoryParts) -> float:
+    return (parts.weights + parts.gradients + parts.optimizer) * 0.94 + parts.buffers
 
 
 def largest_batch(c: Configuration) -> int:
     """The most samples of one worker's micro-step that fit its memory; 0 where not one does."""
     lone = memory(replace(c, micro_batch=1.0))
     each = lone.activations + lone.logits
-    fixed = (lone.weights + lone.gradients + lone.optimizer) * 0.94 + lone.buffers
-    room = usable_gib(c) * USABLE - fixed
+    room = usable_gib(c) * USABLE - _fixed(lone)
     return max(0, math.floor(room / each)) if each > 0 else 0

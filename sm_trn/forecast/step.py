@@ -59,7 +59,6 @@ class Rates:
     exchange: float  # times the ideal seconds of tensor parallel exchanges
     bubble: float  # share of the pipeline's bubble that is left
     drift: float  # speed gained in a year of releases
-    family: float  # times everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def step_parts(work: Work, rates: Rates) -> StepParts:
     reduce = hidden * rates.overlap + reduce * (1 - rates.overlap)
     bubble = micro * work.bubble * rates.bubble * work.micro_steps
     optimizer = work.optimizer * rates.optimizer + work.tensors * rates.tensor_launch
-    scale = rates.family * (1 + rates.drift) ** (-1 * work.years)
+    scale = (1 + rates.drift) ** (-1 * work.years)
     total = (micro * work.micro_steps + bubble + reduce + optimizer) * scale
     steps = work.micro_steps * scale
     return StepParts(

@@ -20,10 +20,10 @@ from waiting import within
 
 from sm_trn import emulator as embedded
 from sm_trn.core.errors import EmulatorError
+from sm_trn.core.isolation.container_init import HostSpec
 from sm_trn.core.specs import parse_snapshot
 from sm_trn.diagnosis.causes.diagnose import JobText
 from sm_trn.emulator.container.host import Host
-from sm_trn.emulator.container.inside.container_init import HostSpec
 from sm_trn.emulator.state.quota import no_room, reason_of
 from sm_trn.emulator.state.registry import Registry
 from sm_trn.emulator.state.resources import Resources

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from emulator.bench import Bench, running
 
+from sm_trn.core.isolation import container_init
 from sm_trn.emulator import Endpoint
-from sm_trn.emulator.container.inside import container_init, launch
+from sm_trn.emulator.container.inside import launch
 
 pytest.importorskip("moto")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.core.specs.json import Json, Object
-from sm_trn.forecast.intervals import Interval
-from sm_trn.forecast.rates import shipped
+from sm_trn.forecast.intervals import Interval, repository_of
+from sm_trn.forecast.rates import PRIORS, shipped
 
 ROW: dict[str, Json] = {
     "source": "github:somebody/bench@abc:README.md", "date": "2024-05", "model": "Llama-2-7B", "task": "pre-training", "seq_len": 4096,
@@ -39,19 +40,29 @@ def within(rows: list[evaluate.Judged], bound: float) -> float:
     return statistics.mean(abs(each.error) <= bound for each in rows)
 
 
-def test_groups_left_out_are_estimated_as_the_page_says(judged: list[evaluate.Judged]) -> None:
+def test_repositories_left_out_are_estimated_as_the_page_says(judged: list[evaluate.Judged]) -> None:
     """The bounds of docs/guides/estimate.md, on the package's own table."""
     assert len(judged) > 500
     assert not [each.reason for each in judged if each.estimate is None]
     others = [each for each in judged if "mpt-" not in each.group]
-    assert (within(judged, 0.20), within(judged, 0.35)) >= (0.78, 0.92)
-    assert (within(others, 0.20), within(others, 0.35)) >= (0.72, 0.90)
-    assert 0.75 <= statistics.mean(each.covered for each in judged) <= 0.88
+    assert within(judged, 0.20) >= 0.62
+    assert within(judged, 0.35) >= 0.82
+    assert within(others, 0.35) >= 0.75
+    assert 0.76 <= statistics.mean(each.covered for each in judged) <= 0.86
 
 
-def test_each_group_has_constants_that_never_saw_it() -> None:
+def test_each_repository_has_constants_that_never_saw_it() -> None:
     used = {group_of(each) for each in published_rows() if not each.get("flag")}
-    assert used == set(evaluate.left_out()) == set(shipped().residuals)
+    assert used == set(shipped().residuals)
+    assert {repository_of(group) for group in used} == set(evaluate.left_out())
+
+
+def test_few_constants_are_fitted_and_each_says_how_far_it_moved() -> None:
+    fitted = {name: prior for name, prior in PRIORS.items() if prior.spread}
+    assert len(fitted) <= 14
+    for name, prior in fitted.items():
+        moved = math.log(shipped().constants.values[name] / prior.median)
+        assert abs(moved) <= 3 * prior.spread, name
 
 
 UNITS = [

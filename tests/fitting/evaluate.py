@@ -1,6 +1,6 @@
 """How far the estimates can be trusted: ``PYTHONPATH=tests python -m fitting.evaluate ROWS.json --json OUT``.
 
-Each row is estimated by constants that never saw its group, a repository and a model. ``--max-batch FILE`` does the same for
+Each row is estimated by constants that never saw its repository. ``--max-batch FILE`` does the same for
 published largest batches. What cannot be estimated is refused, with its reason.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sm_trn.core.specs.json import Object
-from sm_trn.forecast.intervals import Interval, around, spread_of, support_width
+from sm_trn.forecast.intervals import Interval, around, repository_of, spread_of, support_width
 from sm_trn.forecast.memory import largest_batch
 from sm_trn.forecast.rates import Constants, shipped, support_key
 from sm_trn.forecast.step import step_parts
@@ -47,7 +47,7 @@ class Judged:
 
 
 def judge(row: Object) -> Judged:
-    """A row estimated without its own group."""
+    """A row estimated without its own repository."""
     found = read(row)
     if isinstance(found, Refusal):
         return Judged(row, "", None, 0.0, 0.0, found.reason, _flag(row))
@@ -59,20 +59,21 @@ def judge(row: Object) -> Judged:
 
 @functools.cache
 def left_out() -> Mapping[str, Constants]:
-    """Constants that never saw a group of rows, by group: ``fit`` writes the file."""
+    """Constants that never saw a repository, by its name: ``fit`` writes the file."""
     changes = json.loads(Path(__file__).with_name("left_out.json").read_text("utf-8"))
     values = shipped().constants.values
-    return {group: Constants({**values, **changed}) for group, changed in changes.items()}
+    return {repository: Constants({**values, **changed}) for repository, changed in changes.items()}
 
 
 def row_interval(found: Measurement) -> Interval:
     """The estimate of a measurement in its own unit."""
     fitted, c = shipped(), found.configuration
-    constants = left_out().get(found.group, fitted.constants)
+    repository = repository_of(found.group)
+    constants = left_out().get(repository, fitted.constants)
     seconds = step_parts(work_of(c), constants.rates(c)).total
-    known = fitted.support.get(support_key(c), 0) - (1 if found.group in left_out() else 0)
+    known = fitted.support.get(support_key(c), 0) - (1 if repository in left_out() else 0)
     width = support_width(max(0, known)) * found.doubt
-    likely = around(seconds, spread_of(fitted.residuals, found.group), width=width)
+    likely = around(seconds, spread_of(fitted.residuals, repository), width=width)
     fastest = min(fastest_seconds(c), likely.p50)
     bounded = Interval(max(likely.p10, fastest), likely.p50, likely.p90)
     low, middle, high = (found.value(each) for each in (bounded.p10, bounded.p50, bounded.p90))
@@ -149,7 +150,7 @@ def report(judged: Sequence[Judged]) -> str:
     rest = [each for each in answered if not mpt(each)]
     few = [each for each in rest if not neuron_bert(each)]
     lines = [
-        "Each row is estimated by constants that never saw its repository and model.",
+        "Each row is estimated by constants that never saw its repository.",
         f"{'':<58} {'ROWS':>5} {'±20 %':>6} {'±35 %':>6} {'MEDIAN':>8} {'COVERED':>8} {'GROUPS':>8}",
         summary("not flagged", answered),
         summary("  refused rows counted as outside", answered, refused=len(refused)),
@@ -185,7 +186,7 @@ def _cause(row: Judged) -> str:
     if c.images:
         return "convolutions: few rows resemble one another"
     if others <= 1:
-        return f"{others} other group with {support_key(c)}"
+        return f"{others} other repository with {support_key(c)}"
     if c.neuron and c.tensor > 1:
         return "tensor parallel on Trainium: the row does not say what is recomputed"
     if c.sequence * c.micro_batch < 4096:
@@ -194,7 +195,7 @@ def _cause(row: Judged) -> str:
 
 
 def mfu_baseline(rows: Sequence[Judged]) -> list[Judged]:
-    """What a table of median utilizations would say: of the other groups with the same chip and precision."""
+    """What a table of median utilizations would say: of the other repositories with the same chip and precision."""
     found: list[tuple[Judged, Measurement, float]] = []
     for each in rows:
         read_row = read(each.row)
@@ -209,15 +210,17 @@ def mfu_baseline(rows: Sequence[Judged]) -> list[Judged]:
         same = [
             u
             for other, m, u in found
-            if other.group != each.group
+            if repository_of(other.group) != repository_of(each.group)
             and m.configuration.generation == c.generation
             and m.configuration.precision == c.precision
         ]
         typical = (
             statistics.median(same)
             if same
-            else statistics.median(u for other, _, u in found if other.group != each.group)
-            if len({o.group for o, _, _ in found}) > 1
+            else statistics.median(
+                u for other, _, u in found if repository_of(other.group) != repository_of(each.group)
+            )
+            if len({repository_of(o.group) for o, _, _ in found}) > 1
             else used
         )
         judged.append(Judged(each.row, each.group, None, each.published, typical / used - 1))

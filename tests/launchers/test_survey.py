@@ -28,6 +28,18 @@ def test_a_repository_is_surveyed(tmp_path: Path) -> None:
     text = page.read_text()
     assert "&lt;b&gt;evil" in text
     assert "<script>" not in text
+    assert '<div class="smtrn">' in text
+    assert "5 minutes for each launch" in text
+    assert numbers["counted_so"] in text.replace("\xa0", " ")
+
+
+def test_a_value_that_two_launches_wait_for_is_counted_once(tmp_path: Path) -> None:
+    """Two launches and one open value: 2 × 5 minutes and 15."""
+    launch = LAUNCH.format(more="instance_type=kind, ").splitlines()[1]
+    (tmp_path / "launch.py").write_text(f"from sagemaker.pytorch import PyTorch\nkind = ask()\n{launch}\n{launch}\n")
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(command, [str(tmp_path), "--survey", str(page), "--json"], standalone_mode=False)
+    assert (2, 0.4) == (json.loads(done.stdout)["launches"], json.loads(done.stdout)["estimated_hours"])
 
 
 def test_a_launcher_becomes_a_job_file(tmp_path: Path) -> None:

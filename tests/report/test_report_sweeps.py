@@ -90,7 +90,7 @@ def test_the_table_has_the_hyperparameters_best_first(eight: Comparison) -> None
         < text.index("6. reviews-lr3e-4-seed1")
     )
     assert 'data-label="learning_rate"' in text
-    assert '<h1>learning_rate <span class="date">3e-5</span> is best' in text.replace("\xa0", " ")
+    assert '<h1>learning_rate <span class="whole">3e-5</span> is best' in text.replace("\xa0", " ")
 
 
 def test_hyperparameters_that_differ_are_columns_of_the_frame(eight: Comparison) -> None:

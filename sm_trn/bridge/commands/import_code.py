@@ -50,6 +50,12 @@ _SUFFIX = {"job.toml": ".toml"}
     "--verify", "verified", is_flag=True, help="Compare every field with what SDK v2 sends, without launching."
 )
 @click.option(
+    "--isolation",
+    metavar="WAY",
+    default="auto",
+    help="How --verify keeps the code from your files and the network; as sm-trn import --run has it.",
+)
+@click.option(
     "--run",
     is_flag=True,
     expose_value=False,
@@ -72,6 +78,7 @@ def command(
     form: str | None,
     output: Path | None,
     survey_page: Path | None,
+    isolation: str,
     **how: bool,
 ) -> int:
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
@@ -88,7 +95,7 @@ def command(
     if survey_page is not None:
         return _survey(names, values, survey_page, as_json=as_json)
     if how["verified"]:
-        return _verify(names, values, as_json=as_json)
+        return _verify(names, values, isolation, as_json=as_json)
     if how["as_diff"] or how["in_place"]:
         return _rewrite(names, values, in_place=how["in_place"])
     if form == "notebook":
@@ -210,11 +217,11 @@ def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: boo
     return int(left > 0)
 
 
-def _verify(names: tuple[str, ...], values: dict[str, object], *, as_json: bool) -> int:
+def _verify(names: tuple[str, ...], values: dict[str, object], isolation: str, *, as_json: bool) -> int:
     """Read and record each file, and compare the two launch by launch; 1 if one differs, or was not reached."""
     from ..recorder.verify import verify  # noqa: PLC0415 - reading needs no recorder
 
-    results = [verify(Path(name), given=values) for name in names]
+    results = [verify(Path(name), given=values, isolation=isolation) for name in names]
     if as_json:
         emit([shown.verified_json(*each) for each in results])
     else:

@@ -9,6 +9,7 @@ import os
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,8 +24,11 @@ from ..launchers.read import read_launchers
 from ..launchers.slice import sliced
 from ..launchers.source import cells
 from ..recorder import Recorded, RecordedCall, record
-from ..recorder.recording import LAUNCHING
+from ..recorder.isolation import ENDED, Isolation, chosen
+from ..recorder.recording import LAUNCHING, STOOD_FOR
+from ..recorder.verify import Reached, reached
 from . import shown
+from .giving import variables
 
 
 @click.command("import --run", context_settings={"ignore_unknown_options": True})
@@ -46,81 +50,148 @@ from . import shown
     help="End the program after this many seconds.",
 )
 @click.option("--slice", "as_slice", is_flag=True, help="Run only the statements that the file's launches depend on.")
+@click.option(
+    "--env",
+    "given",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Give the program a variable; without a value, that of your environment. Repeatable.",
+)
+@click.option(
+    "--env-file",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Give the program the variables of a file, a line NAME=VALUE each.",
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", *(tier.value for tier in Isolation)]),
+    default="auto",
+    show_default=True,
+    help="How the program is kept from your files and the network; none runs only code that you trust.",
+)
 @json_option
 def command(
-    program: tuple[str, ...], *, output: Path, stop_at_submit: bool, timeout_s: float, as_slice: bool, as_json: bool
+    program: tuple[str, ...],
+    *,
+    output: Path,
+    given: tuple[str, ...],
+    files: tuple[Path, ...],
+    isolation: str,
+    **how: Any,
 ) -> int:
-    """Run a launcher as it is, without launching: a Python program, or a notebook whose cells are run one by one.
+    """Run a launcher as it is, without launching: a program, or a notebook whose cells are run one by one.
 
-    It runs in a copy of this folder. Every call of AWS is answered on this machine as if it had just ended well; nothing is
-    started, nothing is billed, nothing leaves this machine. Each training job becomes a job file, with its source. The exit code is 1 if
-    no job was sent, or if the program or a cell of it failed, which is then named.
+    It runs in a copy of this folder, from which it cannot write elsewhere or reach the network, where this machine can hold it.
+    Every call of AWS is answered on this machine as if it had just ended well; nothing is started and nothing is billed. What
+    follows PROGRAM are its arguments; of your environment it has what --env and --env-file give. Modules that are not installed
+    are stood in for. Each training job becomes a job file, with its source. The exit code is the program's if it failed, and 1 if
+    no job was sent.
 
     \b
-    Example: sm-trn import --run -- python launch.py
+    Example: sm-trn import --run --env EPOCHS=3 -- python launch.py --size small
     """
-    if not as_json:
-        say("Recording. Nothing is started, nothing is billed, nothing leaves this machine.")
-    program, code = _slice(program) if as_slice else (program, None)
-    recorded = record(program, timeout_s=timeout_s, stop_at_submit=stop_at_submit, code=code)
-    if as_json:
-        emit(_as_json(recorded))
-        return int(not recorded.jobs or _failed(recorded, stop_at_submit=stop_at_submit))
-    _say_calls(recorded)
-    if told := shown.defaults():
-        say(told)
+    environment = variables(given, files, os.environ)
+    tier = chosen(isolation)
+    if not how["as_json"]:
+        say(f"Recording; nothing is started, nothing is billed. {tier.sentence}")
+    program, code = _slice(program) if how["as_slice"] else (program, None)
+    stop = bool(how["stop_at_submit"])
+    recorded = record(
+        program,
+        timeout_s=how["timeout_s"],
+        stop_at_submit=stop,
+        code=code,
+        environment=environment,
+        isolation=tier.value,
+    )
+    places = reached(_file(program), recorded)
+    if how["as_json"]:
+        emit(_as_json(recorded, places))
+        return _exit_code(recorded, stop_at_submit=stop)
+    _say_end(recorded, places, how["timeout_s"], stop_at_submit=stop)
     paths, refused = saved(recorded, output)
+    _say_calls(recorded)
     for path in paths:
         say(f"  {path}")
-    failed = _failed(recorded, stop_at_submit=stop_at_submit)
     _say_faults(recorded, refused)
-    if not recorded.jobs or (failed and not recorded.failures):
-        head = "No training job was sent." if not recorded.jobs else "The program did not end well."
-        say(f"{head} The program's last lines:\n" + "\n".join(recorded.output.splitlines()[-8:]))
+    if told := shown.defaults():
+        say(told)
     if paths:
         say(f"Next: sm-trn check {output}/*.toml")
-    return int(not recorded.jobs or failed or bool(refused))
+    return _exit_code(recorded, stop_at_submit=stop) or int(bool(refused))
+
+
+def _exit_code(recorded: Recorded, *, stop_at_submit: bool) -> int:
+    return recorded.exit_code if _failed(recorded, stop_at_submit=stop_at_submit) else int(not recorded.jobs)
+
+
+def _say_end(recorded: Recorded, places: Reached, timeout_s: float, *, stop_at_submit: bool) -> None:
+    """What failed first, then which launches were reached and which were not, then how much was recorded."""
+    failures = [failure for failure in recorded.failures if not failure.stopped]
+    for failure in failures:
+        say(f"✗ {failure}")
+    if recorded.exit_code == ENDED:
+        say(f"✗ The program was ended after {timeout_s:g} s.")
+    elif not failures and _failed(recorded, stop_at_submit=stop_at_submit):
+        say(f"✗ The program ended with exit code {recorded.exit_code}.")
+    explained = any(not failure.error.startswith("SystemExit") for failure in failures)
+    if not explained and (not recorded.jobs or _failed(recorded, stop_at_submit=stop_at_submit)):
+        say("Its last lines:\n" + "\n".join(recorded.output.splitlines()[-8:]))
+    for place in places.reached:
+        say(f"✓ reached: {place}")
+    for place in places.missed:
+        say(f"· not reached: {place}")
+    told = "No training job was sent" if not recorded.jobs else f"{fmt.jobs(len(recorded.jobs))} recorded"
+    say(
+        f"{told} in {recorded.seconds:.1f} s, {fmt.counted(len(recorded.calls), 'call')}, exit code {recorded.exit_code}."
+    )
 
 
 def _say_calls(recorded: Recorded) -> None:
     for call in recorded.calls:
         if call.operation in LAUNCHING:
             say(f"  {call.service}.{call.operation:<30} {_name(call)}{_place(call)}")
-    say(
-        f"\n{fmt.jobs(len(recorded.jobs))} in {recorded.seconds:.1f} s, {fmt.counted(len(recorded.calls), 'call')}, "
-        f"exit code {recorded.exit_code}."
-    )
 
 
 def _say_faults(recorded: Recorded, refused: Sequence[str]) -> None:
-    """Secrets that were sent, what the recorder refused, jobs that were not written, cells that failed."""
+    """Secrets that were sent, addresses that were refused, modules that are not here, jobs that were not written."""
     for call in recorded.calls:
         for secret in call.secrets:
             say(f"✗ {secret} was sent in clear text by {call.operation}. Its value is not kept.")
     for each in recorded.refused[:10]:
         say(f"▲ refused: {each}")
+    if recorded.stand_ins:
+        say(f"▲ not here, something stood for them: {', '.join(recorded.stand_ins)}")
     for why in refused:
         say(f"✗ not written: {why}")
-    for failure in recorded.failures:
-        if not failure.stopped:
-            say(f"✗ {failure}")
 
 
 def _failed(recorded: Recorded, *, stop_at_submit: bool) -> bool:
     """Whether the program, or a cell, ended otherwise than well. The refusal of the first job, as asked, is no fault of theirs."""
+    if recorded.exit_code == 0:
+        return False
     if recorded.failures:
         return not all(failure.stopped for failure in recorded.failures)
-    return recorded.exit_code != 0 and not (stop_at_submit and recorded.jobs)
+    return not (stop_at_submit and recorded.jobs)
+
+
+def _file(program: Sequence[str]) -> Path | None:
+    """The script or notebook of the program, if it is one of this folder."""
+    name = next((word for word in program if word.endswith((".py", ".ipynb"))), None)
+    return Path(name) if name is not None and Path(name).is_file() else None
 
 
 def _slice(program: tuple[str, ...]) -> tuple[tuple[str, ...], list[tuple[int | None, str]]]:
     """The file of the program, and the statements of it that its launches depend on."""
-    name = next((word for word in program if word.endswith((".py", ".ipynb"))), None)
-    if name is None or not Path(name).is_file():
+    path = _file(program)
+    if path is None:
         raise click.UsageError(f"--slice: got {' '.join(program)!r}, wanted a .py or .ipynb file that is here")
-    places = [place for launch in read_launchers(name).launches for place in (launch.place, launch.started) if place]
-    text = Path(name).read_text("utf-8-sig", errors="replace").replace("\r\n", "\n")
-    return (name,), sliced(cells(Path(name).name, text), places)
+    places = [place for launch in read_launchers(path).launches for place in (launch.place, launch.started) if place]
+    text = path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    return (str(path),), sliced(cells(path.name, text), places)
 
 
 def _name(call: RecordedCall) -> str:
@@ -140,10 +211,17 @@ def saved(recorded: Recorded, output: Path) -> tuple[list[Path], list[str]]:
     paths, refused = list[Path](), list[str]()
     for call in recorded.jobs:
         try:
+            _expect_known(call)
             paths += _saved(recorded, parse_request(call.request), output)
         except SmTrnError as error:  # noqa: PERF203 - one job that cannot be written keeps no other
             refused.append(f"{_name(call)!r}{_place(call)}: {error}")
     return paths, refused
+
+
+def _expect_known(call: RecordedCall) -> None:
+    """Raises SmTrnError for a request with a text that a module would have made which is not installed."""
+    if found := STOOD_FOR.search(json.dumps(dict(call.request), ensure_ascii=False, default=str)):
+        raise SmTrnError(f"got {found[0]} in the request, wanted its value; install it and record again")
 
 
 def _saved(recorded: Recorded, spec: JobSpec, output: Path) -> list[Path]:
@@ -188,7 +266,7 @@ def _unpacked(recorded: Recorded, spec: JobSpec, folder: Path) -> Path | None:
     return target
 
 
-def _as_json(recorded: Recorded) -> dict[str, object]:
+def _as_json(recorded: Recorded, places: Reached) -> dict[str, object]:
     return {
         "exit_code": recorded.exit_code,
         "seconds": round(recorded.seconds, 2),
@@ -205,4 +283,8 @@ def _as_json(recorded: Recorded) -> dict[str, object]:
         "uploads": {uri: len(body) for uri, body in recorded.uploads.items()},
         "refused": list(recorded.refused),
         "failures": [dataclasses.asdict(failure) for failure in recorded.failures],
+        "reached": list(places.reached),
+        "not_reached": list(places.missed),
+        "stand_ins": list(recorded.stand_ins),
+        "isolation": recorded.isolation,
     }

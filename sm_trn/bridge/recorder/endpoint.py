@@ -9,10 +9,11 @@ import hmac
 import json
 import re
 import secrets
+import socket
 import string
 import threading
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
@@ -30,7 +31,8 @@ LARGEST: Final = 2_000_000_000  # bytes of uploads in all
 class Answers:
     """Answers for every service and keeps what it was asked: ``calls`` and ``uploads`` are what came in."""
 
-    def __init__(self, *, stop_at_submit: bool = False) -> None:
+    def __init__(self, *, stop_at_submit: bool = False, hidden: Sequence[str] = ()) -> None:
+        self._hidden = hidden
         self.ledger = answers.Ledger(stop_at_submit=stop_at_submit)
         self.calls: list[RecordedCall] = []
         self.uploads: dict[str, bytes] = {}
@@ -63,9 +65,9 @@ class Answers:
             )
 
     def _keep(self, service: str, operation: str, asked: Mapping[str, Json], places: tuple[RecordedPlace, ...]) -> None:
-        request, secrets = without_secrets(asked)
+        request, found = without_secrets(asked, self._hidden)
         self.calls.append(
-            RecordedCall(service=service, operation=operation, request=request, places=places, secrets=secrets)
+            RecordedCall(service=service, operation=operation, request=request, places=places, secrets=found)
         )
 
     def _json(self, service: str, operation: str, body: bytes, region: str, places: tuple[RecordedPlace, ...]) -> Reply:
@@ -146,16 +148,26 @@ class Endpoint(Answers):
     in a browser, do not know it.
     """
 
-    def __init__(self, *, stop_at_submit: bool = False) -> None:
-        super().__init__(stop_at_submit=stop_at_submit)
+    def __init__(self, *, stop_at_submit: bool = False, hidden: Sequence[str] = ()) -> None:
+        super().__init__(stop_at_submit=stop_at_submit, hidden=hidden)
         self.key = "AKIA" + "".join(secrets.choice(string.ascii_uppercase) for _ in range(16))
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._servers: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
+
+    def answer_on(self, listener: socket.socket) -> None:
+        """Answer on this socket too, which listens to the same port of a network that only the launcher sees."""
+        server = ThreadingHTTPServer(("127.0.0.1", self.port), _handler(self), bind_and_activate=False)
+        server.socket.close()
+        server.socket = listener
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._servers.append((server, thread))
+        thread.start()
 
     def refusal(self, method: str, target: str, headers: Mapping[str, str]) -> str:
         """Why a request is not answered; empty if it is."""
@@ -163,18 +175,19 @@ class Endpoint(Answers):
         named = _KEY.match(headers.get("authorization", "").removeprefix("AWS4-HMAC-SHA256 "))
         presigned = query.get("AWSAccessKeyId") or query.get("X-Amz-Credential", "").partition("/")[0]
         key = headers.get("x-recorded-key") or (named["key"] if named else presigned)
-        if why := loopback.refusal(method, headers, self._server.server_port):
+        if why := loopback.refusal(method, headers, self.port):
             return why
         return "" if hmac.compare_digest(key.encode(), self.key.encode()) else "the access key is not that of this run"
 
     def __enter__(self) -> Endpoint:
-        self._thread.start()
+        self.answer_on(self._listener)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        for server, thread in self._servers:
+            server.shutdown()
+            server.server_close()
+            thread.join()
 
 
 def _item(name: str, size: int) -> str:

@@ -6,19 +6,22 @@ import contextlib
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...core.errors import SmTrnError
+from ...core.isolation.container_init import remove
+from ...core.preflight import secrets
+from ...core.preflight.secrets import holds_secret, is_named_secret
 from ..launchers.source import cells
 from .endpoint import Endpoint
-from .recording import CellFailure, Recorded
+from .isolation import Isolation, Program, chosen, ended, started
+from .recording import REMOVED, Failure, Recorded, RecordedCall, RecordedPlace, without
 
 HOOK: Final = Path(__file__).parent / "hook"
 LARGEST_COPY: Final = 1_000_000_000  # bytes of the folder that is copied
@@ -34,53 +37,82 @@ _LEFT_OUT: Final = (
     ".ruff_cache",
 )
 _KEPT: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT")
+_WRITING: Final = "_write_file_"  # what cells.py calls so
+REGION: Final = "us-west-2"
+_TOKENS: Final = ("AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 
 
 def record(
     command: Sequence[str], *, folder: Path | None = None, timeout_s: float = 600.0, stop_at_submit: bool = False,
-    region: str = "us-west-2", code: Sequence[tuple[int | None, str]] | None = None,
+    code: Sequence[tuple[int | None, str]] | None = None, environment: Mapping[str, str] | None = None, isolation: str = "auto",
 ) -> Recorded:  # fmt: skip
     """Run ``command`` in a copy of ``folder`` against the recorder, and return what it asked of AWS.
 
-    Nothing is started, billed or sent anywhere. The command is a Python program; a ``.ipynb`` file stands for its cells,
-    run one by one without their magics. With ``stop_at_submit`` the first job is refused, which ends most launchers there.
-    ``code`` stands for the cells of ``command``'s file: a slice of it, and then what it would need of data and sources that
-    are not here is made up. Raises SmTrnError for a folder that is too large to copy, and for a program that is not there.
+    Nothing is started, billed or sent anywhere. A ``.ipynb`` file stands for its cells, run one by one without their magics. With
+    ``stop_at_submit`` the first job is refused, which ends most launchers there. ``code`` stands for the cells of ``command``'s
+    file: a slice of it, and then what it would need of data and sources that are not here is made up. ``environment`` are variables
+    of the program beside the few that it has; the secrets among them are in no text of the answer. ``isolation`` is how the program
+    is held: a name of Isolation, or ``auto`` for the best one here. Raises SmTrnError where the machine cannot hold it so, for a
+    folder that is too large to copy, and for a program that is not there.
+
+    >>> record(["python", "launch.py"], environment={"EPOCHS": "3"}).jobs  # doctest: +SKIP
     """
     place = (folder or Path.cwd()).resolve()
+    given = dict(environment or {})
+    hidden = tuple(value for name, value in given.items() if is_named_secret(name, value) or holds_secret(value))
+    tier = chosen(isolation)
     with (
-        tempfile.TemporaryDirectory(prefix="recorded-") as scratch,
-        Endpoint(stop_at_submit=stop_at_submit) as endpoint,
+        _scratch() as root,
+        Endpoint(stop_at_submit=stop_at_submit, hidden=hidden) as endpoint,
     ):
-        root = Path(scratch).resolve()
-        copy, log = root / "copy", root / "refused"
-        work = copy / "above" / "work"  # a launcher that looks into the folders above its own stays inside
-        _copy(place, work)
-        (root / "tmp").mkdir()
-        (root / "home").mkdir()
-        settings = {
-            "endpoint": endpoint.url,
-            "key": endpoint.key,
-            "log": str(log),
-            "region": region,
-            "writable": [str(copy), str(root / "tmp"), str(root / "home")],
-            "tolerant": code is not None,
-        }
-        began = time.monotonic()
+        top = _top(place)
+        above = root / "copy" / "above" / "work"  # a launcher that looks into the folders above its own stays inside
+        _copy(top, above)
+        work = above / place.relative_to(top)
         argv = _argv(command, work, root) if code is None else _sliced(code, work, command[0], root)
-        exit_code, output = _run(argv, work, _environment(settings, root, region), timeout_s)
+        began = time.monotonic()
+        program = Program(
+            argv=argv,
+            folder=(work / command[0]).parent if command[0].endswith(".ipynb") else work,
+            environment=_environment(endpoint, root, given, tolerant=code is not None),
+            root=root,
+            port=endpoint.port,
+        )
+        exit_code, output = _run(program, tier, endpoint, timeout_s)
+        texts = Cleaned(str(above), str(top), hidden)
+        told = _told(root / "log", texts)
         return Recorded(
-            calls=tuple(endpoint.calls),
+            calls=tuple(texts.placed(call) for call in endpoint.calls),
             uploads=dict(endpoint.uploads),
-            refused=tuple(_refused(log)),
             exit_code=exit_code,
-            output=output.replace(str(work), str(place))[-OUTPUT:],
+            output=texts.clean(output)[-OUTPUT:],
             seconds=time.monotonic() - began,
-            failures=tuple(CellFailure(**row) for row in _rows(log.with_name(f"{log.name}.failed"))),
+            isolation=tier.value,
+            refused=told.refused,
+            failures=told.failures if exit_code else (),
+            stand_ins=told.stand_ins,
         )
 
 
-def _copy(source: Path, target: Path) -> None:
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder for the run, which is gone after it whatever the launcher made of it."""
+    root = Path(tempfile.mkdtemp(prefix="recorded-")).resolve()
+    try:
+        yield root
+    finally:
+        remove(root)
+
+
+def _top(folder: Path) -> Path:
+    """What is copied: the repository that the folder lies in, whose modules a launcher may need, unless that is too large."""
+    for above in folder, *folder.parents:
+        if (above / ".git").exists():
+            return above if _fits(above) else folder
+    return folder
+
+
+def _fits(source: Path) -> bool:
     size = 0
     for folder, inner, files in os.walk(source):
         left_out = _left_out(folder, inner)
@@ -89,155 +121,182 @@ def _copy(source: Path, target: Path) -> None:
             path.stat().st_size for name in files if (path := Path(folder, name)).is_file() and not path.is_symlink()
         )
         if size > LARGEST_COPY:
-            limit = f"{LARGEST_COPY / 1e9:.0f} GB"
-            raise SmTrnError(
-                f"folder: got more than {limit} in {source}, wanted one that can be copied; start it in a smaller one"
-            )
+            return False
+    return True
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not _fits(source):
+        limit = f"{LARGEST_COPY / 1e9:.0f} GB"
+        raise SmTrnError(
+            f"folder: got more than {limit} in {source}, wanted one that can be copied; start it in a smaller one"
+        )
     shutil.copytree(source, target, ignore=_left_out, symlinks=True, ignore_dangling_symlinks=True)
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
-    """The names in ``folder`` that are not copied: caches, and virtual environments whatever they are called."""
-    return {name for name in names if name in _LEFT_OUT or Path(folder, name, "pyvenv.cfg").is_file()}
+    """The names in ``folder`` that are not copied: caches, pipes, and virtual environments whatever they are called."""
+    return {name for name in names if name in _LEFT_OUT or _is_left_out(Path(folder, name))}
+
+
+def _is_left_out(path: Path) -> bool:
+    return (path / "pyvenv.cfg").is_file() or not (path.is_file() or path.is_dir() or path.is_symlink())
 
 
 def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
     if not command:
         raise SmTrnError("command: got none, wanted one, such as: sm-trn import --run -- python launch.py")
     first = command[0]
-    program = command[1] if first in {"python", "python3"} and len(command) > 1 else first
-    if program.endswith((".py", ".ipynb")) and not (work / program).is_file():
-        raise SmTrnError(f"command: got {program!r}, wanted a file; there is none of this name in the folder to record")
+    python = first in {"python", "python3"}
+    program = command[1] if python and len(command) > 1 else first
+    if program.endswith((".py", ".ipynb")):
+        _inside(program, work, root)
     if first.endswith(".ipynb"):
-        return [sys.executable, str(HOOK / "cells.py"), str(_cells(work / first, root))]
-    if first in {"python", "python3"}:
+        return _cells(_notebook(work / first), root, "whole", command)
+    if python:
         return [sys.executable, *command[1:]]
     if first.endswith(".py"):
         return [sys.executable, *command]
-    found = shutil.which(first)
-    if found is None:
+    if shutil.which(first) is None and not (work / first).is_file():
         raise SmTrnError(f"command: got {first!r}, which is no program here; wanted one, such as: python launch.py")
-    with Path(found).open("rb") as file:
-        head = file.readline(200)
-    if head.startswith(b"#!") and b"python" in head:
-        return [sys.executable, found, *command[1:]]
-    if Path(found).resolve() == Path(sys.executable).resolve():
-        return [sys.executable, *command[1:]]
-    raise SmTrnError(f"command: got {first!r}, wanted a Python program: others cannot be kept from the network")
+    return list(command)
 
 
-def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root: Path) -> list[str]:
-    if name.endswith(".ipynb"):
-        _write_files(work / name, (work / name).read_text("utf-8-sig", errors="replace"))
-    path = root / "cells.json"
-    path.write_text(json.dumps([(number or 0, text) for number, text in code]), "utf-8")
-    return [sys.executable, str(HOOK / "cells.py"), str(path), "--apart"]
-
-
-def _cells(notebook: Path, root: Path) -> Path:
-    text = notebook.read_text("utf-8-sig", errors="replace")
-    found = [(cell.number, cell.code) for cell in cells(notebook.name, text)]
-    path = root / "cells.json"
-    path.write_text(json.dumps(found), "utf-8")
-    _write_files(notebook, text)
+def _inside(name: str, work: Path, root: Path) -> Path:
+    """A file of the copy. Raises SmTrnError for what is none, and for names that lead out of it."""
+    path = Path(os.path.normpath(work / name))
+    if root / "copy" not in path.parents or not path.is_file():
+        raise SmTrnError(f"command: got {name!r}, wanted a file; there is none of this name in the folder to record")
     return path
 
 
-def _write_files(notebook: Path, text: str) -> None:
-    """``%%writefile`` writes the entry point of some notebooks: it is done here, inside the copy."""
-    for cell in cells(notebook.name, text):
+def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root: Path) -> list[str]:
+    written = (
+        [row for row in _notebook(_inside(name, work, root)) if row[1].startswith(_WRITING)]
+        if name.endswith(".ipynb")
+        else []
+    )
+    return _cells([*written, *((number or 0, text) for number, text in code)], root, "apart", [name])
+
+
+def _cells(code: Sequence[tuple[int, str]], root: Path, mode: str, arguments: Sequence[str]) -> list[str]:
+    path = root / "cells.json"
+    path.write_text(json.dumps(code), "utf-8")
+    return [sys.executable, str(HOOK / "cells.py"), str(path), mode, *arguments]
+
+
+def _notebook(path: Path) -> list[tuple[int, str]]:
+    """The cells of a notebook, each with its number. ``%%writefile``, the entry point of some, is code that writes the file."""
+    rows = []
+    for cell in cells(path.name, path.read_text("utf-8-sig", errors="replace")):
         head, _, body = cell.raw.lstrip().partition("\n")
         words = head.split()
+        code = cell.code
         if words[:1] == ["%%writefile"] and len(words) > 1:
-            target = (notebook.parent / words[-1]).resolve()
-            if notebook.parent.resolve() in target.parents:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(body, "utf-8")
+            code = f"{_WRITING}({words[-1]!r}, {body!r}, {'-a' in words})"
+        rows.append((cell.number or 0, code))
+    return rows
 
 
-def _environment(settings: Mapping[str, object], root: Path, region: str) -> dict[str, str]:
-    """A small environment: none of the user's credentials, profiles and addresses is in it."""
+def _environment(endpoint: Endpoint, root: Path, given: Mapping[str, str], *, tolerant: bool) -> dict[str, str]:
+    """A small environment, and what is given: none of the user's credentials, profiles and addresses is in it."""
+    for name in "tmp", "home":
+        (root / name).mkdir()
+    region = given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or REGION
+    settings = {
+        "endpoint": endpoint.url,
+        "key": endpoint.key,
+        "log": str(root / "log"),
+        "region": region,
+        "copy": str(root / "copy"),
+        "tolerant": tolerant,
+    }
     kept = {name: value for name, value in os.environ.items() if name in _KEPT}
-    paths = [str(HOOK), *([kept["PYTHONPATH"]] if kept.get("PYTHONPATH") else [])]
-    return {
-        **kept,
-        "SM_TRN_RECORDER": json.dumps(settings),
-        "PYTHONPATH": os.pathsep.join(paths),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-        "AWS_ACCESS_KEY_ID": str(settings["key"]),
-        "AWS_SECRET_ACCESS_KEY": "recorded",
+    defaults = {
         "AWS_DEFAULT_REGION": region,
         "AWS_REGION": region,
+        "HOME": str(root / "home"),
+        "MPLBACKEND": "Agg",
+        "HF_HUB_OFFLINE": "1",
+        "PIP_RETRIES": "0",
+        "SAGEMAKER_VALIDATE_ROLE": "false",
+    }
+    wanted = {name: value for name, value in {**kept, **defaults, **given}.items() if name not in _TOKENS}
+    return {
+        **wanted,
+        "SM_TRN_RECORDER": json.dumps(settings),
+        "PYTHONPATH": os.pathsep.join(path for path in (str(HOOK), wanted.get("PYTHONPATH")) if path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "AWS_ACCESS_KEY_ID": endpoint.key,
+        "AWS_SECRET_ACCESS_KEY": "recorded",
         "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_ENDPOINT_URL": str(settings["endpoint"]),
+        "AWS_ENDPOINT_URL": endpoint.url,
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        "HOME": str(root / "home"),
         "TMPDIR": str(root / "tmp"),
-        "MPLBACKEND": "Agg",
         "MPLCONFIGDIR": str(root / "tmp"),
-        "HF_HUB_OFFLINE": "1",
-        "SAGEMAKER_VALIDATE_ROLE": "false",
     }
 
 
-def _run(argv: Sequence[str], work: Path, environment: Mapping[str, str], timeout_s: float) -> tuple[int, str]:
+def _run(program: Program, tier: Isolation, endpoint: Endpoint, timeout_s: float) -> tuple[int, str]:
     """Run to the end or to the timeout; whatever it started ends with it."""
     with tempfile.TemporaryFile() as output:
-        child = subprocess.Popen(  # noqa: S603 - the user's own launcher, which they asked to run
-            list(argv),
-            cwd=work,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            code = child.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            code = 124
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-            _end_the_rest(environment["SM_TRN_RECORDER"])
+        with started(program, tier, output) as (child, listener):
+            if listener is not None:
+                endpoint.answer_on(listener)
+            code = ended(child, timeout_s)
         output.seek(0)
         return code, output.read(OUTPUT * 50).decode("utf-8", "replace")
 
 
-def _end_the_rest(settings: str) -> None:
-    """What left the launcher's process group still has the recorder's variable, which no other process has."""
-    mark = f"SM_TRN_RECORDER={settings}".encode()
-    for _ in range(5):  # one that forks while it is looked for is found at the next look
-        found = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/environ") if _holds(path, mark)]
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        if not found:
-            return
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """Texts of the run as the user may see them: with the user's own folder for the copy, and without secrets."""
+
+    work: str
+    place: str
+    hidden: tuple[str, ...]
+
+    def clean(self, text: str) -> str:
+        """The text without them."""
+        return secrets.without_secrets(without(text.replace(self.work, self.place), self.hidden), REMOVED)
+
+    def placed(self, call: RecordedCall) -> RecordedCall:
+        """The call with places in the user's own files."""
+        places = tuple(RecordedPlace(place.file.replace(self.work, self.place), place.line) for place in call.places)
+        return replace(call, places=places)
 
 
-def _holds(environ: Path, mark: bytes) -> bool:
-    try:
-        return mark in environ.read_bytes().split(b"\0") and "Z" not in _state(environ.parent)
-    except OSError:
-        return False
+class Told(NamedTuple):
+    """What the hook wrote down."""
+
+    refused: tuple[str, ...]
+    failures: tuple[Failure, ...]
+    stand_ins: tuple[str, ...]
 
 
-def _state(process: Path) -> str:
-    return (process / "stat").read_text("utf-8", errors="replace").rpartition(")")[2].split()[0]
-
-
-def _refused(log: Path) -> Iterator[str]:
-    told = [f"{row['what']} {row['detail']}" for row in _rows(log)]
-    yield from dict.fromkeys(told)
+def _told(log: Path, texts: Cleaned) -> Told:
+    """What the hook wrote down, by its kind."""
+    refused, failures, stand_ins = list[str](), list[Failure](), list[str]()
+    for row in _rows(log):
+        words: dict[str, Any] = {
+            name: texts.clean(value) if isinstance(value, str) else value for name, value in row.items()
+        }
+        kind = words.pop("kind", "")
+        if kind == "refused":
+            refused.append(f"{words.get('what')} {words.get('detail')}")
+        elif kind == "stand-in":
+            stand_ins.append(str(words.get("name")))
+        elif kind == "failed":
+            with contextlib.suppress(TypeError):  # the launcher can write here too
+                failures.append(Failure(**words))
+    return Told(tuple(dict.fromkeys(refused)), tuple(failures), tuple(dict.fromkeys(stand_ins)))
 
 
 def _rows(log: Path) -> Iterator[dict[str, Any]]:
     """The lines of a file that the hook wrote; what the launcher made of it, if it did, is no row."""
-    if not log.is_file():
+    if not log.is_file() or log.is_symlink():
         return
     for line in log.read_text("utf-8", errors="replace").splitlines():
         with contextlib.suppress(ValueError):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ...core.errors import SmTrnError
 from ...core.specs.json import Json
 from ..launchers.launches import Ending, Launch, Launchers
 from ..launchers.nodes import TIME
@@ -20,10 +21,9 @@ from ..launchers.slice import sliced
 from ..launchers.source import Cell, Unread, cells, parsed
 from ..launchers.values import Place
 from . import answers
-from .recording import Recorded, RecordedCall
-from .run import record
+from .recording import LAUNCHING, Recorded, RecordedCall
+from .run import REGION, record
 
-REGION: Final = "us-west-2"
 GIVEN: Final[Mapping[str, object]] = {
     "role": answers.ROLE,
     "account": answers.ACCOUNT,
@@ -59,7 +59,7 @@ class Verified:
 
 
 def verify(
-    path: Path, *, given: Mapping[str, object] | None = None, timeout_s: float = 120.0
+    path: Path, *, given: Mapping[str, object] | None = None, timeout_s: float = 120.0, isolation: str = "auto"
 ) -> tuple[Launchers, list[Verified], Recorded]:
     """Read the launcher, run the slice of it that its launches depend on, and compare the two, each launch at its own line.
 
@@ -68,7 +68,9 @@ def verify(
     found = read_launchers(path, given={**GIVEN, **(given or {})})
     code = cells(path.name, path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n"))
     places = [place for launch in found.launches for place in (launch.place, launch.started) if place is not None]
-    recorded = record([path.name], folder=path.parent, timeout_s=timeout_s, region=REGION, code=sliced(code, places))
+    recorded = record(
+        [path.name], folder=path.parent, timeout_s=timeout_s, code=sliced(code, places), isolation=isolation
+    )
     return found, list(compared(found, recorded, _ends(code))), recorded
 
 
@@ -92,6 +94,36 @@ def compared(found: Launchers, recorded: Recorded, ends: Mapping[tuple[int | Non
         number, (fields, differences) = min(results[: len(launch.jobs)], key=lambda result: len(result[1][1]))
         taken.add(number)
         yield Verified(launch=launch, fields=fields, differences=differences)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """Launches of a file that the run sent a job from, and those that it did not come to, each as its class and place."""
+
+    reached: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+
+
+def reached(path: Path | None, recorded: Recorded) -> Reached:
+    """Which of the launches that stand in the file the run reached; none are known of a file that cannot be read."""
+    if path is None:
+        return Reached()
+    try:
+        found = read_launchers(path)
+        ends = _ends(cells(path.name, path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n")))
+    except (SmTrnError, OSError):
+        return Reached()
+    hits, misses = list[str](), list[str]()
+    for launch in found.launches:
+        place = launch.started or launch.place
+        calls = [call for call in recorded.calls if call.operation in LAUNCHING and _in_file(call, path)]
+        came = any(_from(call, place, ends) for call in calls)
+        (hits if came else misses).append(f"{launch.cls}, {place}")
+    return Reached(reached=tuple(hits), missed=tuple(misses))
+
+
+def _in_file(call: RecordedCall, path: Path) -> bool:
+    return any(place.cell is not None or Path(place.file).name == path.name for place in call.places)
 
 
 def _from(call: RecordedCall, started: Place, ends: Mapping[tuple[int | None, int], int]) -> bool:

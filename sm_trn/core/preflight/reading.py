@@ -23,7 +23,8 @@ _TEXT_CAP = 2_000  # characters of a text in a program: longer ones are prose or
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """``all`` words, and those that stand under an ``if`` only: the script decides about them when it runs.
+    """``all`` words, and those that stand under an ``if`` only: the script decides about them when it runs. ``asked_for`` are those
+    that are imported without condition and used under one.
 
     Words are names, the parts of dotted names, names of arguments and of imported modules, and the words
     of texts. Comments and docstrings are left out.
@@ -31,6 +32,7 @@ class Words:
 
     all: frozenset[str] = frozenset()
     undecided: frozenset[str] = frozenset()
+    asked_for: frozenset[str] = frozenset()
 
     def any_of(self, *words: str) -> tuple[str, ...]:
         """Those of ``words`` that the source names."""
@@ -49,7 +51,37 @@ def words(job: JobSpec) -> Words | None:
     found = [_of_file(path) for path in _reached(folder, entry, named)]
     sure = frozenset().union(*(each.all - each.undecided for each in found))
     everything = frozenset().union(*(each.all for each in found))
-    return Words(everything, everything - sure)
+    asked_for = frozenset().union(*(each.asked_for for each in found))
+    used = frozenset().union(*(each.all - each.undecided - each.asked_for for each in found))
+    return Words(everything, everything - sure, asked_for - used)
+
+
+def keywords(job: JobSpec) -> dict[str, frozenset[object]]:
+    """What the source gives to arguments by name, where it stands there: ``{"padding": {"max_length"}}``. Empty as ``words`` is None."""
+    folder, entry = source.source_folder(job), source.entry_path(job)
+    found: dict[str, frozenset[object]] = {}
+    if folder is None or words(job) is None:
+        return found
+    for path in _reached(folder, entry, ""):
+        for name, values in _given(source.text(path) or "").items() if path.suffix == ".py" else ():
+            found[name] = found.get(name, frozenset()) | values
+    return found
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _given(text: str) -> dict[str, frozenset[object]]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    given: dict[str, set[object]] = {}
+    for node in ast.walk(tree):
+        for each in node.keywords if isinstance(node, ast.Call) else ():
+            if each.arg is not None and isinstance(each.value, ast.Constant):
+                given.setdefault(each.arg, set()).add(each.value.value)
+            elif each.arg is not None and isinstance(each.value, ast.Attribute):
+                given.setdefault(each.arg, set()).add(ast.unparse(each.value))
+    return {name: frozenset(values) for name, values in given.items()}
 
 
 def _reached(folder: Path, entry: Path | None, named: str) -> Iterator[Path]:
@@ -82,17 +114,26 @@ def _of_program(text: str) -> Words:
         return Words(frozenset(_WORD.findall(text)))
     reader = _Reader()
     reader.visit(tree)
-    return Words(frozenset(reader.sure | reader.undecided), frozenset(reader.undecided - reader.sure))
+    sure = frozenset(reader.sure | reader.imported)
+    return Words(
+        sure | reader.undecided,
+        frozenset(reader.undecided - sure),
+        frozenset((reader.undecided & reader.imported) - reader.sure),
+    )
 
 
 class _Reader(ast.NodeVisitor):
     def __init__(self) -> None:
         self.sure: set[str] = set()
         self.undecided: set[str] = set()
+        self.imported: set[str] = set()
         self._under_if = 0
 
     def _add(self, *found: str) -> None:
         (self.undecided if self._under_if else self.sure).update(found)
+
+    def _import(self, *found: str) -> None:
+        (self.undecided if self._under_if else self.imported).update(found)
 
     def visit_If(self, node: ast.If) -> None:
         self.visit(node.test)
@@ -126,10 +167,10 @@ class _Reader(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_Import(self, node: ast.Import) -> None:
-        self._add(*(part for name in node.names for part in name.name.split(".")))
+        self._import(*(part for name in node.names for part in name.name.split(".")))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        self._add(*(node.module or "").split("."), *(name.name for name in node.names))
+        self._import(*(node.module or "").split("."), *(name.name for name in node.names))
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and len(node.value) <= _TEXT_CAP:

@@ -10,6 +10,7 @@ from typing_extensions import assert_never
 
 from .. import fields
 from ..catalog.images import image_uri
+from ..catalog.limits import NO_DEBUGGER
 from ..specs.data import Channel
 from ..specs.debugging import DebugHook, Profiling
 from ..specs.destination import Destination
@@ -47,6 +48,8 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
         request[name] = {**request[name], **value} if name in request else value
     if job.serverless is not None:
         return request
+    if at.region in NO_DEBUGGER:
+        request.pop("ProfilerRuleConfigurations", None)  # SDK v2 raises for rules where no profiler runs
     return request | _debugging(job, at, request["OutputDataConfig"]["S3OutputPath"])
 
 

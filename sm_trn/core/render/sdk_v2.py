@@ -96,10 +96,9 @@ def _words(table: tuple[fields.Field, ...], value: object) -> dict[str, Any]:
 
 
 def _debugging(job: JobSpec, at: Destination) -> dict[str, object]:
-    rules = [
-        *(_rule("Rule", rule) for rule in job.debug_rules),
-        *(_rule("ProfilerRule", rule) for rule in job.profiler_rules),
-    ]
+    rules = [_rule("Rule", rule) for rule in job.debug_rules]
+    if profiled(job, at.region):
+        rules += [_rule("ProfilerRule", rule) for rule in job.profiler_rules]
     hook: EstimatorCall | bool | None = None
     if not debugged(job, at.region):
         hook = False

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ...core.isolation import container_init
+from ...core.isolation.container_init import BROKEN_HOST, PYTHON, HostSpec, bubblewrap, hiding
 from ..telemetry.log_store import MAX_EVENT
-from .inside.container_init import BROKEN_HOST, HostSpec
 from .orphans import end_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-CONTAINER_INIT: Final = Path(__file__).with_name("inside") / "container_init.py"
-_PYTHON: Final = (sys.executable, "-I", "-S", str(CONTAINER_INIT))
 _SEEN_SPEC: Final = "/opt/sm_trn/spec.json"
 _BLOCK = 65_536
 
@@ -41,7 +38,7 @@ class Host:
         file.write_text(json.dumps(spec._asdict()), encoding="utf-8")
         file.chmod(0o600)
         self._process = subprocess.Popen(
-            _bubblewrapped(spec, file) if spec.bubblewrap else [*_PYTHON, str(file)],
+            _bubblewrapped(spec, file) if spec.bubblewrap else [*PYTHON, container_init.__file__, str(file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -124,11 +121,6 @@ class LineSplitter:
         return [rest.decode("utf-8", "replace")] if rest.strip() else []
 
 
-def bubblewrap_available() -> bool:
-    """Return whether bubblewrap (https://github.com/containers/bubblewrap) is installed here."""
-    return shutil.which("bwrap") is not None
-
-
 def _bubblewrapped(spec: HostSpec, file: Path) -> list[str]:
     """How to start container init for a host whose specification is in ``file``: PID 1 of a namespace, and gone with us."""
     arguments = ["--unshare-user", "--unshare-pid", "--unshare-uts", "--uid", "0", "--gid", "0"]
@@ -146,13 +138,8 @@ def _bubblewrapped(spec: HostSpec, file: Path) -> list[str]:
     arguments += _opt_again()
     arguments += ["--bind", spec.ml, "/opt/ml", "--bind", spec.own, "/opt/sm_trn", "--ro-bind", str(file), _SEEN_SPEC]
     arguments += ["--ro-bind", spec.hosts, "/etc/hosts"]
-    for path in spec.hidden:
-        if Path(path).is_dir():
-            arguments += ["--tmpfs", path]
-        elif Path(path).is_file():
-            arguments += ["--ro-bind", os.devnull, path]
-    arguments += ["--proc", "/proc", "--chdir", "/"]
-    return [shutil.which("bwrap") or "bwrap", *arguments, "--", *_PYTHON, _SEEN_SPEC]
+    arguments += [*hiding(spec.hidden), "--proc", "/proc", "--chdir", "/"]
+    return [bubblewrap() or "bwrap", *arguments, "--", *PYTHON, container_init.__file__, _SEEN_SPEC]
 
 
 def _opt_again() -> list[str]:

@@ -14,17 +14,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .host import Host, bubblewrap_available
-from .inside.container_init import HostSpec
+from ...core.isolation.container_init import CREDENTIALS, HostSpec, bubblewrap
+from .host import Host
 
 _PROBE_S = 10.0
 _OWN = (
     "endpoint.json", "emulator.db", "emulator.db-wal", "emulator.db-shm", "jobs", "s3", "logs", "metrics", "tmp", "hosted",
     "hosted-logs", "regions",
-)  # fmt: skip
-_CREDENTIALS = (
-    ".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure", ".config/gcloud", ".config/gh", ".netrc", ".git-credentials",
-    ".pypirc", ".pgpass", ".cache/huggingface/token", ".cache/huggingface/stored_tokens",
 )  # fmt: skip
 
 
@@ -44,7 +40,7 @@ class Isolation(enum.Enum):
 
 def hidden_paths(state: Path) -> tuple[str, ...]:
     """Return what a job in a namespace finds empty: where people keep credentials, and the emulator's own key."""
-    return (*(str(Path.home() / name) for name in _CREDENTIALS), *(str(state / name) for name in _OWN))
+    return (*(str(Path.home() / name) for name in CREDENTIALS), *(str(state / name) for name in _OWN))
 
 
 def probe(wanted: str, scratch: Path) -> Isolation:
@@ -55,7 +51,7 @@ def probe(wanted: str, scratch: Path) -> Isolation:
         return Isolation.FOLDER
     if wanted != "bubblewrap" and _works(Isolation.NAMESPACE, scratch):
         return Isolation.NAMESPACE
-    if wanted != "namespace" and bubblewrap_available() and _works(Isolation.BUBBLEWRAP, scratch):
+    if wanted != "namespace" and bubblewrap() and _works(Isolation.BUBBLEWRAP, scratch):
         return Isolation.BUBBLEWRAP
     return Isolation.FOLDER
 
@@ -78,7 +74,6 @@ def _works(tier: Isolation, scratch: Path) -> bool:
             stage=str(root / "stage"),
             hosts=str(root / "hosts"),
             hidden=(),
-            toolkit=False,
         )
         host = Host("probe", spec, root / "spec.json", lambda _at, _line: None, lambda: None)
         if not host.join(_PROBE_S):

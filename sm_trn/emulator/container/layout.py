@@ -6,16 +6,15 @@ allow-list: a job never sees the user's credentials.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ...core.isolation.container_init import HostSpec
+from ...core.isolation.container_init import remove as remove_folder
 from ..options import DATA_FOLDER
-from .inside.container_init import HostSpec
 from .isolation import Isolation, hidden_paths
 from .orphans import NOTE
 
@@ -74,12 +73,7 @@ def remove(where: Where) -> None:
     """Leave nothing of a host behind, whatever its job did to the permissions."""
     for folder in (where.folder, Path(where.seen_tmp)):
         if folder.is_dir() and not str(folder).startswith("/opt/sm_trn"):
-            for parent, names, _ in os.walk(folder):
-                for name in (".", *names):
-                    with contextlib.suppress(OSError):
-                        if not (Path(parent) / name).is_symlink():
-                            (Path(parent) / name).chmod(0o700)
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
 
 
 def write_programs(where: Where, python: str, hosts: Sequence[str], neuron_cores: int = 0) -> None:

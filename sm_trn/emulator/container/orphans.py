@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from ...core.extras import extra
+from ...core.isolation import container_init
 
 _PLACES: Final = ("jobs", "tmp", "hosted")
 _PATIENCE_S: Final = 5.0
-_CONTAINER_INIT: Final = str(Path(__file__).with_name("inside") / "container_init.py")
 REGIONS: Final = "regions"  # each with places of its own
 NOTE: Final = "door"  # a file that names a folder outside the state: a socket's path may have 107 bytes only
 
@@ -53,8 +53,8 @@ def processes(*folders: Path) -> list[int]:
         if process.pid != os.getpid():
             with contextlib.suppress(psutil.Error, OSError):
                 words = process.cmdline()
-                container_init = _CONTAINER_INIT in words and any(word.startswith(places) for word in words)
-                localized = container_init or process.environ().get("HOME", "").startswith(places)
+                init = container_init.__file__ in words and any(word.startswith(places) for word in words)
+                localized = init or process.environ().get("HOME", "").startswith(places)
                 if localized and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process.pid)
     return found

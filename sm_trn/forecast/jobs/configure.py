@@ -16,8 +16,10 @@ from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
 from ..architectures import Architecture, ImageModel, Model
-from ..configuration import Configuration, Head, Recompute, Sharding, Style
-from .facts import ACCUMULATION, LENGTH, LORA, RECOMPUTE, TARGET, Facts, MissingFact
+from ..configuration import Configuration, Head, Recompute, Style
+from ..method import Method, method_of
+from .facts import ACCUMULATION, TARGET, Facts, MissingFact
+from .lengths import lengths
 
 # When a version of PyTorch came out, in years.
 PYTORCH: Mapping[str, float] = MappingProxyType(
@@ -31,12 +33,18 @@ TF32_OFF = 2022.45  # PyTorch 1.12 turned TF32 off for products
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The configuration, a second one where a fact that matters is open, and in words what was assumed."""
+    """The configuration of the longest batch, which memory follows from, and that of the average one, which time follows from.
+
+    ``others`` are those that open facts allow besides; ``assumed`` says in words what nobody said. ``may`` is what the script may
+    make of the first.
+    """
 
     configuration: Configuration
-    other: Configuration | None
+    average: Configuration
+    others: tuple[Configuration, ...]
     assumed: tuple[str, ...]
     doubt: float
+    may: Configuration | None = None
 
 
 def configure(facts: Facts) -> Configured:
@@ -44,29 +52,25 @@ def configure(facts: Facts) -> Configured:
     job = facts.job
     instance, chip = machine(job)
     model = facts.model()
-    batch, length = facts.batch(), facts.length(model)
-    assumed: list[str] = []
+    batch, tokens = facts.batch(), lengths(facts, model)
+    assumed: list[str] = [tokens.assumed] if tokens.assumed else []
     release = _release(job)
     precision, doubt = _precision(facts, chip, release, assumed)
+    read = method_of(job)
+    method = read.method
     style, family, flash = _software(facts, chip, model, release)
     workers = plan(job).workers_per_host * job.compute.hosts
     tensor = min(workers, _degree(facts, "tensor"))
     pipeline = min(max(1, workers // tensor), _degree(facts, "pipeline"))
     data = max(1, workers // (tensor * pipeline))
-    if (
-        not any(name in facts.arguments for name in LENGTH)
-        and "length" not in facts.known
-        and isinstance(model, Architecture)
-    ):
-        assumed.append(f"{length:g} tokens a sample")
     configuration = Configuration(
         model=model,
         chip=chip,
         precision=precision,
         style=style,
         family=family,
-        sequence=length,
-        target=_target(facts, model, length),
+        sequence=tokens.longest,
+        target=_target(facts, model, tokens.longest),
         micro_batch=batch,
         micro_steps=facts.accumulation(),
         data=data,
@@ -75,23 +79,37 @@ def configure(facts: Facts) -> Configured:
         workers_per_host=max(1, plan(job).workers_per_host),
         hosts=job.compute.hosts,
         network_gbps=instance.network_gbps or 10.0,
-        sharding=_sharding(facts),
-        recompute=Recompute.FULL if facts.said(RECOMPUTE) else Recompute.NONE,
+        sharding=method.sharding,
+        recompute=Recompute.FULL if method.recompute else Recompute.NONE,
         head=_head(facts, model),
-        adapters=facts.said(LORA),
-        weight_bits=4
-        if facts.said(("load_in_4bit", "use_4bit", "use_qlora"))
-        else 8
-        if facts.said(("load_in_8bit", "use_8bit"))
-        else 0,
-        autocast=not _pure(facts),
-        flash=flash,
+        adapters=method.adapters,
+        weight_bits=method.weight_bits,
+        optimizer_bytes=method.optimizer_bytes,
+        half_states=method.half and not method.master and not chip.generation.startswith("trainium"),
+        forward_only=method.evaluates_only,
+        autocast=not _pure(facts, method),
+        flash=flash if method.flash is None else method.flash,
         release=release,
     )
-    other = None
+    average = dataclasses.replace(configuration, sequence=tokens.average, target=_target(facts, model, tokens.average))
+    others = [
+        dataclasses.replace(average, sequence=each) for each in (tokens.least, tokens.most) if each != tokens.average
+    ]
     if precision == "tf32" and "precision" not in facts.known:
-        other = dataclasses.replace(configuration, precision="fp32")
-    return Configured(configuration, other, tuple(assumed), doubt)
+        others += [dataclasses.replace(each, precision="fp32") for each in (average, *others)]
+    may = _as(configuration, read.other) if read.other is not None else None
+    if may is not None:
+        others.append(_as(average, read.other or method))
+        assumed.append(f"what the arguments say, for {read.why}, and what it does with them is decided when it runs")
+    return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may)
+
+
+def _as(c: Configuration, method: Method) -> Configuration:
+    """The configuration trained in another way."""
+    return dataclasses.replace(
+        c, sharding=method.sharding, recompute=Recompute.FULL if method.recompute else c.recompute, adapters=method.adapters,
+        weight_bits=method.weight_bits, optimizer_bytes=method.optimizer_bytes,
+    )  # fmt: skip
 
 
 def machine(job: JobSpec) -> tuple[InstanceType, Chip]:
@@ -152,17 +170,12 @@ def _precision(facts: Facts, chip: Chip, release: float, assumed: list[str]) -> 
     return "fp32", 1.2
 
 
-def _pure(facts: Facts) -> bool:
+def _pure(facts: Facts, method: Method) -> bool:
     """Whether weights themselves are 16-bit."""
-    named = facts.text(("torch_dtype", "dtype", "model_dtype", "param_dtype")).lower()
-    neuron = facts.job.neuron is not None and (
-        facts.job.neuron.zero_1 or facts.job.neuron.stochastic_rounding or facts.job.neuron.tensor_parallel > 1
+    neuron = facts.job.neuron
+    return method.half or (
+        neuron is not None and (neuron.zero_1 or neuron.stochastic_rounding or neuron.tensor_parallel > 1)
     )
-    deepspeed = any(
-        isinstance(part := facts.deepspeed().get(kind), Mapping) and part.get("enabled") not in {None, False}
-        for kind in ("bf16", "fp16")
-    )
-    return "16" in named or neuron or deepspeed
 
 
 def _software(facts: Facts, chip: Chip, model: Model, release: float) -> tuple[Style, str, bool]:
@@ -196,25 +209,6 @@ def _target(facts: Facts, model: Model, length: float) -> float:
     if isinstance(model, ImageModel) or model.kind != "encoder-decoder":
         return 0.0
     return facts.number(TARGET) or min(128.0, length)
-
-
-def _sharding(facts: Facts) -> Sharding:
-    fsdp = facts.text(("fsdp",))
-    zero = facts.deepspeed().get("zero_optimization")
-    stage = zero.get("stage", 0) if isinstance(zero, Mapping) else 0
-    offload = isinstance(zero, Mapping) and any(
-        isinstance(part := zero.get(name), Mapping) and part.get("device", "none") != "none"
-        for name in ("offload_optimizer", "offload_param")
-    )
-    if offload or "offload" in fsdp:
-        return Sharding.OFFLOAD
-    if "shard_grad_op" in fsdp or stage == 2:
-        return Sharding.GRADIENTS
-    if (fsdp and fsdp.lower() != "false") or stage == 3 or isinstance(facts.job.distribution, SMModelParallelV2):
-        return Sharding.FULL
-    if stage == 1 or (facts.job.neuron is not None and facts.job.neuron.zero_1):
-        return Sharding.OPTIMIZER
-    return Sharding.NONE
 
 
 def _head(facts: Facts, model: Model) -> Head:

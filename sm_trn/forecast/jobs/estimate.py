@@ -11,9 +11,9 @@ from ...core.pricing.cost import ceiling
 from ...core.specs.destination import DEFAULT_REGION
 from ...core.specs.job import JobSpec, expect_spec
 from ...core.specs.value import suggestion
-from ..configuration import Configuration
+from ..configuration import Configuration, Sharding
 from ..intervals import Interval, around, exactly, support_width
-from ..memory import largest_batch, memory, usable_gib
+from ..memory import largest_batch, memory, surely_too_large, usable_gib
 from ..rates import Fit, shipped, support_key
 from ..step import StepParts, step_parts
 from ..work import fastest_seconds, model_flop, work_of
@@ -61,13 +61,13 @@ def estimate_of(
     calibration: Calibration | None = None,
 ) -> Estimate:
     """The estimate of a job whose configuration is known already. Raises MissingFact where nothing says how many steps it takes."""
-    job, c = facts.job, configured.configuration
+    job, c, average = facts.job, configured.configuration, configured.average
     _expect_unit(c)
     steps, counted, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
     book = prices if prices is not None else snapshot_book()
     price = book.of(job.compute.machines, region)
     step, parts, basis = step_interval(configured, calibration)
-    fastest = fastest_seconds(c)
+    fastest = fastest_seconds(average)
     rate = (
         None
         if step is None
@@ -86,15 +86,21 @@ def estimate_of(
         steps=steps,
         counted=counted,
         samples_per_s=rate,
-        tokens_per_s=None if rate is None or c.images else rate.scaled(c.tokens_per_sample),
-        mfu=None if step is None or not peak else model_flop(c) / c.workers / peak / step.p50,
+        tokens_per_s=None if rate is None or c.images else rate.scaled(average.tokens_per_sample),
+        mfu=None if step is None or not peak else model_flop(average) / c.workers / peak / step.p50,
         phases=phases(job, c, steps, step or exactly(fastest), examples),
         price=price,
         region=region,
         ceiling_usd=ceiling(job, price),
         basis=basis,
         assumed=configured.assumed,
+        may_fit=not surely_too_large(c) or _may_fit(configured.may),
     )
+
+
+def _may_fit(may: Configuration | None) -> bool:
+    """Whether the script may make the job fit. How much an offloading library leaves on the device is its own affair."""
+    return may is not None and (may.sharding is Sharding.OFFLOAD or not surely_too_large(may))
 
 
 def billable(facts: Facts, configured: Configured) -> Interval | None:
@@ -112,8 +118,9 @@ def _expect_unit(c: Configuration) -> None:
         name, given = c.chip.name, "fp32" if c.chip.fp16 is None else "fp16"
         raise MissingFact(
             "precision",
-            f"how fast it is: {name} has no {c.precision}, which the job asks for",
+            "how fast it is",
             f"{given} instead of {c.precision}, or a machine that has it: sm-trn plan FILE ranks those",
+            why=f"{name} has no {c.precision}, which the job asks for",
         )
 
 
@@ -125,7 +132,7 @@ def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibrati
 
 def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:
     """Seconds of an optimizer step, its parts, and what carries it."""
-    fitted, c = shipped(), configured.configuration
+    fitted, c = shipped(), configured.average
     work = work_of(c)
     parts = step_parts(work, fitted.constants.rates(c))
     basis = _basis(c)
@@ -133,10 +140,10 @@ def step_interval(configured: Configured, calibration: Calibration | None) -> tu
         return None, parts, basis
     factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)
     found = around(parts.total * factor, fitted.spread, width=support_width(basis.groups) * configured.doubt * width)
-    if configured.other is not None:
-        slow = around(_seconds(configured.other, fitted) * factor, fitted.spread)
-        found = Interval(found.p10, found.p50, max(found.p90, slow.p90))
-    fastest = min(fastest_seconds(c, work), found.p50)
+    for other in configured.others:
+        there = around(_seconds(other, fitted) * factor, fitted.spread)
+        found = Interval(min(found.p10, there.p10), found.p50, max(found.p90, there.p90))
+    fastest = min(fastest_seconds(c, work), *(fastest_seconds(other) for other in configured.others), found.p50)
     return Interval(max(found.p10, fastest), found.p50, found.p90), parts, dataclasses.replace(basis, calibrated=jobs)
 
 

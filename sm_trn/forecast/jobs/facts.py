@@ -41,8 +41,6 @@ TARGET = ("max_target_length", "target_max_length", "generation_max_length")
 EPOCHS = ("num_train_epochs", "epochs", "num_epochs", "max_epochs")
 STEPS = ("max_steps", "max_train_steps", "total_steps", "train_steps", "num_steps")
 ACCUMULATION = ("gradient_accumulation_steps", "grad_accum", "accumulation_steps")
-RECOMPUTE = ("gradient_checkpointing", "activation_checkpointing", "use_gradient_checkpointing")
-LORA = ("use_lora", "use_peft", "peft", "lora_r", "lora_rank", "use_qlora")
 NO = frozenset({"", "0", "false", "none", "no", "off"})
 # What the shipped scripts do when they are not told: their own --help.
 SHIPPED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
@@ -95,7 +93,8 @@ KNOWN = tuple(Known.__annotations__)
 
 
 class MissingFact(SmTrnError):  # noqa: N818 - what is missing, as NotConfigured
-    """An estimate needs a fact that neither the spec nor the caller gives. ``fact`` is its name, as ``estimate`` takes it.
+    """An estimate needs a fact that neither the spec nor the caller gives. ``fact`` is its name, as ``estimate`` takes it;
+    ``why`` says, where a machine has no such number, what it lacks.
 
     >>> try:
     ...     st.estimate(job.replace(hyperparameters={}))
@@ -104,9 +103,10 @@ class MissingFact(SmTrnError):  # noqa: N818 - what is missing, as NotConfigured
     'model'
     """
 
-    def __init__(self, fact: str, what: str, fix: str) -> None:
+    def __init__(self, fact: str, what: str, fix: str, *, why: str = "") -> None:
         self.fact, self.fix = fact, fix
-        super().__init__(f"cannot tell {what}\n  fix: {fix}")
+        self.why = why or f"cannot tell {what}"
+        super().__init__(f"cannot tell {what}{why and f': {why}'}\n  fix: {fix}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +159,11 @@ class Facts:
                 isinstance(found, Architecture) and found.generic and "model" not in self.known
             ):
                 return found
-        got = f", got {named[0]!r}" if named else ""
+        got = f", got {named[0]!r}, which is no model of the table, or not of its size" if named else ""
         raise MissingFact(
             "model",
             f"the model's shape{got}",
-            "--model bert-base-uncased, a size such as --model 7b, or a folder with a config.json",
+            "--model FOLDER that holds the model's config.json, --model bert-base-uncased, or a size such as --model 7b",
         )
 
     def batch(self) -> float:
@@ -179,29 +179,10 @@ class Facts:
         """Micro-steps of an optimizer step."""
         return self.number(ACCUMULATION) or 1.0
 
-    def length(self, model: Model) -> float:
-        """Tokens of an example as trained. Raises MissingFact."""
-        found = self.known.get("length") or self.number(LENGTH)
-        if found is not None:
-            return float(found)
-        if not isinstance(model, Architecture):
-            return float(model.resolution**2)
-        if model.kind == "vision":
-            return 197.0
-        raise MissingFact("length", "how long an example is", "--length 512, or the hyperparameter max_seq_length")
-
     def words(self) -> str:
         """What the script and its arguments are called, for what only names tell."""
         entry = self.job.script.entry if self.job.script is not None else ""
         return f"{entry} {self.text(('objective', 'task', 'task_name', 'dataset_name'))}".lower()
-
-    def deepspeed(self) -> Mapping[str, Json]:
-        """DeepSpeed's configuration where it is a file of the source folder, or JSON itself."""
-        named = self.text(("deepspeed", "deepspeed_config", "deepspeed_config_file"))
-        if named.lstrip().startswith("{"):
-            return _object(named)
-        folder = self.job.script.source_dir if self.job.script is not None and self.job.script.git is None else None
-        return _object(_read(Path(folder, named))) if named and folder and ".." not in Path(named).parts else {}
 
 
 def _local(name: str) -> Architecture | None:

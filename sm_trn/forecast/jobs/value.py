@@ -37,7 +37,8 @@ SPOT_SAVING = (0.50, 0.65, 0.75)  # of on-demand, assumed: AWS says up to 90 %, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What carries an estimate: ``rows`` of ``groups`` published campaigns with the same chip and precision, and the nearest of them.
+    """What carries an estimate: ``rows`` published rows of the model, ``groups`` repositories of rows with the same chip and precision,
+    and the ``nearest`` of them.
 
     ``bounds_only`` says that no published row speaks for this chip and precision at all.
     """
@@ -54,6 +55,7 @@ class Basis:
 class Estimate:
     """What a job will take and cost, estimated before it runs. Never a measurement.
 
+    ``may_fit`` says that a job that is estimated not to fit may fit all the same: it is near the limit, or its script decides.
     ``step_s`` is None where no published row gives a basis: then ``fastest_step_s``, the limit of the hardware, is all there is.
     ``p10`` and ``p90`` of a quantity hold 80 % of outcomes; those of its parts do not add up to those of the whole.
 
@@ -81,6 +83,7 @@ class Estimate:
     ceiling_usd: Usd | None
     basis: Basis
     assumed: tuple[str, ...]
+    may_fit: bool = False
 
     @property
     def fits(self) -> bool:
@@ -164,8 +167,8 @@ def _of(interval: Interval, show: Callable[[float], str]) -> str:
 
 def _head(e: Estimate) -> list[str]:
     title = f"{e.job.name} on {machines(e)}, {e.region}   ESTIMATED, not measured"
-    fit = "It fits" if e.fits else "It does not fit"
-    if e.largest_batch and not e.fits:
+    fit = "It fits" if e.fits else "It may not fit" if e.may_fit else "It does not fit"
+    if e.largest_batch and not e.fits and not e.may_fit:
         fit = f"It does not fit: a batch of {e.largest_batch} would"
     if e.step_s is None:
         bound = f"Bounds from the hardware only: {span(e.fastest_step_s * e.steps)} to ?"
@@ -179,7 +182,7 @@ def _head(e: Estimate) -> list[str]:
 def _memory(e: Estimate) -> list[str]:
     unit = "NeuronCore" if e.configuration.neuron else "worker"
     scale = BAR / max(e.memory.total, e.memory_limit_gib)
-    verdict = "fits" if e.fits else "does not fit"
+    verdict = "fits" if e.fits else "may not fit" if e.may_fit else "does not fit"
     lines = [f"  MEMORY, GiB a {unit:<12} {e.memory.total:5.1f} of {e.memory_limit_gib:.1f}   {verdict}"]
     at = 0.0
     for name in PARTS:
@@ -240,7 +243,11 @@ def _phases(e: Estimate) -> list[str]:
 def _basis(e: Estimate) -> list[str]:
     b, chip, model = e.basis, e.configuration.chip.name, e.configuration.model.name
     rows = f"{b.rows} published rows of {model}" if b.rows else f"no published row of {model}"
-    others = f"{b.groups} of its published campaigns" if b.groups else "none: an extrapolation"
+    others = (
+        f"{b.groups} published repositor{'ies have' if b.groups > 1 else 'y has'} rows"
+        if b.groups
+        else "no row: physics alone"
+    )
     lines = [f"Basis    {rows}; {chip} at this precision: {others}.", f"Counted  {e.counted}: {e.steps:,.0f} steps."]
     if b.calibrated:
         lines.append(f"Learned  from {b.calibrated} of your jobs.")
@@ -292,6 +299,7 @@ def as_json(e: Estimate) -> dict[str, Json]:
         "instances": e.job.compute.hosts,
         "region": e.region,
         "fits": e.fits,
+        "may_fit": e.may_fit,
         "largest_batch": e.largest_batch,
         "memory_gib": {**held, "total": e.memory.total, "limit": e.memory_limit_gib},
         "step_s": _quantiles(e.step_s),

@@ -109,9 +109,7 @@ def _at(job: JobSpec, place: grid.Place, whole: float, asked: _Asked) -> Choice 
         first = asked.choice(next(grid.batches(there, 1, 1, 1))).estimate
     except MissingFact as error:
         kind = "without the precision" if error.fact == "precision" else "not estimated"
-        return Excluded(
-            place.name, str(error).split("\n", maxsplit=1)[0].removeprefix("cannot tell how fast it is: "), kind
-        )
+        return Excluded(place.name, error.why, kind)
     no = _impossible(first, whole)
     if no is not None:
         return Excluded(place.name, *no)

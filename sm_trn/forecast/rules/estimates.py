@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from ..configuration import Configuration
     from ..intervals import Interval
 
-# Nine in ten published largest batches lie within this factor of the estimated one; there are none for NeuronCores.
-DOUBT, NEURON_DOUBT = 1.5, 2.0
-
 _RULES = rules_of(__package__)
 EST001 = _RULES["EST001"]
 EST002 = _RULES["EST002"]
@@ -60,13 +57,17 @@ def estimated(job: JobSpec) -> Iterator[Problem]:
 
 
 def _memory(rule: Rule, job: JobSpec, c: Configuration, most: int) -> Iterator[Problem]:
-    """``rule`` where a batch fits and the job's is well beyond it; MEM001 where none does, or the estimate does not know the job's way."""
+    """MEM001 where what the job keeps of its model is too large by itself; ``rule`` where its batch makes it so."""
+    from ..memory import surely_too_large  # noqa: PLC0415 - as above
+
     if not most or memory.beyond_estimates(job):
-        yield from memory.accelerator_memory(job)
-    elif c.micro_batch > most * (NEURON_DOUBT if c.neuron else DOUBT):
-        unsure = memory.script_decides(job)
-        if unsure is not None:
-            yield _too_large(rule, job, c, most, unsure)
+        refused = list(memory.accelerator_memory(job))
+        yield from refused
+        if refused or memory.beyond_estimates(job):
+            return
+    unsure = memory.script_decides(job)
+    if surely_too_large(c) and (unsure is not None or not most):
+        yield _too_large(rule, job, c, most, unsure or "")
 
 
 def _too_short(rule: Rule, job: JobSpec, seconds: Interval) -> Problem:
@@ -93,8 +94,12 @@ def _too_large(rule: Rule, job: JobSpec, c: Configuration, most: int, unsure: st
         f"a batch of {c.micro_batch:g} is estimated to need {needed(c).total:.1f} GiB of one worker's memory",
         consequence=f"cannot tell whether the script shards or shrinks what it keeps: {unsure}" if unsure else "",
         got=f"{c.micro_batch:g}",
-        wanted=f"about {most}, which fits {usable_gib(c):.1f} GiB on {job.compute.instances[0]}",
-        fix=Change(**{name: most}),
+        wanted=f"about {most}, which fits {usable_gib(c):.1f} GiB on {job.compute.instances[0]}"
+        if most
+        else f"at most {usable_gib(c):.1f} GiB on {job.compute.instances[0]}",
+        fix=Change(**{name: most})
+        if most
+        else Advice("16-bit weights, quantised weights, a shorter length, or a larger instance"),
     )
 
 

@@ -7,10 +7,8 @@ state is read from the arguments; where the script decides, or cannot be read, t
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ...core.catalog.instances import find_instance
 from ...core.catalog.models import ModelSize, model_size
@@ -23,43 +21,32 @@ from ...core.specs.problems import Advice, AnyOf, Change, Field, Problem, Severi
 from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
+from ..method import (
+    ADAMW_BYTES,
+    ADAPTER_FLAGS,
+    ADAPTS,
+    FREEZES,
+    HALVES,
+    OFFLOADS,
+    QUANTISES,
+    SHARDS,
+    SMALL_OPTIMIZERS,
+    SPREADS,
+    deepspeed,
+    deepspeed_file,
+    half,
+    mixed_by_deepspeed,
+    offloads,
+    only_evaluates,
+    optimizer_bytes,
+    quantised,
+    said,
+    zero_stage,
+)
 
 GIB = 2**30
-HALF = frozenset({"bfloat16", "float16", "bf16", "fp16", "half"})
-TYPE_FLAGS = ("torch_dtype", "dtype", "model_dtype", "param_dtype")
-LOW_RANK_FLAGS = ("use_lora", "lora_r", "lora_rank", "use_peft", "peft")
 TENSOR_FLAGS = ("tensor_parallel_size", "tensor_parallel_degree")
 PIPELINE_FLAGS = ("pipeline_parallel_size", "pipeline_parallel_degree")
-# Bytes of optimizer state a parameter, beside AdamW's: transformers, OptimizerNames; the states of each optimizer's paper.
-OPTIMIZER_BYTES: Mapping[str, float] = {
-    "adafactor": 0,
-    "sgd": 0,
-    "8bit": 2,
-    "lion": 4,
-    "galore": 0,
-    "apollo": 0,
-    "adagrad": 4,
-    "rmsprop": 4,
-}
-# Words of a source, by what they do to the state of training.
-QUANTISES = ("BitsAndBytesConfig", "load_in_4bit", "load_in_8bit", "bitsandbytes")
-ADAPTS = ("peft", "LoraConfig", "get_peft_model", "unsloth")
-SHARDS = (
-    "FullyShardedDataParallel",
-    "fully_shard",
-    "neuronx_distributed",
-    "parallelize_module",
-    "torchtitan",
-    "megatron",
-    "nemo",
-)
-SPREADS = ("device_map",)
-OFFLOADS = ("deepspeed", "colossalai", "fairscale", "axolotl")  # it may: their configurations say how much
-FREEZES = ("requires_grad_", "requires_grad", "freeze")
-HALVES = ("bfloat16", "float16", "half")
-SMALL_OPTIMIZERS = ("Adafactor", "SGD", "AdamW8bit", "ZeroRedundancyOptimizer")
-ADAMW_BYTES = 8  # two float32 moments of a parameter
-
 _RULES = rules_of(__package__)
 MEM001 = _RULES["MEM001"]
 MEM002 = _RULES["MEM002"]
@@ -123,8 +110,8 @@ def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
 
 def beyond_estimates(job: JobSpec) -> bool:
     """Whether the job keeps something else than the estimates count: they know AdamW, training, and files that can be read."""
-    unread = _names_deepspeed(job) is not None and not _deepspeed(job)
-    return unread or _only_evaluates(job) or _optimizer_bytes(job, 4) < ADAMW_BYTES
+    unread = deepspeed_file(job) is not None and not deepspeed(job)
+    return unread or only_evaluates(job) or _optimizer_bytes(job, 4) < ADAMW_BYTES
 
 
 def script_decides(job: JobSpec) -> str | None:
@@ -144,9 +131,9 @@ def script_decides(job: JobSpec) -> str | None:
 def host_memory(job: JobSpec) -> Iterator[Problem]:
     """MEM002: every worker of a host loads the weights into host memory at once, unless the script loads in waves."""
     instance, size = _instance(job), _size(job)
-    if instance is None or size is None or _quantised(job) or _offloads(job):
+    if instance is None or size is None or quantised(job) or offloads(job):
         return
-    workers, bytes_each = plan(job).workers_per_host, 2 if _half(job) else 4
+    workers, bytes_each = plan(job).workers_per_host, 2 if half(job) else 4
     need = size.parameters * bytes_each * workers / GIB
     if need > instance.memory_gib and not _loads_lean(job):
         yield MEM002.problem(
@@ -193,23 +180,23 @@ def whole_heads(job: JobSpec) -> Iterator[Problem]:
 
 def state_of(job: JobSpec, *, tensor: int | None = None) -> State:
     """What the job's own arguments say that it keeps."""
-    weights = 2 if _half(job) else 4
+    weights = 2 if half(job) else 4
     everyone = plan(job).workers_per_host * job.compute.hosts
     optimizer = _optimizer_bytes(job, weights)
-    if _only_evaluates(job):
+    if only_evaluates(job):
         return State(weights=weights, gradients=0, optimizer=0)
-    if _quantised(job) or any(_said(job, flag) for flag in LOW_RANK_FLAGS):
-        bytes_each = {"4": 0.5, "8": 1}.get(_quantised(job), 2)  # the base model's; the adapters are a hundredth of it
+    if quantised(job) or any(said(job, flag) for flag in ADAPTER_FLAGS):
+        bytes_each = {"4": 0.5, "8": 1}.get(quantised(job), 2)  # the base model's; the adapters are a hundredth of it
         over = everyone if _sharding(job, everyone)[0] > 1 else 1
         return State(weights=bytes_each, gradients=0, optimizer=0, weights_over=over)
-    if _offloads(job):
+    if offloads(job):
         return State(weights=0, gradients=0, optimizer=0)
     if job.neuron is not None and job.neuron.zero_1:
         replicas = everyone // ((tensor or _number(job, TENSOR_FLAGS)) * _number(job, PIPELINE_FLAGS))
         # bfloat16 weights and gradients, and float32 master weights beside the moments
         return State(weights=2, gradients=2, optimizer=12, optimizer_over=max(1, replicas))
     spread = _sharding(job, everyone)
-    if _mixed_by_deepspeed(job):
+    if mixed_by_deepspeed(job):
         weights, optimizer = 2, 12  # 16-bit weights and gradients; float32 master weights beside the moments
     return State(
         weights=weights, gradients=weights, optimizer=optimizer, weights_over=spread[0], gradients_over=spread[1], optimizer_over=spread[2]
@@ -232,58 +219,16 @@ def _sharding(job: JobSpec, everyone: int) -> tuple[int, int, int]:
         return 1, everyone, everyone
     if fsdp and fsdp != ["False"]:
         return everyone, everyone, everyone
-    zero = _deepspeed(job).get("zero_optimization") or {}
-    stage = zero.get("stage", 0) if isinstance(zero, Mapping) else 0
+    stage = zero_stage(job)
     return tuple(everyone if stage >= least else 1 for least in (3, 2, 1))  # type: ignore[return-value]  # three of them
-
-
-def _offloads(job: JobSpec) -> bool:
-    """Whether parameters or optimizer state wait in host memory: how much then stays on the device is the library's affair."""
-    zero = _deepspeed(job).get("zero_optimization") or {}
-    deepspeed = isinstance(zero, Mapping) and any(
-        isinstance(part := zero.get(name), Mapping) and part.get("device", "none") != "none"
-        for name in ("offload_optimizer", "offload_param")
-    )
-    return deepspeed or "offload" in str(job.arguments.get("fsdp") or "")
-
-
-def _names_deepspeed(job: JobSpec) -> object:
-    """What the job's arguments name as DeepSpeed's configuration: Trainer's flag, DeepSpeed's own, accelerate's."""
-    names = ("deepspeed", "deepspeed_config", "deepspeed_config_file")
-    return next((value for name in names if (value := job.arguments.get(name))), None)
-
-
-def _deepspeed(job: JobSpec) -> Mapping[str, Any]:
-    """The job's DeepSpeed configuration, where it is a file of the source folder or JSON itself."""
-    named = _names_deepspeed(job)
-    folder = source.source_folder(job)
-    if not isinstance(named, str):
-        return {}
-    try:
-        body = json.loads(
-            named if named.lstrip().startswith("{") else source.text(folder / named if folder else None) or "{}"
-        )
-    except ValueError:
-        return {}
-    return body if isinstance(body, Mapping) else {}
-
-
-def _mixed_by_deepspeed(job: JobSpec) -> bool:
-    """Whether DeepSpeed's configuration turns 16-bit weights on; ``auto`` takes Trainer's own flag."""
-    for kind in ("bf16", "fp16"):
-        part = _deepspeed(job).get(kind)
-        enabled = part.get("enabled", False) if isinstance(part, Mapping) else False
-        if enabled is True or (enabled == "auto" and _said(job, kind)):
-            return True
-    return False
 
 
 def _cannot_tell(job: JobSpec, instance: InstanceType, size: ModelSize) -> str | None:
     """Why the script may need less than the arguments say: in words, empty where it cannot, None where it surely does."""
     if source.elsewhere(job) and job.neuron is None:  # Neuron options say themselves how a model is shared among cores
         return "the source is not on this machine"
-    named = _names_deepspeed(job)
-    if named is not None and not _deepspeed(job):
+    named = deepspeed_file(job)
+    if named is not None and not deepspeed(job):
         return f"{named!r} cannot be read"
     found = reading.words(job)
     if found is None:
@@ -304,7 +249,7 @@ def _least(job: JobSpec, found: reading.Words, instance: InstanceType) -> State:
         return State(weights=0, gradients=0, optimizer=0)
     if found.any_of(*QUANTISES):
         return State(weights=0.5, gradients=0, optimizer=0, weights_over=over)
-    weights = 2 if _half(job) or found.any_of(*HALVES, *ADAPTS) else 4
+    weights = 2 if half(job) or found.any_of(*HALVES, *ADAPTS) else 4
     if found.any_of(*ADAPTS, *FREEZES):
         return State(weights=weights, gradients=0, optimizer=0, weights_over=over)
     optimizer = 0 if found.any_of(*SMALL_OPTIMIZERS) else _optimizer_bytes(job, weights)
@@ -313,36 +258,10 @@ def _least(job: JobSpec, found: reading.Words, instance: InstanceType) -> State:
     )  # fmt: skip
 
 
-def _said(job: JobSpec, flag: str) -> bool:
-    """Whether an argument is given and is not a way to say no."""
-    return str(job.arguments.get(flag) or "").lower() not in {"", "0", "false", "none", "no"}
-
-
-def _quantised(job: JobSpec) -> str:
-    """``4`` or ``8``: the bits of quantised weights; empty where the arguments ask for none."""
-    for bits in ("4", "8"):
-        if (
-            _said(job, f"load_in_{bits}bit")
-            or _said(job, f"use_{bits}bit")
-            or (bits == "4" and _said(job, "use_qlora"))
-        ):
-            return bits
-    return ""
-
-
-def _half(job: JobSpec) -> bool:
-    return any(str(job.arguments.get(flag)).removeprefix("torch.") in HALF for flag in TYPE_FLAGS)
-
-
-def _only_evaluates(job: JobSpec) -> bool:
-    asked = any(_said(job, flag) for flag in ("do_eval", "do_predict"))
-    return asked and "do_train" in job.arguments and not _said(job, "do_train")
-
-
 def _optimizer_bytes(job: JobSpec, weights: int) -> float:
-    name = str(job.arguments.get("optim") or job.arguments.get("optimizer") or "").lower()
-    found = next((count for word, count in OPTIMIZER_BYTES.items() if word in name), None)
-    return found if found is not None else 2 * weights
+    """AdamW's two moments are as wide as the weights; others have what their papers say."""
+    found = optimizer_bytes(job)
+    return found if found != ADAMW_BYTES else 2 * weights
 
 
 def _divisors(number: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -99,7 +98,7 @@ def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:
         for finding in first
         if finding.kind is kind
     ][:4]
-    yield f'<div id="findings"><h1>{_dates_whole(text(title))}</h1>'
+    yield f'<div id="findings"><h1>{_unbroken(title)}</h1>'
     if spoken:
         yield f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in spoken)}</div>'
     yield f'<dl class="meta">{"".join(_meta(item, now))}</dl>'
@@ -227,6 +226,10 @@ def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
     )
 
 
-def _dates_whole(words: str) -> str:
-    """Large type breaks often, and a date or a power of ten at a hyphen is none."""
-    return re.sub(r"\d{4}-\d{2}(?:-\d{2})?|\d(?:\.\d+)?e-\d+", r'<span class="date">\g<0></span>', words)
+def _unbroken(title: str) -> str:
+    """Large type breaks often: a short word with a hyphen, such as a date or 3e-5, stays on one line."""
+    words = (
+        f'<span class="whole">{text(word)}</span>' if "-" in word and len(word) <= 10 else text(word)
+        for word in title.split(" ")
+    )
+    return " ".join(words)

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from ...core.formatting import numbers as fmt
 from ...core.specs.metrics import MetricPoint
+from ...core.specs.snapshot import JobStatus
 from ..sections.rows import Row
 
 SMOOTHED = 200  # points; more are drawn thin under their mean
@@ -37,7 +38,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One axis. ``missing`` says in words why it is empty; ``level`` is where two curves last met."""
+    """One axis. ``missing`` says in words why it is empty; ``level`` is where two curves last met; ``bad`` marks a job that failed."""
 
     name: str
     axis: str
@@ -45,6 +46,7 @@ class Panel:
     missing: str = ""
     level: float | None = None
     level_text: str = ""
+    bad: bool = False
 
 
 def panels(rows: Sequence[Row], *, emulated: bool) -> tuple[Panel, ...]:
@@ -85,6 +87,7 @@ def multiples_of(rows: tuple[Row, ...], shown: tuple[Panel, ...]) -> tuple[Panel
             axis=axis.axis,
             curves=(replace(by_label[row.label], lies_on=""),),
             level_text=_outcome(row, by_label[row.label]),
+            bad=_failed(row) or bool(by_label[row.label].ended),
         )
         for row in drawn
     )
@@ -92,9 +95,13 @@ def multiples_of(rows: tuple[Row, ...], shown: tuple[Panel, ...]) -> tuple[Panel
 
 def _outcome(row: Row, curve: Curve) -> str:
     """How a job ended, for the title of its panel."""
-    if row.status.word == "failed":
+    if _failed(row):
         return "✗ failed"
     return curve.ended or fmt.loss(row.final_loss if row.final_loss is not None else curve.points[-1][1])
+
+
+def _failed(row: Row) -> bool:
+    return row.snapshot.status is JobStatus.FAILED
 
 
 def _panel(rows: Sequence[Row], name: str, axis: str, missing: str) -> Panel:

@@ -210,7 +210,7 @@ def _draw_panel(child: Axes, info: LossInfo, panel: Panel, sheet: Sheet, room: t
                        textcoords="offset points", ha="right" if right else "left", va="top", fontsize=sheet.label, color=palette["ink3"],
                        bbox={"facecolor": palette["bg"], "edgecolor": "none", "pad": 1})  # fmt: skip
     if info.multiples and panel.level_text:
-        ink = palette["err" if panel.level_text.startswith("✗") else "ink2"]
+        ink = palette["err" if panel.bad else "ink2"]
         child.annotate(panel.level_text, (1, 1), ha="right", fontsize=sheet.label, color=ink, **above)
 
 

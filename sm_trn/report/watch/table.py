@@ -16,7 +16,6 @@ from ...core.status import Phase, Texture, next_command, phases
 from .columns import sparkline, watch_table, words_of
 from .rows import WatchRow
 
-FAILURE = "✗ "
 _LAYOUT = Layout(gap=1, longest=40, least=12, yielding=3, share=True)
 
 
@@ -81,8 +80,10 @@ def _table(rows: list[WatchRow], now: datetime, screen: Screen) -> Iterator[str]
     yield ""
     above = len(heads) + 2 + emulated
     below: list[str] = []
+    for cause in causes(rows):
+        below += wrap(f"✗ {cause}", screen.width, rest="  ")
     for note in notes(rows, now):
-        below += wrap(note, screen.width, rest="  " if note.startswith(FAILURE) else "")
+        below += wrap(note, screen.width)
     shown, folded, below = _fitting(rows, below, None if screen.height is None else screen.height - above)
     yield from table_lines(watch_table(shown, _columns(screen), now), screen, _LAYOUT)
     yield from _folded(folded, now, screen.width)
@@ -127,20 +128,24 @@ def _folded(rows: Sequence[WatchRow], now: datetime, width: int) -> Iterator[str
         yield cut(f"… {len(group)} more, {word}{f': {money}' if money else ''}", width)
 
 
-def notes(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
-    """What a number cannot say: failures once per cause, ends that were limits, prices, emulated jobs."""
-    causes: dict[str, list[WatchRow]] = {}
+def causes(rows: Sequence[WatchRow]) -> Iterator[str]:
+    """Why jobs failed or were ended, once per cause, each with the command that says more."""
+    found: dict[str, list[WatchRow]] = {}
     for row in rows:
         if row.look.word == "failed":
-            causes.setdefault(row.reason or str(Missing.NO_REASON), []).append(row)
+            found.setdefault(row.reason or str(Missing.NO_REASON), []).append(row)
         elif row.look.short != row.look.word:
-            causes.setdefault(row.look.word, []).append(row)
-    for cause, those in causes.items():
+            found.setdefault(row.look.word, []).append(row)
+    for cause, those in found.items():
         names = [row.name for row in those]
         more = f" and {len(names) - 2} more" if len(names) > 3 else ""
         listed = ", ".join(names[:2] if more else names) + more
         step = next_command(those[0].snapshot.name, those[0].snapshot.status)
-        yield f"{FAILURE}{listed}: {cut(cause, 200).rstrip('.')}. Next: {step}"
+        yield f"{listed}: {cut(cause, 200).rstrip('.')}. Next: {step}"
+
+
+def notes(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
+    """What a number cannot say: which jobs are emulated, which costs are limits, how old the prices are."""
     if any(row.emulated for row in rows):
         yield "EMULATED jobs ran on this machine: no rate, no cost"
     if any(row.at_most and row.usd(now) is not None for row in rows):

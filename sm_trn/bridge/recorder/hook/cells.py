@@ -1,6 +1,7 @@
 """Runs the cells of a notebook one after the other in this interpreter: a cell that fails costs that cell only.
 
-The first argument is a JSON file: a list of pairs of a cell's number and its code, without magics.
+The first argument is a JSON file: a list of pairs of a cell's number and its code, without magics. The second is ``whole`` or
+``apart``: whether a cell is run as one, or each statement by itself. The others are the arguments that the cells see.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ import sys
 import traceback
 import types
 
+import sitecustomize  # type: ignore[import-not-found]  # it lies beside this file
+import stand_ins  # type: ignore[import-not-found]  # as above
 
-def _parts(code: str, name: str) -> list[tuple[types.CodeType, set[str]]]:
+
+def _parts(code: str, name: str, *, apart: bool) -> list[tuple[types.CodeType, set[str]]]:
     """The cell as one; in a slice a statement each, so that one that fails costs nothing that does not need it.
 
     Beside each are the names that it gives or changes: when it fails they are taken away, so that nothing stale is used.
     """
-    if "--apart" not in sys.argv:
+    if not apart:
         return [(compile(code, name, "exec"), set())]
     return [(compile(ast.Module([node], []), name, "exec"), _changed(node)) for node in ast.parse(code, name).body]
 
@@ -61,17 +65,7 @@ def _told(number: int, error: BaseException) -> None:
     name = f"<cell {number}>"
     lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == name]
     line = lines[-1] if lines else getattr(error, "lineno", None) or 1
-    text = linecache.getline(name, line).strip()
-    said = " ".join(traceback.format_exception_only(type(error), error)[-1].split())
-    row = {
-        "cell": number,
-        "line": line,
-        "code": text[:200],
-        "error": said[:500],
-        "stopped": "RecordedNotLaunched" in said,
-    }
-    with open(json.loads(os.environ["SM_TRN_RECORDER"])["log"] + ".failed", "a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
+    sitecustomize.told(name, line, error, number)
 
 
 def _ran(line: str, names: dict[str, object]) -> None:
@@ -84,18 +78,30 @@ def _ran(line: str, names: dict[str, object]) -> None:
         os.environ[name.strip()] = value.strip()
 
 
+def _write_file(name: str, body: str, add: bool) -> None:
+    os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
+    with open(name, "a" if add else "w", encoding="utf-8") as file:
+        file.write(body)
+
+
 def main() -> int:
     with open(sys.argv[1], encoding="utf-8") as file:
         cells = json.load(file)
+    apart = sys.argv[2] == "apart"
+    sys.argv = sys.argv[3:]
     sys.path.insert(0, "")
     names = {"__name__": "__main__", "__builtins__": __builtins__, "display": lambda *values: print(*values)}
+    names["_write_file_"] = _write_file
+    names["_shell_account_"] = ["111122223333"]  # as the recorder answers it
+    names["_shell_region_"] = [os.environ["AWS_DEFAULT_REGION"]]
+    names["_shell_output_"] = stand_ins.StandIn("the output of a command", "commands of the shell are not run")
     names["_magic_"] = lambda line: _ran(line, names)
     failed = 0
     for number, code in cells:
         name = f"<cell {number}>"
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         try:
-            for part, changed in _parts(code, name):
+            for part, changed in _parts(code, name, apart=apart):
                 failed += not _run(number, part, changed, names)
         except SystemExit as end:
             failed += end.code not in {None, 0}

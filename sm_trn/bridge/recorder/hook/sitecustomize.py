@@ -1,193 +1,98 @@
-"""Start-up hook of a recorded launcher: every AWS client goes to the recorder, nothing else leaves, nothing else is deleted.
+"""Start-up hook of a recorded launcher: every AWS client goes to the recorder, and what the launcher lacks is said.
 
 It runs before the launcher in each Python process that the launcher starts, knows nothing of the package, and is told where
-the recorder is by the variable SM_TRN_RECORDER. What it refuses it writes down, a JSON line each.
+the recorder is by the variable SM_TRN_RECORDER. What it finds it writes down, a JSON line each. It holds nobody: what keeps the
+launcher from files and the network is the isolation that it runs in. Addresses are refused here so that the refusal says which.
 """
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
+import linecache
 import os
+import subprocess
 import sys
 import time
+import traceback
 import types
+
+import stand_ins  # type: ignore[import-not-found]  # it lies beside this file
 
 _SETTINGS = json.loads(os.environ.get("SM_TRN_RECORDER", "{}"))
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_INSIDE = tuple(os.path.realpath(path) for path in _SETTINGS.get("writable", ()))
-_PORT = int(str(_SETTINGS.get("endpoint", ":0")).rpartition(":")[2].strip("/") or 0)
-_TOLD = os.environ.get("SM_TRN_RECORDER", "")
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_COPY = os.path.realpath(_SETTINGS.get("copy", "/")) + os.sep
+_LOOPBACK = ("127.0.0.1", "::1", "localhost", "", None)
+_EXITS: list[tuple[SystemExit, list[tuple[str, int]]]] = []
 _SLEEPERS = ("sagemaker", "sagemaker_core", "botocore", "s3transfer", "boto3", "accelerate")
-# Events that change something: where in their arguments a path is, and where the folder (dir_fd) that it is relative to.
-_CHANGES = {
-    "os.remove": ((0, 1),), "os.rmdir": ((0, 1),), "os.mkdir": ((0, 2),), "os.rename": ((0, 2), (1, 3)), "os.link": ((0, 2), (1, 3)),
-    "os.symlink": ((1, 2),), "os.truncate": ((0, 9),), "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.utime": ((0, 3),),
-    "os.setxattr": ((0, 9),), "os.removexattr": ((0, 9),), "os.chflags": ((0, 9),), "shutil.rmtree": ((0, 1),),
-    "shutil.move": ((0, 9), (1, 9)), "shutil.chown": ((0, 9),), "sqlite3.connect": ((0, 9),), "sm_trn.node": ((0, 1),),
-}  # fmt: skip
-_LINKS = frozenset(
-    {"os.remove", "os.rmdir", "os.mkdir", "os.rename", "os.link", "os.symlink"}
-)  # they follow no link at a path's end
-_NOT_OF_OTHERS = ("environ", "mem")  # what of /proc/PID would show the secrets of the process that records
-_PYTHONS = tuple({sys.prefix + os.sep, sys.base_prefix + os.sep})
 
 
 class RefusedError(OSError):
     """The recorder does not let this through."""
 
 
-def _refuse(what: str, detail: object) -> None:
-    line = json.dumps({"what": what, "detail": str(detail)[:300], "pid": os.getpid()})
-    descriptor = _OPEN(_SETTINGS["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.write(descriptor, (line + "\n").encode())
+def _tell(kind: str, **row: object) -> None:
+    descriptor = os.open(_SETTINGS["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.write(descriptor, (json.dumps({"kind": kind, **row}) + "\n").encode())
     os.close(descriptor)
-    raise RefusedError(f"recorded, not launched: {what} {detail} was refused")
-
-
-def _within(path: object) -> bool:
-    if isinstance(path, int):
-        return True
-    try:
-        real = os.path.realpath(os.fsdecode(path))  # type: ignore[arg-type]  # whatever else it is raises
-    except (TypeError, ValueError):
-        return False
-    return real == os.devnull or any(real == place or real.startswith(place + os.sep) for place in _INSIDE)
-
-
-def _place(path: object, folder: object = None) -> object:
-    """Where a path leads that is a descriptor, or relative to one; what no path leads to, such as a pipe, is a number."""
-    if isinstance(path, int):
-        real = os.readlink(f"/proc/self/fd/{path}") if os.path.isdir("/proc/self/fd") else "unknown"
-        return real if real.startswith("/") or real == "unknown" else path
-    if isinstance(folder, int) and folder >= 0 and isinstance(path, (str, bytes, os.PathLike)):
-        return os.path.join(str(_place(folder)), os.fsdecode(path))
-    return path
-
-
-def _changed(event: str, arguments: tuple[object, ...]) -> None:
-    for at, folder in _CHANGES[event]:
-        path = _place(arguments[at], arguments[folder] if folder < len(arguments) else None)
-        if event == "sqlite3.connect":
-            name = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else str(path)
-            path = name.removeprefix("file:").partition("?")[0] if name.startswith("file:") else name
-            if path in {"", ":memory:"}:
-                continue
-        if event in _LINKS and isinstance(path, (str, bytes, os.PathLike)):
-            parent, name = os.path.split(os.fsdecode(path).rstrip(os.sep))
-            path = os.path.join(os.path.realpath(parent), name) if name not in {"", ".", ".."} else path
-            inside = _within(parent or os.curdir) if name not in {"", ".", ".."} else _within(path)
-        else:
-            inside = path is None or _within(path)
-        if not inside:
-            _refuse(event.rpartition(".")[2] if event.startswith("sm_trn") else event, path)
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
-    """One audited event: addresses, files that would change, programs that are no Python."""
-    if event in {"socket.connect", "socket.sendto", "socket.sendmsg"}:
-        _connected(arguments[1] if len(arguments) > 1 else None)
-    elif event in {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}:
-        if arguments[0] not in {*_LOOPBACK, None, ""}:
-            _refuse("name", arguments[0])
-    elif event == "open":
-        _opened(arguments)
-    elif event in _CHANGES:
-        _changed(event, arguments)
-    elif event == "subprocess.Popen":
-        _started(arguments[0], arguments[1], arguments[3])
-    elif event in {"os.exec", "os.posix_spawn"}:
-        _replaced(*arguments[:3])
-    elif event == "os.system":
-        _refuse("program", arguments[0])
-    elif event in {"os.kill", "os.killpg", "sm_trn.signal"}:
-        _refuse("signal to", arguments[0])
-    elif event == "resource.prlimit" and arguments[0] not in {0, os.getpid()}:
-        _refuse("limit of", arguments[0])
+    """An address or a name that is looked for and is none of this machine: there is no network, and this says it."""
+    if event in {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}:
+        host, what = arguments[0], "name"
+    elif event in {"socket.connect", "socket.sendto", "socket.sendmsg"} and isinstance(arguments[1], tuple):
+        host, what = arguments[1][0], "connection to"
+    else:
+        return
+    host = host.decode("utf-8", "replace") if isinstance(host, bytes) else host
+    if host not in _LOOPBACK:
+        _tell("refused", what=what, detail=str(host)[:300])
+        raise RefusedError(f"recorded, not launched: there is no network; {what} {host} was refused")
 
 
-def _connected(address: object) -> None:
-    """The recorder's own port, and sockets inside the copy: databases and Docker listen on this machine too."""
-    if isinstance(address, tuple) and len(address) > 1:
-        if address[0] not in _LOOPBACK or address[1] != _PORT:
-            _refuse("connection to", f"{address[0]}:{address[1]}")
-    elif isinstance(address, (str, bytes)) and not _within(address):
-        _refuse("connection to", os.fsdecode(address))
+def _say_end() -> None:
+    """When Python ends, write down which line of the launcher raised what nobody caught, or asked for another exit code than 0."""
+    error = getattr(sys, "last_value", None)
+    frames = [
+        (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(getattr(error, "__traceback__", None))
+    ]
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append((error.filename, error.lineno or 1))
+    if error is None and _EXITS:
+        error, frames = _EXITS[-1]
+    own = [place for place in frames if _of_launcher(place[0])]
+    if error is not None and own:
+        told(own[-1][0], own[-1][1], error)
 
 
-def _opened(arguments: tuple[object, ...]) -> None:
-    path, mode, flags = (*arguments, None, None, None)[:3]
-    writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
-    if mode is None and isinstance(flags, int):
-        writes = bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
-    own = {_SETTINGS["log"] + ending for ending in ("", ".made", ".failed")}
-    if writes and path not in own and not _within(path):
-        _refuse("file", path)
-    if not writes and isinstance(path, (str, bytes, os.PathLike)) and not os.fsdecode(path).startswith(_PYTHONS):
-        parts = os.path.realpath(os.fsdecode(path)).split(os.sep)
-        if parts[1] == "proc" and parts[-1] in _NOT_OF_OTHERS and parts[2] != str(os.getpid()):
-            _refuse("file", path)
+def _noted_exit(code=None, real=sys.exit):
+    if code:
+        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_stack(sys._getframe(1))]
+        _EXITS.append((SystemExit(code), frames[::-1]))
+    real(code)
 
 
-def _started(program: object, words: object, environment: object) -> None:
-    """Only this Python, and with its hook."""
-    _hooked(os.environ)
-    if environment is not None and not _hooked(environment):
-        _refuse("program with an environment of its own form", program)
-    _python(program, words)
+def told(file: str, line: int, error: BaseException, cell: int = 0) -> None:
+    """Write down that the launcher failed at this line of a file or a cell."""
+    words = [_one_line(error)]
+    cause: BaseException | None = error
+    while cause is not None and len(words) < 2:
+        cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, (RefusedError, FileNotFoundError)) and _one_line(cause) not in words[0]:
+            words.append(_one_line(cause))
+    _tell(
+        "failed", file="" if file.startswith("<") else file, cell=cell, line=line, code=linecache.getline(file, line).strip()[:200],
+        error="; because of ".join(words)[:500], stopped="RecordedNotLaunched" in words[0],
+    )  # fmt: skip
 
 
-def _replaced(program: object, words: object, environment: object) -> None:
-    """The same where the environment is taken before anybody hears of it: the hook must be in it already."""
-    if environment is not None and not (isinstance(environment, (dict, os._Environ)) and _has_hook(environment)):
-        _refuse("program without the recorder's environment", program)
-    _started(program, words, environment)
-
-
-def _python(program: object, words: object) -> None:
-    name = os.fsdecode(program) if isinstance(program, (str, bytes, os.PathLike)) else str(program)
-    options = [os.fsdecode(word) for word in words[1:]] if isinstance(words, (list, tuple)) else []
-    if os.path.realpath(name) != os.path.realpath(sys.executable) or _leaves_hook(options):
-        _refuse("program", name)
-
-
-def _leaves_hook(words: list[str]) -> bool:
-    """Whether Python's own options, which end at a script, -c or -m, turn its environment or its site off."""
-    rest = iter(words)
-    for word in rest:
-        if not word.startswith("-") or word == "-":
-            return False
-        if word == "--check-hash-based-pycs":
-            next(rest, None)
-        for at, letter in enumerate("" if word.startswith("--") else word[1:], 1):
-            if letter in "IES":
-                return True
-            if letter in "cm":
-                return False
-            if letter in "WX":  # the rest of the word, or the next one, is theirs
-                next(rest, None) if at == len(word) - 1 else None
-                break
-    return False
-
-
-def _has_hook(environment: os._Environ[str] | dict[str, str]) -> bool:
-    first = str(environment.get("PYTHONPATH", "")).partition(os.pathsep)[0]
-    return first == _HERE and environment.get("SM_TRN_RECORDER") == _TOLD and "PYTHONHOME" not in environment
-
-
-def _hooked(environment: object) -> bool:
-    """Whether a child with this environment has this hook too, whatever the launcher made of it: it is put there, before all others."""
-    if not isinstance(environment, (dict, os._Environ)) or not all(isinstance(name, str) for name in environment):
-        return False
-    paths = str(environment.get("PYTHONPATH", "")).split(os.pathsep)
-    environment.pop("PYTHONHOME", None)
-    environment["PYTHONPATH"] = os.pathsep.join([_HERE, *(path for path in paths if path not in {"", _HERE})])
-    environment["SM_TRN_RECORDER"] = _TOLD
-    return True
+def _one_line(error: BaseException) -> str:
+    return " ".join(traceback.format_exception_only(type(error), error)[-1].split())
 
 
 def _hooked_client(session_class: type) -> None:
@@ -206,6 +111,7 @@ def _hooked_client(session_class: type) -> None:
         region = region_name or self.get_config_variable("region") or _SETTINGS["region"]
         client = original(self, service_name, region_name=region, **options)
         client.meta.events.register("before-sign", _signed_place)
+        client.meta.events.register("after-call", _emptied)
         return client
 
     def get_scoped_config(self):
@@ -216,6 +122,14 @@ def _hooked_client(session_class: type) -> None:
 
     session_class.create_client = create_client  # type: ignore[attr-defined]  # as above
     session_class.get_scoped_config = get_scoped_config  # type: ignore[attr-defined]  # as above
+
+
+def _emptied(parsed, model, **_):
+    """AWS answers a search that finds nothing with empty lists; the recorder knows the operations of all services by name alone."""
+    if model.name.startswith(("List", "Search")) and model.output_shape is not None:
+        for name, shape in model.output_shape.members.items():
+            if shape.type_name == "list":
+                parsed.setdefault(name, [])
 
 
 def _signed_place(request, **_):
@@ -232,7 +146,9 @@ def _signed_place(request, **_):
 
 
 def _of_launcher(name: str) -> bool:
-    return (name.startswith("<cell ") or _within(name)) and "site-packages" not in name and not name.startswith(_HERE)
+    if name.startswith("<"):  # a cell, or what Python and libraries have made of text
+        return name.startswith("<cell ")
+    return os.path.realpath(name).startswith(_COPY) and "site-packages" not in name
 
 
 def _quiet(module):
@@ -257,9 +173,7 @@ def _made(path, *, folder=False):
     os.makedirs(path if folder else os.path.dirname(os.path.abspath(path)), exist_ok=True)
     if not folder:
         with open(path, "w", encoding="utf-8") as file:
-            file.write("# stands for a file that was not there\n")
-    with open(_SETTINGS["log"] + ".made", "a", encoding="utf-8") as log:
-        log.write(f"{path}\n")
+            file.write('raise SystemExit("this stands for a file that was not there when the launcher was recorded")\n')
 
 
 def _tolerant_source(module):
@@ -291,9 +205,15 @@ def _tolerant_session(module):
     module.Session.upload_data = upload_data
 
 
-def _tolerant_git(module):
+def _without_git(module):
+    clone = module.git_clone_repo
+
     def git_clone_repo(git_config, entry_point, source_dir=None, dependencies=None):
-        del git_config
+        """The repository, where there is a network; else files that stand for its own, which is said."""
+        try:
+            return clone(git_config, entry_point, source_dir, dependencies)
+        except (OSError, subprocess.CalledProcessError):  # no network, or no git
+            _tell("stand-in", name=str(git_config.get("repo")))
         root = os.path.join(os.environ["TMPDIR"], "cloned")
         folder = os.path.join(root, source_dir) if source_dir else None
         _made(os.path.join(folder or root, entry_point))
@@ -309,9 +229,9 @@ def _tolerant_git(module):
 _TOLERANT = {
     "sagemaker.fw_utils": _tolerant_source,
     "sagemaker.session": _tolerant_session,
-    "sagemaker.git_utils": _tolerant_git,
 }
 _PATCHES = {
+    "sagemaker.git_utils": _without_git,
     **(_TOLERANT if _SETTINGS.get("tolerant") else {}),
     "botocore.session": lambda module: _hooked_client(module.Session),
     "sagemaker.telemetry.telemetry_logging": _quiet,
@@ -347,54 +267,12 @@ def _shortened(real=time.sleep):
     return sleep
 
 
-def _refused_system(command):
-    try:
-        _refuse("program", command)
-    except RefusedError as error:
-        sys.stderr.write(f"{error}\n")
-    return 1
-
-
-_OPEN = os.open
-
-
-def _unaudited() -> None:
-    """Ways to make a file, and to signal, that Python tells no audit hook of, or without the folder that they are relative to."""
-
-    def opened(path, flags, mode=0o777, *, dir_fd=None):
-        if dir_fd is not None:
-            _opened((_place(path, dir_fd), None, flags))
-        return _OPEN(path, flags, mode, dir_fd=dir_fd)
-
-    def told(name, real):
-        def made(path, *rest, dir_fd=None, **more):
-            sys.audit("sm_trn.node", path, -1 if dir_fd is None else dir_fd)
-            return real(path, *rest, dir_fd=dir_fd, **more)
-
-        made.__name__ = name
-        return made
-
-    def signalled(pidfd, *rest, **more):
-        del rest, more
-        sys.audit("sm_trn.signal", f"descriptor {pidfd}")
-
-    new = {"open": opened, **{name: told(name, getattr(os, name)) for name in ("mkfifo", "mknod") if hasattr(os, name)}}
-    for name, function in new.items():
-        if getattr(os, name) in os.supports_dir_fd:
-            os.supports_dir_fd.add(function)
-        for module in (os, sys.modules.get(os.name)):
-            setattr(module, name, function)
-    for name in ("signal", "_signal"):
-        if hasattr(sys.modules.get(name), "pidfd_send_signal"):
-            setattr(sys.modules[name], "pidfd_send_signal", signalled)  # noqa: B010 - the module's stub may not have it
-
-
 def _start() -> None:
     sys.meta_path.insert(0, _Finder())
-    importlib.import_module("signal")
-    _unaudited()
-    os.system = _refused_system
+    sys.meta_path.append(stand_ins.Finder(_of_launcher, lambda name: _tell("stand-in", name=name)))
     time.sleep = _shortened()
+    sys.exit = _noted_exit
+    atexit.register(_say_end)
     _chained()
     sys.addaudithook(_watch)
 

@@ -1,9 +1,11 @@
-"""This program runs one emulated host. When the emulator's pipe closes, it kills every process of the host.
+"""This program runs one host: an emulated machine, or a launcher that may change one folder. When its control pipe closes, it kills
+every process of the host.
 
 Started as ``python container_init.py SPEC.json`` with the control pipe on stdin and the log pipe on stdout. It understands
-two lines, ``term`` (SIGTERM to the script) and ``kill``. In a namespace it is PID 1 of the host, with /opt/ml,
-/etc/hosts and the host name of a training container; else it is the subreaper of its descendants. It must not import
-anything beyond the standard library, nor know what a training job is.
+two lines, ``term`` (SIGTERM to the script) and ``kill``. In a namespace it is PID 1 of the host: of a training container, with
+/opt/ml, /etc/hosts and a host name, or of a host that is ``held``, with everything read-only but one folder, and no network but
+its own loopback. Else it is the subreaper of its descendants. It must not import anything beyond the standard library, nor know
+what a training job is.
 """
 
 from __future__ import annotations
@@ -12,9 +14,12 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import select
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -22,28 +27,74 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 BROKEN_HOST = 121  # exit status: the host could not be set up
+PYTHON = (sys.executable, "-I", "-S")  # how this program and the seal are started
+# Below a home: where people keep credentials. A program in a namespace finds them empty.
+CREDENTIALS = (
+    ".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure", ".config/gcloud", ".config/gh", ".netrc", ".git-credentials",
+    ".pypirc", ".pgpass", ".cache/huggingface/token", ".cache/huggingface/stored_tokens",
+)  # fmt: skip
 _CLONE_NEWNS, _CLONE_NEWUTS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x04000000, 0x10000000, 0x20000000
+_CLONE_NEWIPC, _CLONE_NEWNET = 0x08000000, 0x40000000
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_NODEV, _MS_NOSUID, _MS_NOEXEC = 4096, 16384, 1 << 18, 4, 2, 8
+_MS_RDONLY, _MS_REMOUNT, _MS_MOVE, _MS_RELATIME = 1, 32, 8192, 1 << 21
+_ST_RELATIME = 4096  # the one flag that statvfs and mount number differently
+_SAME_FLAGS = 1 | 2 | 4 | 8 | 1024 | 2048  # read-only, no set-user-id, devices, programs, access times
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class HostSpec(NamedTuple):
-    """This is what this program needs to know of its host; the emulator writes it as JSON beside the host's folder."""
+    """This is what this program needs to know of its host; who starts it writes it as JSON.
+
+    A training container has ``ml`` to ``hosts``: folders and a file that stand for /opt/ml, /opt/sm_trn, /opt while it is made, and
+    /etc/hosts. A host with ``writable`` is held: that folder, which has ``stage`` in it, is all that it can change, and if ``channel``
+    is a descriptor, a socket that listens to ``port`` of its own loopback is sent through it.
+    """
 
     namespace: bool
-    hostname: str
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: str
-    ml: str
-    own: str
     stage: str
-    hosts: str
     hidden: tuple[str, ...]
-    toolkit: bool
+    hostname: str = ""
+    ml: str = ""
+    own: str = ""
+    hosts: str = ""
+    toolkit: bool = False
     bubblewrap: bool = False
     portable: bool = False  # without prctl and /proc, which Linux alone has
+    writable: str = ""
+    channel: int = -1
+    port: int = 0
+
+
+def bubblewrap() -> str | None:
+    """The path of bubblewrap (https://github.com/containers/bubblewrap); None where it is not installed."""
+    return shutil.which("bwrap")
+
+
+def remove(folder: Path) -> None:
+    """Leave nothing of a folder, whatever its processes did to the permissions in it. Links are not followed."""
+    for parent, names, _ in os.walk(folder):
+        for name in (".", *names):
+            with contextlib.suppress(OSError):
+                if not (Path(parent) / name).is_symlink():
+                    (Path(parent) / name).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def hiding(paths: tuple[str, ...]) -> list[str]:
+    """Bubblewrap's arguments that make these folders and files empty."""
+    arguments: list[str] = []
+    for path in paths:
+        if Path(path).is_dir():
+            arguments += ["--tmpfs", path]
+        elif Path(path).is_file():
+            arguments += ["--ro-bind", os.devnull, path]
+    return arguments
 
 
 def _call(name: str, *arguments: Any) -> None:
@@ -57,14 +108,18 @@ def _mount(source: str | None, target: str, kind: str | None, flags: int) -> Non
     _call("mount", *text, ctypes.c_ulong(flags), None)
 
 
-def _enter_namespace() -> None:
-    """Become PID 1 of a new user, mount, host-name and process namespace; the old process waits and passes on."""
+def _enter_namespace(*, held: bool) -> None:
+    """Become PID 1 of a new user, mount, host-name and process namespace; the old process waits and passes on.
+
+    A training container's user is root there. A host that is held has its own user, and no network and no shared memory of others.
+    """
     uid, gid = os.getuid(), os.getgid()
-    _call("unshare", _CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWUTS | _CLONE_NEWPID)
+    more = _CLONE_NEWIPC | _CLONE_NEWNET if held else 0
+    _call("unshare", _CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWUTS | _CLONE_NEWPID | more)
     with contextlib.suppress(OSError):
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
-    Path("/proc/self/uid_map").write_text(f"0 {uid} 1", encoding="ascii")
-    Path("/proc/self/gid_map").write_text(f"0 {gid} 1", encoding="ascii")
+    Path("/proc/self/uid_map").write_text(f"{uid if held else 0} {uid} 1", encoding="ascii")
+    Path("/proc/self/gid_map").write_text(f"{gid if held else 0} {gid} 1", encoding="ascii")
     child = os.fork()
     if child:
         os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
@@ -94,13 +149,73 @@ def _mount_host(spec: HostSpec) -> None:
     _mount(spec.own, str(stage / "sm_trn"), None, _MS_BIND | _MS_REC)
     _mount(str(stage), "/opt", None, _MS_BIND | _MS_REC)
     _mount(spec.hosts, "/etc/hosts", None, _MS_BIND)
-    for path in spec.hidden:
+    _hide(spec.hidden)
+    _mount("proc", "/proc", "proc", _MS_NODEV | _MS_NOSUID | _MS_NOEXEC)
+    socket.sethostname(spec.hostname)
+
+
+def _hide(paths: tuple[str, ...]) -> None:
+    for path in paths:
         if Path(path).is_dir():
             _mount("tmpfs", path, "tmpfs", _MS_NODEV | _MS_NOSUID)
         elif Path(path).is_file():
             _mount(os.devnull, path, None, _MS_BIND)
-    _mount("proc", "/proc", "proc", _MS_NODEV | _MS_NOSUID | _MS_NOEXEC)
-    socket.sethostname(spec.hostname)
+
+
+def _hold(spec: HostSpec) -> None:
+    """Mounts of a host that is held: nothing can be written but its folder, and of devices there are the harmless ones."""
+    _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
+    _mount(spec.writable, spec.writable, None, _MS_BIND)
+    _hide(spec.hidden)
+    stage = Path(spec.stage)
+    _mount("tmpfs", str(stage), "tmpfs", _MS_NOSUID | _MS_NOEXEC)
+    for name in _DEVICES:
+        if Path("/dev", name).exists():
+            (stage / name).touch()
+            _mount(f"/dev/{name}", str(stage / name), None, _MS_BIND)
+            _remount(str(stage / name), _MS_RDONLY | _MS_NOSUID | _MS_NOEXEC)
+    for name, number in (("stdin", "0"), ("stdout", "1"), ("stderr", "2"), ("fd", "")):
+        (stage / name).symlink_to(f"/proc/self/fd/{number}")
+    (stage / "shm").mkdir()
+    own = Path(spec.writable)
+    for place in _mount_places():
+        if place != own and own not in place.parents:
+            _remount(str(place), _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
+    _mount(str(stage), "/dev", None, _MS_MOVE)
+    _mount("proc", "/proc", "proc", _MS_RDONLY | _MS_NODEV | _MS_NOSUID | _MS_NOEXEC)
+
+
+def _mount_places() -> list[Path]:
+    """Where something is mounted. The kernel writes spaces and the like as three octal digits."""
+    rows = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    octal = re.compile(rb"\\([0-7]{3})")
+    names = [octal.sub(lambda found: bytes([int(found[1], 8)]), row.split()[4]) for row in rows]
+    return [Path(os.fsdecode(name)) for name in dict.fromkeys(names)]
+
+
+def _remount(place: str, flags: int) -> None:
+    """Add flags to those that a mount has. One that its user cannot reach, such as another user's FUSE, is left: nobody here can."""
+    try:
+        has = os.statvfs(place).f_flag
+        kept = has & _SAME_FLAGS | (_MS_RELATIME if has & _ST_RELATIME else 0)
+        _mount(None, place, None, _MS_REMOUNT | _MS_BIND | kept | flags)
+    except PermissionError:
+        if os.access(place, os.X_OK) or os.access(place, os.W_OK):
+            raise
+    except FileNotFoundError:  # another mount lies over it
+        return
+
+
+def _listen(spec: HostSpec) -> None:
+    """Send whoever started this host a socket that listens inside it: the only one that its programs can reach."""
+    import fcntl  # noqa: PLC0415 - whoever only imports this module may have none
+
+    with socket.socket(fileno=spec.channel) as channel:
+        if spec.namespace:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
+                fcntl.ioctl(device, _SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", _IFF_UP))
+        with socket.create_server(("127.0.0.1", spec.port)) as listener:
+            socket.send_fds(channel, [b"listening"], [listener.fileno()])
 
 
 def _launch(spec: HostSpec, *, portable: bool) -> int:
@@ -119,7 +234,7 @@ def _launch(spec: HostSpec, *, portable: bool) -> int:
         os.chdir(spec.cwd)
         os.execve(spec.argv[0], spec.argv, spec.env)  # noqa: S606 - the job's own program, without a shell
     except OSError as error:
-        os.write(1, f"sm_trn emulator: cannot start {spec.argv[0]}: {error}\n".encode())
+        os.write(1, f"sm_trn: cannot start {spec.argv[0]}: {error}\n".encode())
     os._exit(BROKEN_HOST)
 
 
@@ -263,12 +378,14 @@ def run(spec_file: str) -> int:
     portable = spec.portable and not (spec.namespace or spec.bubblewrap)
     try:
         if spec.namespace:
-            _enter_namespace()
-            _mount_host(spec)
+            _enter_namespace(held=bool(spec.writable))
+            _hold(spec) if spec.writable else _mount_host(spec)
         elif not portable:
             _call("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        if spec.channel >= 0:
+            _listen(spec)
     except (OSError, AttributeError) as error:
-        os.write(1, f"sm_trn emulator: cannot set the host up: {error}\n".encode())
+        os.write(1, f"sm_trn: cannot set the host up: {error}\n".encode())
         return BROKEN_HOST
     family = Family(portable=portable)
     main = _launch(spec, portable=portable)
