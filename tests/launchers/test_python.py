@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from sm_trn.bridge.launchers import read_text, sdk
+from sm_trn.bridge import sdk
+from sm_trn.bridge.launchers import read_text
 from sm_trn.bridge.launchers.read import Reading
 from sm_trn.bridge.launchers.source import cells
 from sm_trn.bridge.launchers.state import Settings
@@ -1407,7 +1408,8 @@ u = [s.join("ab"), "a,b,,c".split(","), " x ".strip(), "x".rjust(3, "-"), "Abc".
 u = [list(map(str, a)), list(filter(None, [0, 1, ""])), list(zip(a, b, strict=False)), any([]), all([]), list(reversed(a))]
 
 import itertools, operator, functools, math
-u = [list(itertools.chain(a, [1])), functools.reduce(operator.add, [1, 2, n]), math.floor(f), list(itertools.accumulate([1, 2, 3])), list(itertools.islice(a, 2))]
+u = [list(itertools.chain(a, [1]))]
+u += [functools.reduce(operator.add, [1, 2, n]), math.floor(f), list(itertools.accumulate([1, 2, 3])), list(itertools.islice(a, 2))]
 
 import functools
 u = functools.partial(max, 5)(NUMBER)
@@ -1433,7 +1435,8 @@ u = [os.environ["SET_HERE"], os.getenv("SET_HERE"), os.environ.get("SET_HERE", 1
 
 import os
 from pathlib import Path, PurePosixPath
-u = [os.path.join("a", "b"), str(Path("a") / "b" / s), Path("x/y.tar.gz").suffix, os.path.splitext("a.b")[1], str(PurePosixPath("a/../b")), Path("a/b").parts]
+u = [os.path.join("a", "b"), str(Path("a") / "b" / s)]
+u += [Path("x/y.tar.gz").suffix, os.path.splitext("a.b")[1], str(PurePosixPath("a/../b")), Path("a/b").parts]
 
 from datetime import datetime, timedelta, date
 u = [str(date(2024, 1, 31) + timedelta(days=1)), datetime(2024, 5, 6).strftime("%Y-%m"), timedelta(hours=25).days]

@@ -61,6 +61,13 @@ _SUFFIX = {"job.toml": ".toml"}
     expose_value=False,
     help="Run the code instead, without launching, and keep the jobs that it sends: sm-trn import --run --help.",
 )
+@click.option(
+    "--call",
+    "called",
+    metavar="NAME",
+    default="",
+    help="Read this function too, as if the file called it at its end: for launches that it does not reach by itself.",
+)
 @click.option("--diff", "as_diff", is_flag=True, help="Show each file with its launches written for SDK v3, as a diff.")
 @click.option("--in-place", is_flag=True, help="Write that into the file, and keep the old one beside it as FILE.bak.")
 @click.option(
@@ -79,6 +86,7 @@ def command(
     output: Path | None,
     survey_page: Path | None,
     isolation: str,
+    called: str,
     **how: bool,
 ) -> int:
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
@@ -97,10 +105,10 @@ def command(
     if how["verified"]:
         return _verify(names, values, isolation, as_json=as_json)
     if how["as_diff"] or how["in_place"]:
-        return _rewrite(names, values, in_place=how["in_place"])
+        return _rewrite(names, values, called, in_place=how["in_place"])
     if form == "notebook":
         return _notebooks(names, values, output)
-    found = _read(names, values, asking=on_terminal() and not as_json)
+    found = _read(names, values, called, asking=on_terminal() and not as_json)
     if as_json:
         emit([shown.as_json(each) for each in found])
     elif form is None:
@@ -120,11 +128,11 @@ def _lacks(found: Launchers) -> bool:
     return bool(unread) or any(launch.holes for launch in found.launches)
 
 
-def _read(names: tuple[str, ...], values: dict[str, object], *, asking: bool) -> list[Launchers]:
+def _read(names: tuple[str, ...], values: dict[str, object], called: str, *, asking: bool) -> list[Launchers]:
     """Each file, read; while somebody answers for holes, read again with the answers."""
     asked: set[str] = set(values)
     while True:
-        found = [read_launchers(name, given=values, check=check) for name in names]
+        found = [read_launchers(name, given=values, check=check, call=called) for name in names]
         said = answers(found, asked, prompt) if asking else {}
         if not said:
             return found
@@ -190,12 +198,12 @@ def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as
     return 0
 
 
-def _rewrite(names: tuple[str, ...], values: dict[str, object], *, in_place: bool) -> int:
+def _rewrite(names: tuple[str, ...], values: dict[str, object], called: str, *, in_place: bool) -> int:
     """Show, or write, each file with the launches that SDK v3 can say. The others are named, with the reason."""
     left = 0
     for name in names:
         path = Path(name)
-        found = read_launchers(path, given=values)
+        found = read_launchers(path, given=values, call=called)
         old = _text_of(path)
         new = rewritten(found, old, tuple(values))
         _say_rest(new)

@@ -63,7 +63,8 @@ _PUBLIC: Final = frozenset(
 _OF_OBJECT: Final = frozenset({
     "__init__", "__new__", "__setattr__", "__getattribute__", "__delattr__", "__eq__", "__ne__", "__hash__", "__repr__", "__str__",
     "__init_subclass__", "__set_name__", "__enter__", "__exit__", "__call__", "__iter__", "__next__", "__getitem__", "__setitem__",
-    "__delitem__", "__contains__", "__len__", "__bool__", "__add__", "__get__", "__set__", "__delete__", "__missing__", "__lt__", "__format__",
+    "__delitem__", "__contains__", "__len__", "__bool__", "__add__", "__get__", "__set__", "__delete__", "__missing__", "__lt__",
+    "__format__",
 })  # fmt: skip
 
 
@@ -307,7 +308,7 @@ class Calls(Expressions):
                 for each in [] if isinstance(value, Unresolvable) else reachable(value):
                     self.may_run(each, function.causes)
         for value in handed:
-            self.handed_over(node, value, path.rpartition(".")[2] or "another object", given, names)
+            self.handed_over(node, value, path.rpartition(".")[2] or "another object", given)
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -319,7 +320,7 @@ class Calls(Expressions):
             return self.unknown(node, Reason.CALL, origin=path)
         return self.lacking_of(function)
 
-    def handed_over(self, node: ast.AST, value: Node, word: str, given: list[Any], names: dict[str, Any]) -> None:
+    def handed_over(self, node: ast.AST, value: Node, word: str, given: list[Any]) -> None:
         raise NotImplementedError
 
     def sight(self, node: ast.AST, what: str, kind: str) -> None:

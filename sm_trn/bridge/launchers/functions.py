@@ -77,6 +77,21 @@ def generates(node: Any) -> bool:
     return False
 
 
+def _by_name(function: Function, found: dict[str, Any], named: list[str], names: dict[str, Any]) -> dict[str, Any]:
+    """Put arguments by name into ``found``; what is left for ``**``. Raises TypeError as Python does."""
+    extra: dict[str, Any] = {}
+    for name, value in names.items():
+        if name in found and name in named:
+            raise TypeError(f"{function.name}() got multiple values for argument {name!r}")
+        if name in named:
+            found[name] = value
+        elif function.node.args.kwarg is not None:
+            extra[name] = value
+        else:
+            raise TypeError(f"{function.name}() got an unexpected keyword argument {name!r}")
+    return extra
+
+
 def bound(function: Function, given: list[Any], names: dict[str, Any]) -> dict[str, Any]:
     """The parameters with their values. Raises TypeError as Python does; of a call with ``*`` or ``**`` of something that is not
     known, what that may set is unknown.
@@ -94,16 +109,7 @@ def bound(function: Function, given: list[Any], names: dict[str, Any]) -> dict[s
     more = given[len(places) :]
     if more and wanted.vararg is None:
         raise TypeError(f"{function.name}() takes {len(places)} positional arguments but {len(given)} were given")
-    extra: dict[str, Any] = {}
-    for name, value in names.items():
-        if name in found and name in named:
-            raise TypeError(f"{function.name}() got multiple values for argument {name!r}")
-        if name in named:
-            found[name] = value
-        elif wanted.kwarg is not None:
-            extra[name] = value
-        else:
-            raise TypeError(f"{function.name}() got an unexpected keyword argument {name!r}")
+    extra = _by_name(function, found, named, names)
     for name in (*places, *(argument.arg for argument in wanted.kwonlyargs)):
         if name not in found and open_places is not None and (name in places or unknown is not None):
             found[name] = Unknown(open_places.causes)

@@ -105,7 +105,9 @@ _KEEP_MARKS: Final = frozenset({
 })  # fmt: skip
 _SIZED: Final = frozenset({
     "ljust", "rjust", "center", "zfill", "expandtabs", "replace", "bytes", "bytearray", "factorial", "comb", "perm", "pow", "product",
-    "permutations", "combinations", "combinations_with_replacement", "indent", "fill", "wrap", "to_bytes", "translate", "tee", "pbkdf2_hmac", "scrypt",
+    "permutations", "combinations", "combinations_with_replacement", "indent", "fill", "wrap", "to_bytes", "translate",
+    "tee", "pbkdf2_hmac",
+    "scrypt",
 })  # fmt: skip
 
 
@@ -268,7 +270,8 @@ def _asked(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "resolve", "absolute", "expanduser", "open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "mkdir", "iterdir", "glob", "rglob",
+    "resolve", "absolute", "expanduser", "open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "mkdir", "iterdir", "glob",
+    "rglob",
     "stat", "unlink", "write_text", "write_bytes", "touch", "rename", "rmdir", "samefile",
 ):  # fmt: skip
     setattr(SourcePath, _name, _asked(_name))
@@ -581,7 +584,8 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
-        print: _ignored, isinstance: _is_instance, issubclass: _is_subclass, type: _made_type, callable: _callable, getattr: _get, hasattr: _has,
+        print: _ignored, isinstance: _is_instance, issubclass: _is_subclass, type: _made_type, callable: _callable,
+        getattr: _get, hasattr: _has,
         setattr: _put, delattr: _drop, str: _text, len: _length, globals: _names("globals"), locals: _names("locals"), vars: _names("vars"),
         dir: _unknown, id: _unknown, hash: _unknown, input: _unknown, open: opened, exec: _code("exec"), eval: _code("eval"),
         compile: _unknown, __import__: _import, exit: _left, quit: _left, next: _iterator, super: _super, memoryview: _unknown,

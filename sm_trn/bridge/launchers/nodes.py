@@ -94,15 +94,10 @@ class Nodes(Calls):
 
     def node_called(self, node: ast.AST, function: Node, given: list[Any], names: dict[str, Any]) -> Any:
         place, last = self.place(node), function.last
-        if (
-            function.is_path
-            and "workflow" in function.path.split(".")
-            and last not in estimators.PIPELINE_PARAMETERS
-            and "Session" not in last
-        ):
-            return self._of_pipeline(node, last, given, names)
         if last in estimators.PIPELINE_PARAMETERS:
             return self._parameter(node, given, names)
+        if function.is_path and "workflow" in function.path.split(".") and "Session" not in last:
+            return self._of_pipeline(node, last, given, names)
         if _of_jumpstart(function, names):
             if last in estimators.SEEN or last in estimators.ESTIMATORS:
                 self.sight(node, f"{last}(…)", "JumpStart")
@@ -126,12 +121,16 @@ class Nodes(Calls):
         made.tainted = [*function.tainted]
         if last in _SIDE_EFFECTS:
             self.effects.append(made)
-        for value in (*given, *names.values()):
-            if isinstance(value, Node) and not value.is_path and _is_estimator(value):
-                self.handed_over(node, value, last, given, names)
+        self._handed(node, last, given, names)
         if _is_estimator(made):
             self._noted(made)
         return made
+
+    def _handed(self, node: ast.AST, word: str, given: list[Any], names: dict[str, Any]) -> None:
+        """Estimators among the arguments are handed to another object."""
+        for value in (*given, *names.values()):
+            if isinstance(value, Node) and not value.is_path:
+                self.handed_over(node, value, word, given)
 
     def _of_region(self, names: dict[str, Any]) -> None:
         """A region, or a session, that nobody knows may be any: the user's own, where there is one."""
@@ -146,12 +145,12 @@ class Nodes(Calls):
 
     def _event(self, number: int, kind: dict[str, Any], given: list[Any], names: dict[str, Any]) -> dict[str, Any]:
         heap: dict[int, Any] = {}
-        self._remember([*given, *names.values()], heap)
+        self._remember([*given, *names.values(), kind.get("owner")], heap)
         return {"id": number, **kind, "args": list(given), "kwargs": dict(names), "heap": heap, "at": self._next()}
 
     def _remember(self, values: Iterable[Any], heap: dict[int, Any]) -> None:
-        """Copy what every list and mapping in the values holds at this moment."""
-        todo = list(values)
+        """Copy what every list and mapping in the values, and in what their objects were made of, holds at this moment."""
+        todo, seen = list(values), set[int]()
         while todo:
             item = todo.pop()
             if isinstance(item, (dict, list, set)) and id(item) not in heap:
@@ -165,6 +164,10 @@ class Nodes(Calls):
                 todo.extend(contents(item))
             elif isinstance(item, tuple):
                 todo.extend(item)
+            elif isinstance(item, Node) and id(item) not in seen:
+                seen.add(id(item))
+                for event in item.events:
+                    todo += [*event.get("args", ()), *event.get("kwargs", {}).values()]
 
     def _method(self, node: ast.AST, owner: Node, function: Node, given: list[Any], names: dict[str, Any]) -> Any:
         """A method that starts or changes something; NotImplemented for one that only gives a value."""
@@ -181,7 +184,7 @@ class Nodes(Calls):
             for value in (*given, *names.values()):
                 if isinstance(value, Node) and _is_estimator(value):
                     self.handed_over(
-                        node, value, "TrainingQueue", [names.get("inputs", given[1] if len(given) > 1 else None)], {}
+                        node, value, "TrainingQueue", [names.get("inputs", given[1] if len(given) > 1 else None)]
                     )
             return self.unknown(node, Reason.RESULT)
         if _is_estimator(owner) and name in estimators.CHANGING:
@@ -225,7 +228,7 @@ class Nodes(Calls):
         site.started, site.within, site.arguments = (
             self.place(node),
             within,
-            self._event(0, {"kind": "fit"}, given, names),
+            self._event(0, {"kind": "fit", "owner": owner}, given, names),
         )
         site.contexts, site.lost = tuple(self.contexts), [*owner.tainted, *self.tainted]
         site.events = self.closure(site)
@@ -241,7 +244,7 @@ class Nodes(Calls):
         """An estimator that nothing has started yet."""
         self.sites.append(Site(made.place, made.last, made, self._turn(made), lost=list(self.tainted)))
 
-    def handed_over(self, node: ast.AST, value: Node, word: str, given: list[Any], names: dict[str, Any]) -> None:
+    def handed_over(self, node: ast.AST, value: Node, word: str, given: list[Any]) -> None:
         """An estimator that another object is given is started by that object."""
         if not _is_estimator(value):
             return
@@ -283,9 +286,7 @@ class Nodes(Calls):
 
     def _of_pipeline(self, node: ast.AST, last: str, given: list[Any], names: dict[str, Any]) -> Any:
         self.sight(node, f"{last}(…)", "pipeline")
-        for value in (*given, *names.values()):
-            if isinstance(value, Node) and not value.is_path:
-                self.handed_over(node, value, last, given, names)
+        self._handed(node, last, given, names)
         return self.unknown(node, Reason.PIPELINE)
 
     def _parameter(self, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -505,6 +506,14 @@ class Nodes(Calls):
                 ),
             )
         )
+
+    def why_unwritten(self, value: Any) -> tuple[Cause, ...]:
+        """Why a value cannot be handed to the SDK; () where it can."""
+        try:
+            self.written(value)
+        except Needs as needs:
+            return needs.causes
+        return ()
 
     def sight(self, node: ast.AST, what: str, kind: str) -> None:
         self.sightings.append(Sighting(self.place(node), what, kind))

@@ -14,7 +14,8 @@ from ...core.errors import SmTrnError
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec, Script
 from ...core.specs.problems import Problem
-from . import sdk, specs
+from .. import sdk
+from . import specs
 from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
 from .requests import Read, pipeline_session, request_of
 from .sites import Written, written

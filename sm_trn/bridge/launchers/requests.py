@@ -12,7 +12,7 @@ from ...core.specs.destination import Destination
 from ...core.specs.json import Json
 from .nodes import ACCOUNT, PLACEHOLDERS, STAMP, TIME, Nodes
 from .state import Site
-from .values import Cause, Needs, Node, Reason, Symbol, merged
+from .values import Cause, Node, Reason, Symbol, merged
 
 _LOCAL: Final = frozenset({"local", "local_gpu"})
 
@@ -75,10 +75,7 @@ def _unwritten(state: Nodes, events: list[dict[str, Any]]) -> list[Cause]:
             lost += gone[1].causes if gone is not None else ()
             values += [item for each in held for item in (each if isinstance(each, tuple) else (each,))]
         for value in values:
-            try:
-                state.written(value)
-            except Needs as needs:
-                lost += needs.causes
+            lost += state.why_unwritten(value)
     return lost
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
+from ..sdk import Sdk
 from .heap import Heap, Scope
-from .sdk import Sdk
 from .values import (
     LONGEST,
     Cause,
@@ -177,7 +177,7 @@ class State(Heap):
             raise ExhaustedError from None
         except RecursionError:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the launcher's own code may raise anything
             raise Raised(error) from None
         except (SystemExit, KeyboardInterrupt) as error:
             raise Raised(error) from None

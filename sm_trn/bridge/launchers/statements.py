@@ -60,9 +60,10 @@ class Statements(Definitions):
         """Read one statement; of one that cannot be followed, all that it may change is unknown."""
         self.spend()
         kind = _KINDS.get(type(node))
+        if kind is None:
+            self.havoc(node, (self.cause(node, Reason.CONSTRUCT),))
+            return None
         try:
-            if kind is None:
-                raise Needs((self.cause(node, Reason.CONSTRUCT),))
             return (yield from kind(self, node))
         except Needs as needs:
             self.havoc(node, needs.causes or (self.cause(node, Reason.CONSTRUCT),))
@@ -256,8 +257,7 @@ def _yielded(state: Statements, node: ast.Yield | ast.YieldFrom) -> Generator[An
     inner = state.evaluate(node.value)
     if hasattr(inner, "gi_frame"):
         return (yield from inner)
-    for item in state.items(node, inner):
-        yield item
+    yield from state.items(node, inner)
     return None
 
 
@@ -324,8 +324,7 @@ def _changed(state: Statements, node: ast.AugAssign, before: Any) -> Any:
     try:
         if isinstance(before, list) and isinstance(node.op, ast.Add):
             items = list(state.items(node, more))
-            if len(before) + len(items) > LONGEST:
-                raise Needs((state.cause(node, Reason.CONSTRUCT),))
+            state.affordable(node, node.op, before, items)
             state.touch(before)
             before.extend(items)
             return before

@@ -83,11 +83,8 @@ def percent(state: Any, template: str, values: Any, cause: Cause) -> Any:
         if found["kind"] == "%":
             made += "%"
             continue
-        if found["name"] is not None:
-            value = state.item(ast.Pass(), values, found["name"])
-        else:
-            value = items.pop(0) if items else Unknown((cause,))
-        value = state.resolved(value)
+        following = items.pop(0) if items and found["name"] is None else Unknown((cause,))
+        value = state.resolved(following if found["name"] is None else state.item(ast.Pass(), values, found["name"]))
         if found["kind"] == "s" and not found["width"] and not found["precision"]:
             made += state.text_of(value, cause)
         elif isinstance(value, Moment):
@@ -117,13 +114,13 @@ def compared(state: Any, kind: ast.cmpop, left: Any, right: Any) -> bool | None:
         if len(texts) == 1 and (left is None or right is None):
             return isinstance(kind, ast.NotEq)
     if (
-        isinstance(kind, (ast.In, ast.NotIn))
-        and isinstance(left, str)
-        and not marks.within(left)
+        isinstance(left, str)
         and isinstance(right, str)
+        and isinstance(kind, (ast.In, ast.NotIn))
+        and not marks.within(left)
     ):
-        if any(isinstance(part, str) and left in part for part in marks.parts(right)):
-            return isinstance(kind, ast.In)
+        held = any(isinstance(part, str) and left in part for part in marks.parts(right))
+        return isinstance(kind, ast.In) if held else None
     return None
 
 
@@ -140,14 +137,9 @@ def method(state: Any, text: str, name: str, given: Sequence[Any], cause: Cause)
         return _edge(parts, given[0], lacks, first=name == "startswith")
     if name in {"strip", "rstrip", "lstrip"} and symbols <= _CLOSED | {Symbol.TIME} and not _word_letters(given):
         return getattr(text, name)(*given)
-    if (
-        name in {"split", "rsplit", "partition", "rpartition"}
-        and given
-        and not _word_letters(given[:1])
-        and given[0] not in {"-", "."}
-    ):
-        if symbols <= _CLOSED:
-            return getattr(text, name)(*given)
+    cut = name in {"split", "rsplit", "partition", "rpartition"} and symbols <= _CLOSED
+    if cut and given and not _word_letters(given[:1]) and given[0] not in {"-", "."}:
+        return getattr(text, name)(*given)
     if name in {"replace", "lower", "upper"} and symbols == {Symbol.TIME}:
         return "".join(getattr(part, name)(*given) if isinstance(part, str) else marks.mark(part) for part in parts)
     if name == "lower" and symbols <= _CLOSED and not marks.causes(text):

@@ -227,19 +227,16 @@ class Marks:
         while self._word in text:
             self._word += "q"
         self._held: list[Symbol | Folder | Unresolvable] = []
-        self._pattern = re.compile(rf"{self._word}(\d{{5}})z")
+        self._numbers: dict[object, int] = {}
+        self._pattern = re.compile(rf"{self._word}(\d+)z")
 
     def mark(self, part: Symbol | Folder | Unresolvable) -> str:
-        """The word for a part."""
-        if isinstance(part, (Symbol, Folder)) and any(
-            part is each or part == each for each in self._held if isinstance(each, (Symbol, Folder))
-        ):
-            number = next(
-                index for index, each in enumerate(self._held) if isinstance(each, (Symbol, Folder)) and each == part
-            )
-            return f"{self._word}{number:05d}z"
-        self._held.append(part)
-        return f"{self._word}{len(self._held) - 1:05d}z"
+        """The word for a part; parts that are unknown for the same causes have the same."""
+        key = part.causes if isinstance(part, Unresolvable) else part
+        if key not in self._numbers:
+            self._numbers[key] = len(self._held)
+            self._held.append(part)
+        return f"{self._word}{self._numbers[key]}z"
 
     def within(self, text: str) -> bool:
         """Whether a text holds a word of these."""

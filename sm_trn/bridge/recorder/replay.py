@@ -1,6 +1,6 @@
 """The real SDK v2, given values: calls of its classes and functions made in a process of their own, against the recorder.
 
-Started by ``launchers/sdk.py`` as ``python -m``. Each line of standard input is one job in JSON: calls in their order, with arguments
+Started by ``sdk.py`` as ``python -m``. Each line of standard input is one job in JSON: calls in their order, with arguments
 that are data; each line of standard output is its answer. No code of a launcher comes here, and nothing leaves this process.
 """
 
@@ -46,6 +46,7 @@ class Replay:
     def __init__(self) -> None:
         self.made: dict[int, Any] = {}
         self.heap: dict[int, Any] = {}
+        self.told: dict[int, list[Any]] = {}  # what the launcher has said of each
 
     def run(self, events: list[dict[str, Any]]) -> None:
         """Make the calls. Raises FailedError for the first that is refused."""
@@ -76,18 +77,22 @@ class Replay:
         return function(*given, **names)
 
     def remember(self, heap: Mapping[str, Any]) -> None:
-        """Give every list and mapping the contents that it has now."""
+        """Let every list and mapping change as the launcher has changed it; what the SDK itself has put into one stays."""
         for number, held in heap.items():
             self.heap.setdefault(int(number), {} if held["t"] == "dict" else [] if held["t"] == "list" else set())
         for number, held in heap.items():
-            target = self.heap[int(number)]
-            target.clear()
+            target, before = self.heap[int(number)], self.told.get(int(number), [])
             if held["t"] == "dict":
-                target.update((self.value(key), self.value(item)) for key, item in held["v"])
-            elif held["t"] == "list":
-                target.extend(map(self.value, held["v"]))
-            else:
-                target.update(map(self.value, held["v"]))
+                gone = [key for key, _ in before if key not in [key for key, _ in held["v"]]]
+                for key in gone:
+                    target.pop(self.value(key), None)
+                target.update(
+                    (self.value(key), self.value(item)) for key, item in held["v"] if [key, item] not in before
+                )
+            elif held["v"] != before:
+                target.clear()
+                (target.extend if held["t"] == "list" else target.update)(map(self.value, held["v"]))
+            self.told[int(number)] = held["v"]
 
     def value(self, written: Any) -> Any:
         """The value that was written for the pipe."""

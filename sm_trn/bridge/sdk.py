@@ -13,7 +13,7 @@ import time
 from importlib.util import find_spec
 from typing import Any, Final
 
-from ...core.extras import missing_library
+from ..core.extras import missing_library
 
 START_S: Final = 90.0  # for the import of the SDK on a busy machine
 ANSWER_S: Final = 30.0
@@ -68,7 +68,7 @@ class Sdk:
     def _started(self) -> subprocess.Popen[bytes] | None:
         if self._process is None or self._process.poll() is not None:
             quiet = {**os.environ, "SAGEMAKER_SUPPRESS_V2_WARNING": "1"}
-            self._process = subprocess.Popen(  # our own module, with no argument of anybody's
+            self._process = subprocess.Popen(  # noqa: S603 - our own module, with no argument of anybody's
                 [sys.executable, "-m", _MODULE],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
