@@ -19,10 +19,10 @@ import pytest
 
 from sm_trn.bridge import sdk
 from sm_trn.bridge.launchers import read_text
+from sm_trn.bridge.launchers.language.state import Settings
+from sm_trn.bridge.launchers.language.statements import Statements
 from sm_trn.bridge.launchers.read import Reading
 from sm_trn.bridge.launchers.source import cells
-from sm_trn.bridge.launchers.state import Settings
-from sm_trn.bridge.launchers.statements import Statements
 
 LAUNCH = 'PyTorch(entry_point="train.py", role="arn:aws:iam::1:role/r", framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"found": found}).fit()'  # noqa: E501 - a launcher on one line
 START = """
@@ -1426,7 +1426,7 @@ p.add_argument("--k", type=int, default="5")
 p.add_argument("--flag", action="store_true")
 p.add_argument("words", nargs="*")
 p.set_defaults(extra=NUMBER)
-o = p.parse_args(["--k", str(n * n), "x"])
+o = p.parse_args(["--k", "7", "x"])
 u = [o.k, o.flag, o.words, o.extra, vars(o)["k"]]
 
 import os

@@ -20,8 +20,8 @@ from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Severity
 from ...rules import check
+from ..launchers.language.nodes import PLACEHOLDERS, TIME
 from ..launchers.launches import Launch, LauncherJob, Launchers
-from ..launchers.nodes import PLACEHOLDERS, TIME
 from ..launchers.read import read_launchers
 from ..launchers.rewrite import Rewritten, rewritten
 from ..launchers.survey import survey

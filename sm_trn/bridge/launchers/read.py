@@ -16,12 +16,12 @@ from ...core.specs.job import JobSpec, Script
 from ...core.specs.problems import Problem
 from .. import sdk
 from . import specs
+from .language.state import Condition, Settings, Site
+from .language.statements import Statements
 from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
 from .requests import Read, pipeline_session, request_of
 from .sites import Written, written
 from .source import MAGIC, Cell, Unread, cells, parsed
-from .state import Condition, Settings, Site
-from .statements import Statements
 from .values import Cause, ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown
 
 OPEN: Final = 3  # conditions that are read both ways to the end: 8 readings

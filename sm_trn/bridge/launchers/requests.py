@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from ...core.specs.destination import Destination
 from ...core.specs.json import Json
-from .nodes import ACCOUNT, PLACEHOLDERS, STAMP, TIME, Nodes
-from .state import Site
+from .language.nodes import ACCOUNT, PLACEHOLDERS, STAMP, TIME, Nodes
+from .language.state import Site
 from .values import Cause, Node, Reason, Symbol, merged
 
+_LONGEST_BASE: Final = 39  # characters of a base name that the SDK leaves before its own moment
 _LOCAL: Final = frozenset({"local", "local_gpu"})
 
 
@@ -119,6 +120,9 @@ def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symb
     request = json.loads(_replaced(json.dumps(answer["request"]), told))
     uploaded = _replaced(answer["uploaded"], told) if answer.get("uploaded") else None
     name = str(request["TrainingJobName"])
+    if Symbol.TIME in used and (whole := _whole_moment(name)) != name:
+        request, uploaded = _renamed(request, name, whole), uploaded.replace(name, whole) if uploaded else None
+        name = whole
     if site.within or pipeline_session(site):
         request, uploaded = (
             _renamed(request, name, _legal(name)),
@@ -143,6 +147,12 @@ def pipeline_session(site: Site) -> str:
     """The session of a pipeline that an estimator has: what ``fit`` gives is a step's arguments. '' where it has another."""
     session = site.node.events[0].get("kwargs", {}).get("sagemaker_session") if site.node.events else None
     return session.last if isinstance(session, Node) and "PipelineSession" in session.last else ""
+
+
+def _whole_moment(name: str) -> str:
+    """A base name that the SDK has cut inside the word for a moment, with the whole word."""
+    cut = next((end for end in range(len(TIME) - 1, 0, -1) if name.endswith(TIME[:end])), 0)
+    return name[:-cut] + TIME if cut and len(name) == _LONGEST_BASE and TIME not in name else name
 
 
 def _told(state: Nodes, region: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .estimators import ESTIMATORS
+from .language.estimators import ESTIMATORS
 from .source import Cell, Unread
 from .values import Place
 

@@ -14,7 +14,7 @@ from ...core.render.from_request import parse_request
 from ...core.render.keeping import kept_parts
 from ...core.specs.framework import HuggingFaceNeuronX, NeuronX
 from ...core.specs.job import Git, JobSpec, Script
-from .nodes import TIME
+from .language.nodes import TIME
 from .requests import Read
 
 

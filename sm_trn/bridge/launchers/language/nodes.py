@@ -11,11 +11,8 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...core.specs.destination import Destination
-from . import estimators
-from .calls import Calls
-from .state import Sighting, Site
-from .values import (
+from ....core.specs.destination import Destination
+from ..values import (
     LONGEST,
     Cause,
     Needs,
@@ -29,6 +26,9 @@ from .values import (
     merged,
     renamed,
 )
+from . import estimators
+from .calls import Calls
+from .state import Sighting, Site
 
 ACCOUNT: Final = "111122223333"
 TIME: Final = "YOUR-TIME"  # `check` refuses it, as the other words of this kind (DATA006)

@@ -14,12 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from . import library, texts
-from .expressions import Expressions, Rest
-from .functions import Coroutine, Function
-from .heap import Scope, reachable
-from .state import causes_of
-from .values import (
+from ..values import (
     LONGEST,
     Cause,
     Environment,
@@ -34,6 +29,11 @@ from .values import (
     Unresolvable,
     own_object,
 )
+from . import library, texts
+from .expressions import Expressions, Rest
+from .functions import Coroutine, Function
+from .heap import Scope, reachable
+from .state import causes_of
 
 _LEAVES_ALONE: Final = frozenset({
     "sagemaker", "boto3", "botocore", "numpy", "pandas", "torch", "transformers", "datasets", "tensorflow", "sklearn", "matplotlib",

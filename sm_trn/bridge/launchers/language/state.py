@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ..sdk import Sdk
-from .heap import Heap, Scope
-from .values import (
+from ...sdk import Sdk
+from ..values import (
     LONGEST,
     Cause,
     Environment,
@@ -31,6 +30,7 @@ from .values import (
     merged,
     renamed,
 )
+from .heap import Heap, Scope
 
 STEPS: Final = 150_000  # expressions, statements and items looked at in one reading
 UNORDERED: Final = "the order of a set is another one in each run"

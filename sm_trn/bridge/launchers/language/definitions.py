@@ -10,13 +10,8 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from . import library
-from .functions import Coroutine, Function, bound, generates, local_names
-from .heap import Scope
-from .nodes import Nodes
-from .source import MAGIC, Cell, parsed
-from .state import expression
-from .values import (
+from ..source import MAGIC, Cell, parsed
+from ..values import (
     Cause,
     ExhaustedError,
     Folder,
@@ -29,6 +24,11 @@ from .values import (
     Unknown,
     Unresolvable,
 )
+from . import library
+from .functions import Coroutine, Function, bound, generates, local_names
+from .heap import Scope
+from .nodes import Nodes
+from .state import expression
 
 DEPTH: Final = 28  # calls inside calls of the launcher's own functions
 # Methods of which Python itself looks at what they give.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from .values import Cause, Needs, Node, Unknown, Unresolvable, contents, own_object
+from ..values import Cause, Needs, Node, Unknown, Unresolvable, contents, own_object
 
 _MISSING: Final = object()
 _CLASS_OWN: Final = frozenset({"__dict__", "__weakref__"})

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .values import Needs, Unresolvable
+from ..values import Needs, Unresolvable
 
 
 def matches(state: Any, pattern: ast.pattern, value: Any, found: dict[str, Any]) -> bool | None:

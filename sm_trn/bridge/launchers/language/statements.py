@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable
 from .definitions import Definitions
 from .expressions import starred
 from .heap import Scope, either, held
 from .patterns import matches
 from .state import expression
-from .values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable
 
 _TURNS: Final = 3_000
 _LONG: Final = 20_000  # steps of one loop

@@ -8,7 +8,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from .values import LONGEST, Cause, Moment, Needs, Symbol, Unknown, Unresolvable
+from ..values import LONGEST, Cause, Moment, Needs, Symbol, Unknown, Unresolvable
 
 _WIDE: Final = re.compile(r"\d{5,}")
 _PERCENT: Final = re.compile(

@@ -28,10 +28,10 @@ from pathlib import PurePosixPath
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from ...core.errors import SmTrnError
-from ...core.jobfile import in_yaml
+from ....core.errors import SmTrnError
+from ....core.jobfile import in_yaml
+from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable, own_object
 from .heap import Scope
-from .values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable, own_object
 
 # Modules of Python that compute alone: no files, no clock, no chance.
 _PURE: Final = frozenset({

@@ -9,13 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
-from . import texts
-from .estimators import ESTIMATORS
-from .functions import Function
-from .heap import Scope, changes_anything, either, own_class, reachable
-from .source import SHELL, SHELL_ACCOUNT, SHELL_REGION
-from .state import State, causes_of, expression
-from .values import (
+from ..source import SHELL, SHELL_ACCOUNT, SHELL_REGION
+from ..values import (
     LONGEST,
     Cause,
     Environment,
@@ -31,6 +26,11 @@ from .values import (
     Unresolvable,
     own_object,
 )
+from . import texts
+from .estimators import ESTIMATORS
+from .functions import Function
+from .heap import Scope, changes_anything, either, own_class, reachable
+from .state import State, causes_of, expression
 
 _BINARY: Final[Mapping[type[ast.operator], tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]] = MappingProxyType(
     {
