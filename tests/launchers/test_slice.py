@@ -51,3 +51,8 @@ def test_a_launch_in_a_function_is_started_by_what_calls_it() -> None:
     text = textwrap.dedent(text).strip()
     ((_, code),) = sliced(cells("launch.py", text), [Place("launch.py", None, 2)])
     assert text.replace("\nother = 4", "") == code.rstrip()
+
+
+def test_where_modules_are_looked_for_is_kept() -> None:
+    text = "import sys\nimport json\nsys.path.append('./src')\nimport settings\nfit(settings.rate)"
+    assert text.replace("import json\n", "") == kept(text)

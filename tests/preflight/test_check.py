@@ -309,7 +309,7 @@ def test_store_true_with_a_value_is_an_error(source: str) -> None:
 def test_an_undeclared_hyperparameter_is_an_error_with_a_suggestion(source: str) -> None:
     (problem,) = script_problems(source, "p.add_argument('--learning-rate', type=float)", learning_rat="1")
     assert "SCRIPT008" == problem.id
-    assert "'learning_rate'" in problem.fix
+    assert "'learning-rate'" in problem.fix
 
 
 def test_a_script_that_tolerates_unknown_flags_is_left_alone(source: str) -> None:
@@ -335,6 +335,6 @@ def errors(job: JobSpec) -> list[Problem]:
 
 def test_a_shipped_scripts_flags_are_known(source: str) -> None:
     job = jobs.trainium(source).replace(script=st.Script("train_text_classification.py"), inputs={})
-    right, wrong = (job.replace(hyperparameters={name: 3}) for name in ("epochs", "epoch"))
+    right, wrong = (job.replace(hyperparameters={name: 3}) for name in ("epochs", "epoches"))
     assert [] == errors(right)
     assert ["SCRIPT008"] == [problem.id for problem in errors(wrong)]

@@ -194,6 +194,39 @@ def test_a_search_finds_nothing_and_says_so_in_lists(tmp_path: Path) -> None:
     ] == [str(each) for each in recorded.failures]
 
 
+def test_an_answer_that_the_recorder_does_not_have_is_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(
+        "import boto3\nboto3.client('iam').create_policy(PolicyName='p', PolicyDocument='{}')['Policy']\n"
+    )
+    (failure,) = record(["python", "launch.py"], folder=tmp_path).failures
+    assert (
+        "KeyError: 'Policy'; because the recorder does not know what AWS answers to iam CreatePolicy" == failure.error
+    )
+
+
+def test_a_module_of_the_launchers_own_is_not_stood_in_for(tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "launch.py").write_text("from ours.settings import ROLE\n")
+    recorded = record(["python", "ours/launch.py"], folder=tmp_path)
+    assert () == recorded.stand_ins
+    assert [
+        "launch.py, line 1 failed: from ours.settings import ROLE: ModuleNotFoundError: No module named 'ours'"
+    ] == [str(each) for each in recorded.failures]
+
+
+def test_a_slice_says_which_files_something_stood_for(tmp_path: Path) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    (tmp_path / "launch.py").write_text(
+        "import sagemaker\nfrom sagemaker.estimator import Estimator\n"
+        "data = sagemaker.Session().upload_data('data/train')\n"
+        "own = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', 'arn:aws:iam::111122223333:role/r', 1, 'ml.m5.xlarge')\n"
+        "own.fit(data)\n"
+    )
+    done = sm_trn("import", "--run", "--slice", "--", "python", "launch.py", cwd=tmp_path)
+    assert 0 == done.returncode, done.stdout
+    assert "▲ not here, something stood for them: data/train" in done.stdout
+
+
 def test_the_words_of_a_program_that_ends_itself_are_shown(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text(
         "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--x', required=True)\nparser.parse_args()\n"
@@ -220,6 +253,13 @@ def test_launches_that_were_reached_and_not_are_said(tmp_path: Path) -> None:
     assert "✓ reached: Estimator, launch.ipynb, cell 1, line 3" == lines[3]
     assert "· not reached: Estimator, launch.ipynb, cell 3, line 2" == lines[4]
     assert lines[5].startswith("1 job recorded in ")
+
+
+def test_an_sdk_that_is_not_installed_is_named_with_its_line_for_pip(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text("raise ImportError(\"No module named 'sagemaker.core'\")\n")
+    done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)
+    assert "✗ launch.py, line 1 failed: raise ImportError" in done.stdout
+    assert "pip install 'sm_trn[sdk3]' version 3" in done.stdout
 
 
 def test_what_the_program_catches_is_no_failure(tmp_path: Path) -> None:

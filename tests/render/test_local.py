@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from strategies_of_values import sensible, specs
 
 import sm_trn as st
-from sm_trn.core.render import LocalRun, local, problems, request
+from sm_trn.core.preflight.source import command_line
+from sm_trn.core.render import LocalRun, problems, request
 from sm_trn.core.specs import JobSpec, Severity
 
 TARGET = "local"
@@ -104,7 +105,7 @@ def test_arguments_are_those_of_the_training_toolkit(job: JobSpec) -> None:
     mapping = pytest.importorskip("sagemaker_training.mapping", reason="needs sm_trn[local]")
     container = {key: json.loads(value) for key, value in request.encode(job.arguments).items()}
     user = mapping.split_by_criteria({**container, "sagemaker_region": "x"}, prefix="sagemaker_").excluded
-    assert mapping.to_cmd_args(user) == list(local.arguments(job))
+    assert mapping.to_cmd_args(user) == list(command_line(job))
 
 
 @settings(max_examples=80)

@@ -91,7 +91,7 @@ def command(
     no job was sent.
 
     \b
-    Example: sm-trn import --run --env EPOCHS=3 -- python launch.py --size small
+    Example: sm-trn import --run --env EPOCHS=3 -- python launch.py small
     """
     environment = variables(given, files, os.environ)
     tier = chosen(isolation)
@@ -133,6 +133,8 @@ def _say_end(recorded: Recorded, places: Reached, timeout_s: float, *, stop_at_s
     failures = [failure for failure in recorded.failures if not failure.stopped]
     for failure in failures:
         say(f"✗ {failure}")
+    if any("No module named 'sagemaker" in failure.error for failure in failures):
+        say("  It needs another SDK: pip install 'sm_trn[sdk]' brings version 2, pip install 'sm_trn[sdk3]' version 3.")
     if recorded.exit_code == ENDED:
         say(f"✗ The program was ended after {timeout_s:g} s.")
     elif not failures and _failed(recorded, stop_at_submit=stop_at_submit):

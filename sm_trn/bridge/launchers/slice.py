@@ -52,11 +52,18 @@ def sliced(code: list[Cell], launches: Iterable[Place]) -> list[tuple[int | None
     needed: set[str] = set()
     for index in reversed(range(len(statements))):
         item = statements[index]
-        if here[index] or item.reads & launching or item.writes & needed:
+        if here[index] or item.reads & launching or item.writes & needed or _finds_modules(item.node):
             kept.add(index)
             _need(item.reads, bodies, needed)
     return [(cell.number, _only(cell, [statements[index].node for index in sorted(kept) if statements[index].cell == number]))
             for number, cell in enumerate(code)]  # fmt: skip
+
+
+def _finds_modules(node: ast.stmt) -> bool:
+    """Whether it changes where Python looks for modules: what is imported after it depends on it."""
+    return not isinstance(node, _DEFINITIONS) and any(
+        isinstance(inner, ast.Attribute) and ast.unparse(inner) == "sys.path" for inner in ast.walk(node)
+    )
 
 
 def _callers(launches: Iterable[_Statement], statements: Iterable[_Statement]) -> set[str]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-OLDEST_LANDLOCK = 4  # the first that knows TCP: Linux 6.7
+_OLDEST, _OLDEST_ALONE = 3, 4  # versions of Landlock: the first that knows truncate, Linux 6.2, and TCP, Linux 6.7
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PATH_BENEATH, _NET_PORT = 1, 2
@@ -109,16 +109,15 @@ def _system(call: int, *arguments: object) -> int:
 
 def _landlock(seal: Seal) -> None:
     version = landlock_version()
-    if version < OLDEST_LANDLOCK:
-        if seal.alone:
-            raise OSError(f"Landlock has version {version}, wanted {OLDEST_LANDLOCK}")
+    if seal.alone and version < _OLDEST_ALONE:
+        raise OSError(f"Landlock has version {version}, wanted {_OLDEST_ALONE}")
+    if version < _OLDEST:
         return
     rights = _CHANGES | (_IOCTL_DEVICES if version >= _SINCE_IOCTL else 0)
     network = _BIND_TCP | _CONNECT_TCP if seal.port else 0
     scopes = _SCOPES if version >= _SINCE_SCOPES and seal.alone else 0
     attributes = struct.pack("QQQ", rights, network, scopes)
-    size = 24 if version >= _SINCE_SCOPES else 16
-    ruleset = _system(_CREATE_RULESET, attributes, ctypes.c_size_t(size), 0)
+    ruleset = _system(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
     for path, allowed in [*((path, rights) for path in seal.writable), (os.devnull, _WRITE | _TRUNCATE)]:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         _system(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", allowed, place), 0)

@@ -11,11 +11,11 @@ from datetime import date
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Problems
 from . import (
+    arguments,
     capacity,
     compiler,
     cost,
     data,
-    devices,
     distribution,
     images,
     kept,
@@ -41,8 +41,8 @@ RULES: tuple[JobRule, ...] = (
     *data.RULES,
     *capacity.RULES,
     *script.RULES,
+    *arguments.RULES,
     *packing.RULES,
-    *devices.RULES,
     *saving.RULES,
     *scaling.RULES,
     *cost.RULES,

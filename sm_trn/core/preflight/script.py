@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import _entry
+from ..catalog.instances import find_instance
+from ..specs.compute import Accelerator
 from ..specs.data import Network
 from ..specs.framework import Container
 from ..specs.job import JobSpec, Script
 from ..specs.launch import Runner
-from ..specs.problems import Advice, AnyOf, Change, Field, Line, Problem, Severity, rules_of
+from ..specs.problems import Advice, AnyOf, Change, Field, Line, Problem, rules_of
 from ..specs.value import suggestion
 from ..strategies import plan
 from . import source
@@ -26,10 +28,9 @@ SCRIPT012 = _RULES["SCRIPT012"]
 SCRIPT002 = _RULES["SCRIPT002"]
 SCRIPT003 = _RULES["SCRIPT003"]
 SCRIPT004 = _RULES["SCRIPT004"]
-SCRIPT006 = _RULES["SCRIPT006"]
-SCRIPT007 = _RULES["SCRIPT007"]
-SCRIPT008 = _RULES["SCRIPT008"]
 SCRIPT010 = _RULES["SCRIPT010"]
+SCRIPT005 = _RULES["SCRIPT005"]
+ASKS_FIRST = "is_available"  # a script that asks whether there is CUDA is taken to have an answer for "no"
 
 
 def missing(job: JobSpec) -> Iterator[Problem]:
@@ -110,46 +111,6 @@ def not_python(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT006, SCRIPT007: bool('False') is True, and a store_true flag takes no value: SageMaker always passes one."""
-    program = source.program(job)
-    if program is None or job.script is None:
-        return
-    for call, name in source.arguments(program):
-        kind = next((word.value for word in call.keywords if word.arg == "type"), None)
-        action = next((word.value for word in call.keywords if word.arg == "action"), None)
-        place = Line(job.script.entry, call.lineno)
-        if isinstance(kind, ast.Name) and kind.id == "bool":
-            sent = name in job.hyperparameters
-            false = job.hyperparameters.get(name) in {False, "False", "false", "0"} and name in job.hyperparameters
-            yield SCRIPT006.problem(
-                place,
-                f"--{name} False would be read as True",
-                severity=Severity.ERROR if false else Severity.INFO,
-                got="type=bool" + (f", and the job sends {job.hyperparameters[name]!r}" if sent else ""),
-                wanted="a function that reads 'True' and 'False'",
-                fix=Advice("type=str2bool"),
-            )
-        elif (
-            isinstance(action, ast.Constant)
-            and action.value in {"store_true", "store_false"}
-            and name in job.hyperparameters
-            and not _harmless(program, str(action.value), job.hyperparameters[name])
-        ):
-            yield SCRIPT007.problem(
-                place,
-                f"--{name} takes no value, but SageMaker passes one",
-                got=f"action={action.value!r}, and the job sends {job.hyperparameters[name]!r}",
-                wanted="an argument with a value",
-                fix=Advice("type=str2bool instead of the action"),
-            )
-
-
-def _harmless(program: str, action: str, value: object) -> bool:
-    """A parser that tolerates what it does not know leaves the value over, and the flag alone says the same."""
-    return "parse_known_args" in source.methods(program) and str(value).lower() == action.removeprefix("store_")
-
-
 def words(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT004: a text with spaces or quotes travels as JSON, so that the script is given other characters than the console shows."""
     for name, value in job.hyperparameters.items() if job.script is not None else ():
@@ -158,29 +119,6 @@ def words(job: JobSpec) -> Iterator[Problem]:
                 Field(f"hyperparameters.{name}"),
                 f"the script is given two arguments: {shlex.join([f'--{name}', value])}",
                 got=f"{value!r}, which the request carries as JSON",
-            )
-
-
-def undeclared(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT008: a hyperparameter that argparse does not know ends the job with exit code 2."""
-    program = source.program(job)
-    if program is None or job.script is None or not job.arguments:
-        return
-    methods = source.methods(program)
-    strict = any(method.startswith("parse_") for method in methods)
-    if not strict or methods & {"parse_known_args", "parse_args_into_dataclasses", "add_arguments"}:
-        return  # unknown flags are tolerated, or the parser is filled in a way that cannot be read here
-    declared = {name for _, name in source.arguments(program)}
-    if not declared:
-        return
-    for name in job.arguments:
-        if name.replace("-", "_") not in declared:
-            yield SCRIPT008.problem(
-                Field(f"hyperparameters.{name}" if name in job.hyperparameters else "neuron"),
-                f"{job.script.entry} does not declare --{name}",
-                got=repr(name),
-                wanted="one of " + ", ".join(sorted(declared)),
-                fix=Advice(f"correct the name{suggestion(name, declared)}"),
             )
 
 
@@ -240,6 +178,40 @@ def file_systems(job: JobSpec) -> Iterator[Problem]:
             )
 
 
+def hard_coded_cuda(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT005: .cuda(), .to("cuda") or NCCL where there is no NVIDIA GPU fails after the machines are paid for."""
+    rows = [row for name in job.compute.instances if (row := find_instance(name)) is not None]
+    program = source.program(job)
+    if not rows or any(row.accelerator is Accelerator.CUDA for row in rows) or program is None or ASKS_FIRST in program:
+        return
+    uses = [call for call in source.calls(program) if _ties(call)]
+    if not uses:
+        return
+    first = min(uses, key=lambda node: node.lineno)
+    others = f", and {len(uses) - 1} more" if len(uses) > 1 else ""
+    yield SCRIPT005.problem(
+        Line(source.entry_name(job), first.lineno),
+        "the script names CUDA without asking whether it is there",
+        got=f"{ast.unparse(first)[:60]} for {rows[0].name!r} ({rows[0].accelerator.name}){others}",
+        wanted="the device that is there",
+        fix=Advice("see kit/device.py among the shipped scripts"),
+    )
+
+
+def _ties(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    given = {
+        str(value.value)
+        for value in (*call.args, *(word.value for word in call.keywords))
+        if isinstance(value, ast.Constant)
+    }
+    if name == "cuda":
+        return True
+    if name == "init_process_group":
+        return "nccl" in given
+    return name in {"to", "device"} and any(value.split(":")[0] == "cuda" for value in given)
+
+
 RULES = (
     missing,
     dependencies,
@@ -247,8 +219,7 @@ RULES = (
     not_python,
     syntax,
     words,
-    boolean_arguments,
-    undeclared,
     missing_data,
     file_systems,
+    hard_coded_cuda,
 )

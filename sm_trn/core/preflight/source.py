@@ -12,6 +12,7 @@ from ..specs.job import JobSpec
 
 SIZE_CAP = 1_000_000  # bytes of Python that are read per file: no entry script is longer
 MODEL_FLAGS = ("model_name_or_path", "model_name", "model", "model_id")
+TOOLKIT_PREFIX = "sagemaker_"  # hyperparameters that the toolkit keeps from the script
 KEPT = 256  # files whose text and tree are remembered
 
 
@@ -51,6 +52,15 @@ def entry_name(job: JobSpec) -> str:
     return job.script.entry if job.script is not None else "script"
 
 
+def command_line(job: JobSpec) -> tuple[str, ...]:
+    """The script's arguments as the training toolkit passes them: by name, one letter with one hyphen, True and False.
+
+    Source: sagemaker-training 5.1.4, mapping.to_cmd_args.
+    """
+    own = {key: value for key, value in job.arguments.items() if not key.startswith(TOOLKIT_PREFIX)}
+    return tuple(word for key in sorted(own) for word in (f"--{key}" if len(key) > 1 else f"-{key}", str(own[key])))
+
+
 def mentions(job: JobSpec, word: str) -> bool | None:
     """Whether Python of the source folder's top level, or of the kit in it, holds ``word``; None when there is none to read."""
     folder, entry = source_folder(job), entry_path(job)
@@ -82,7 +92,7 @@ def program(job: JobSpec) -> str | None:
 @functools.lru_cache(maxsize=KEPT)
 def calls(found: str) -> tuple[ast.Call, ...]:
     """Every call of a text that parses, in the order of a walk through its tree."""
-    return tuple(node for node in ast.walk(_tree(found)) if isinstance(node, ast.Call))
+    return tuple(node for node in ast.walk(tree(found)) if isinstance(node, ast.Call))
 
 
 def methods(found: str) -> frozenset[str]:
@@ -91,22 +101,16 @@ def methods(found: str) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def arguments(found: str) -> tuple[tuple[ast.Call, str], ...]:
-    """Every ``add_argument("--name", …)`` of a text that parses: the call, and the name with underscores."""
+def argument_calls(found: str) -> tuple[ast.Call, ...]:
+    """Every ``add_argument(…)`` of a text that parses, also under a name that was bound to it."""
     aliases = {
         target.id
-        for node in ast.walk(_tree(found))
+        for node in ast.walk(tree(found))
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr == "add_argument"
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    return tuple(
-        (call, argument.value.lstrip("-").replace("-", "_"))
-        for call in calls(found)
-        if _adds(call.func, aliases)
-        for argument in call.args
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and argument.value.startswith("--")
-    )
+    return tuple(call for call in calls(found) if _adds(call.func, aliases))
 
 
 def _adds(called: ast.expr, aliases: set[str]) -> bool:
@@ -125,12 +129,12 @@ def _text(path: str, mtime_ns: int, size: int) -> str:
 @functools.lru_cache(maxsize=KEPT)
 def _parses(found: str) -> bool:
     try:
-        _tree(found)
+        tree(found)
     except (SyntaxError, ValueError, RecursionError):
         return False  # SCRIPT003 says it
     return True
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _tree(found: str) -> ast.Module:
+def tree(found: str) -> ast.Module:
     return ast.parse(found)

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from .. import _entry
 from ..catalog import images
 from ..catalog.instances import find_instance
+from ..preflight.source import command_line
 from ..specs.compute import Accelerator
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
@@ -25,7 +26,6 @@ from ..strategies import plan
 
 MASTER = "YOUR-FIRST-HOST"  # the placeholder of a run on several hosts: the address of the first
 MASTER_PORT = 7777  # sagemaker-training 5.1.4, torch_distributed.MASTER_PORT
-TOOLKIT_PREFIX = "sagemaker_"  # hyperparameters that the toolkit keeps from the script
 UP = "../.."  # from the script's folder to where the commands are run
 BREAK = " \\\n    "
 
@@ -81,7 +81,7 @@ def render(job: JobSpec, at: Destination) -> LocalRun:
     hosts = tuple(
         LocalHost(
             launcher=tuple(_launcher(job, rank)),
-            arguments=arguments(job),
+            arguments=command_line(job),
             environment=MappingProxyType(_environment(job, rank)),
             folder=f"{job.name}/code",
         )
@@ -91,15 +91,6 @@ def render(job: JobSpec, at: Destination) -> LocalRun:
     many = f"{len(hosts)} hosts of {workers}" if len(hosts) > 1 else workers
     title = f"{job.name}: {many}, made for {images.describe(job)}; writes into ./{job.name} only"
     return LocalRun(title=title, prepare=tuple(_prepare(job)), hosts=hosts)
-
-
-def arguments(job: JobSpec) -> tuple[str, ...]:
-    """The script's arguments as the training toolkit passes them: by name, one letter with one hyphen, True and False.
-
-    Source: sagemaker-training 5.1.4, mapping.to_cmd_args.
-    """
-    own = {key: value for key, value in job.arguments.items() if not key.startswith(TOOLKIT_PREFIX)}
-    return tuple(word for key in sorted(own) for word in (f"--{key}" if len(key) > 1 else f"-{key}", str(own[key])))
 
 
 def _launcher(job: JobSpec, rank: int) -> Iterator[str]:

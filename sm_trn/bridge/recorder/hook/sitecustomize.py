@@ -28,6 +28,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _COPY = os.path.realpath(_SETTINGS.get("copy", "/")) + os.sep
 _LOOPBACK = ("127.0.0.1", "::1", "localhost", "", None)
 _EXITS: list[tuple[SystemExit, list[tuple[str, int]]]] = []
+_NOT_ANSWERED: dict[str, str] = {}  # members of answers that the recorder left out: of which operation
 _SLEEPERS = ("sagemaker", "sagemaker_core", "botocore", "s3transfer", "boto3", "accelerate")
 
 
@@ -80,14 +81,16 @@ def _noted_exit(code=None, real=sys.exit):
 def told(file: str, line: int, error: BaseException, cell: int = 0) -> None:
     """Write down that the launcher failed at this line of a file or a cell."""
     words = [_one_line(error)]
+    if isinstance(error, KeyError) and error.args and error.args[0] in _NOT_ANSWERED:
+        words.append(f"the recorder does not know what AWS answers to {_NOT_ANSWERED[error.args[0]]}")
     cause: BaseException | None = error
     while cause is not None and len(words) < 2:
         cause = cause.__cause__ or cause.__context__
         if isinstance(cause, (RefusedError, FileNotFoundError)) and _one_line(cause) not in words[0]:
-            words.append(_one_line(cause))
+            words.append(f"of {_one_line(cause)}")
     _tell(
         "failed", file="" if file.startswith("<") else file, cell=cell, line=line, code=linecache.getline(file, line).strip()[:200],
-        error="; because of ".join(words)[:500], stopped="RecordedNotLaunched" in words[0],
+        error="; because ".join(words)[:500], stopped="RecordedNotLaunched" in words[0],
     )  # fmt: skip
 
 
@@ -126,10 +129,11 @@ def _hooked_client(session_class: type) -> None:
 
 def _emptied(parsed, model, **_):
     """AWS answers a search that finds nothing with empty lists; the recorder knows the operations of all services by name alone."""
-    if model.name.startswith(("List", "Search")) and model.output_shape is not None:
-        for name, shape in model.output_shape.members.items():
-            if shape.type_name == "list":
-                parsed.setdefault(name, [])
+    for name, shape in model.output_shape.members.items() if model.output_shape is not None else ():
+        if shape.type_name == "list" and model.name.startswith(("List", "Search")):
+            parsed.setdefault(name, [])
+        if name not in parsed:
+            _NOT_ANSWERED[name] = f"{model.service_model.service_name} {model.name}"
 
 
 def _signed_place(request, **_):
@@ -151,6 +155,15 @@ def _of_launcher(name: str) -> bool:
     return os.path.realpath(name).startswith(_COPY) and "site-packages" not in name
 
 
+def _is_own(module: str) -> bool:
+    folder = os.getcwd() + os.sep
+    while folder.startswith(_COPY):
+        if os.path.exists(os.path.join(folder, module)) or os.path.exists(os.path.join(folder, f"{module}.py")):
+            return True
+        folder = os.path.dirname(folder.rstrip(os.sep)) + os.sep
+    return False
+
+
 def _quiet(module):
     """The SDKs' usage reports go by their own way, not through botocore."""
     for name in ("_send_telemetry_request", "_requests_helper"):
@@ -170,6 +183,7 @@ def _made(path, *, folder=False):
     """Stand in for a file that is not here: a launch must not end because of its data."""
     if not path or str(path).startswith(("s3://", "http")) or os.path.exists(path):
         return
+    _tell("stand-in", name=os.path.relpath(path))
     os.makedirs(path if folder else os.path.dirname(os.path.abspath(path)), exist_ok=True)
     if not folder:
         with open(path, "w", encoding="utf-8") as file:
@@ -269,7 +283,7 @@ def _shortened(real=time.sleep):
 
 def _start() -> None:
     sys.meta_path.insert(0, _Finder())
-    sys.meta_path.append(stand_ins.Finder(_of_launcher, lambda name: _tell("stand-in", name=name)))
+    sys.meta_path.append(stand_ins.Finder(_of_launcher, _is_own, lambda name: _tell("stand-in", name=name)))
     time.sleep = _shortened()
     sys.exit = _noted_exit
     atexit.register(_say_end)

@@ -80,18 +80,22 @@ class _Module(types.ModuleType):
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """The last finder: what the launcher imports and nobody has is a stand-in, unless the import stands in a ``try``.
 
-    ``of_launcher`` says whether a file is the launcher's, and ``tell`` is called with the name of each module.
+    ``of_launcher`` says whether a file is the launcher's, ``is_own`` whether a module is, which then lies where Python does not look
+    for it, and ``tell`` is called with the name of each module.
     """
 
-    def __init__(self, of_launcher: Callable[[str], bool], tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, of_launcher: Callable[[str], bool], is_own: Callable[[str], bool], tell: Callable[[str], None]
+    ) -> None:
         self._of_launcher = of_launcher
+        self._is_own = is_own
         self._tell = tell
 
     def find_spec(self, name, path=None, target=None):
         """The stand-in's spec; None for what the launcher does not import itself."""
         del path, target
         top = name.partition(".")[0]
-        if top in _NEVER or top in sys.stdlib_module_names:
+        if top in _NEVER or top in sys.stdlib_module_names or self._is_own(top):
             return None
         if top != name and not isinstance(sys.modules.get(top), _Module):
             return None
