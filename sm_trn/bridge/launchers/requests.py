@@ -47,7 +47,12 @@ def request_of(state: Nodes, site: Site) -> Read:
     job: dict[str, Any] = {}
     lost += _unwritten(state, [*events, site.arguments])
     if not lost:
-        more = {"action": "fit", "node": site.node.number, "contexts": [each.number for each in site.contexts]}
+        more = {
+            "action": "fit",
+            "node": site.node.number,
+            "contexts": [each.number for each in site.contexts],
+            "raw": site.raw,
+        }
         fit = state.written_event({"id": 0, "kind": "fit", "heap": {}, **site.arguments})
         job = state.written_job(events, {**more, "args": fit["args"], "kwargs": fit["kwargs"], "heap": fit["heap"]})
     if lost:
@@ -117,6 +122,8 @@ def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symb
     """The request with our words in the places of those of the process that sent it."""
     region = str(answer["region"])
     told = _told(state, region)
+    stamped = str(answer["request"]["TrainingJobName"])
+    told = [(stamped, stamped.removesuffix(f"-{STAMP}")), *told]
     request = json.loads(_replaced(json.dumps(answer["request"]), told))
     uploaded = _replaced(answer["uploaded"], told) if answer.get("uploaded") else None
     name = str(request["TrainingJobName"])
@@ -132,7 +139,7 @@ def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symb
     where = str(request.get("OutputDataConfig", {}).get("S3OutputPath", ""))
     at = Destination(
         role=str(request["RoleArn"]), region=region, source_uri=uploaded, job_name=name,
-        bucket=where.removeprefix("s3://").partition("/")[0] or told[0][1],
+        bucket=where.removeprefix("s3://").partition("/")[0] or told[1][1],
     )  # fmt: skip
     named = answer["named"] or site.raw or {"AWS_DEFAULT_REGION", "AWS_REGION"} & set(state.environment.known)
     placeholders = used | (frozenset() if named else {Symbol.REGION})
@@ -162,7 +169,6 @@ def _told(state: Nodes, region: str) -> list[tuple[str, str]]:
         (f"sagemaker-{region}-{ACCOUNT}", str(given.get("bucket") or PLACEHOLDERS[Symbol.BUCKET])),
         (PLACEHOLDERS[Symbol.BUCKET], str(given.get("bucket") or PLACEHOLDERS[Symbol.BUCKET])),
         (PLACEHOLDERS[Symbol.ROLE], str(given.get("role") or PLACEHOLDERS[Symbol.ROLE])),
-        (f"-{STAMP}", ""),
         (STAMP, TIME),
     ]
 

@@ -232,6 +232,8 @@ class Nodes(Calls):
         )
         site.contexts, site.lost = tuple(self.contexts), [*owner.tainted, *self.tainted]
         site.events = self.closure(site)
+        started = {**site.arguments, "id": self._next(), "kind": "method", "owner": owner, "name": "fit"}
+        self.starts.append((*site.events, started))
         wait = names.get("wait", given[1] if len(given) > 1 else True)
         site.wait = wait is not False
         owner.started = True
@@ -371,7 +373,13 @@ class Nodes(Calls):
         values += [item for _, held, _ in site.arguments.get("heap", {}).values() for item in held]
         events, lost = self._gathered(values)
         site.lost = list(merged([*site.lost, *lost]))
-        return events
+        found = {event["id"]: event for event in events}
+        for earlier in self.starts if site.started is not None else ():
+            if _shared(earlier) & _shared(
+                events
+            ):  # the SDK changes objects that it is given: what it did before comes first
+                found |= {event["id"]: event for event in earlier}
+        return tuple(found[number] for number in sorted(found))
 
     def _gathered(self, values: list[Any]) -> tuple[tuple[dict[str, Any], ...], list[Cause]]:
         found: dict[int, dict[str, Any]] = {}
@@ -521,6 +529,17 @@ class Nodes(Calls):
 
 def _is_estimator(value: Node) -> bool:
     return value.last in estimators.ESTIMATORS and value.owner is None and not value.is_path
+
+
+def _shared(events: tuple[dict[str, Any], ...]) -> set[int]:
+    """The objects of the SDK, but sessions, and the mappings and lists that calls are given."""
+    made = {event["id"] for event in events if event["kind"] == "call" and _is_config(str(event["path"]))}
+    return made | {-number for event in events for number in event["heap"]}
+
+
+def _is_config(path: str) -> bool:
+    last = path.rpartition(".")[2]
+    return last[:1].isupper() and "Session" not in last
 
 
 def _of_jumpstart(function: Node, names: dict[str, Any]) -> bool:

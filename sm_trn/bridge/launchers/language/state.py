@@ -103,6 +103,7 @@ class State(Heap):
         self.contexts: list[Node] = []
         self.steps, self.risks, self.guards, self.turn = STEPS, 0, 0, 0
         self.effects: list[Node] = []  # calls of boto3 that change what comes after them
+        self.starts: list[tuple[dict[str, Any], ...]] = []  # what led to each start so far, and the start
         self.used: set[Symbol] = set()  # placeholders that values for the SDK hold
         self.written_files: set[str] = set()
         self.keep: list[object] = []  # objects whose identity stands for them in texts for the SDK
