@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable
+from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable, own_object
 from .definitions import Definitions
 from .expressions import starred
 from .heap import Scope, either, held
@@ -636,6 +636,7 @@ def _within(state: Statements, node: ast.With | ast.AsyncWith, items: list[ast.w
     kind = type(manager)
     value = state.call(first.context_expr, state.python(getattr, kind, "__enter__"), [manager], {})
     leave = state.python(getattr, kind, "__exit__")
+    risks = state.risks
     with state.guarded():
         try:
             if first.optional_vars is not None:
@@ -650,7 +651,19 @@ def _within(state: Statements, node: ast.With | ast.AsyncWith, items: list[ast.w
                 return None
             raise
     state.call(first.context_expr, leave, [manager, None, None, None], {})
+    if state.risks > risks:
+        _perhaps_swallowed(state, node, first, manager)
     return flow
+
+
+def _perhaps_swallowed(state: Statements, node: ast.With | ast.AsyncWith, item: ast.withitem, manager: Any) -> None:
+    """The block may have ended at something that nobody knows, without a word: what it changes is unknown."""
+    cause = state.cause(item.context_expr, Reason.CONSTRUCT, detail="it may keep an exception of its block to itself")
+    if own_object(manager) or type(manager).__name__ == "_GeneratorContextManager":
+        state.taint(cause)
+    elif isinstance(manager, (contextlib.suppress, contextlib.ExitStack)):
+        for statement in node.body:
+            state.havoc(statement, (cause,))
 
 
 def _unknown_context(
