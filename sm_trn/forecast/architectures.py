@@ -6,12 +6,14 @@ import functools
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 
 from ..core.specs.json import Json
 
+CONFIG_CAP = 1_000_000  # bytes: a configuration is a few kilobytes
 DECODERS = ("decoder", "mixture", "memory-decoder")
 
 
@@ -543,9 +545,17 @@ def _experts(sizes: Mapping[str, Json]) -> tuple[int, int, int]:
     return routed + shared, active + shared, width
 
 
-def renamed(model: Architecture, name: str) -> Architecture:
-    """The same shape under another name."""
-    return replace(model, name=name)
+def in_folder(name: str) -> Architecture | None:
+    """The shape in a folder's ``config.json``, or in that file itself; None where there is none."""
+    if "\n" in name or len(name) > 1000:
+        return None
+    path = Path(name) if name.endswith(".json") else Path(name, "config.json")
+    try:
+        text = path.read_text("utf-8") if path.is_file() and path.stat().st_size <= CONFIG_CAP else ""
+        body = json.loads(text or "{}")
+    except (OSError, ValueError):
+        return None
+    return from_config(body, name.rstrip("/").rpartition("/")[2]) if isinstance(body, dict) else None
 
 
 def _whole(value: Json) -> int:

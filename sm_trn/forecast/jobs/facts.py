@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
 from typing_extensions import TypedDict
@@ -14,9 +11,8 @@ from typing_extensions import TypedDict
 from ...core.errors import SmTrnError
 from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
-from ..architectures import Architecture, Model, find_model, from_config
+from ..architectures import Architecture, Model, find_model, in_folder
 
-CONFIG_CAP = 1_000_000  # bytes: a configuration is a few kilobytes
 MODEL = (
     "model_name_or_path",
     "model_name",
@@ -154,7 +150,7 @@ class Facts:
             self.job.variables[name] for name in ("HF_MODEL_ID", "MODEL_ID", "MODEL_NAME") if name in self.job.variables
         ]
         for name in named:
-            found = _local(name) or (find_model(name) if len(name) < 200 else None)
+            found = in_folder(name) or (find_model(name) if len(name) < 200 else None)
             if found is not None and not (
                 isinstance(found, Architecture) and found.generic and "model" not in self.known
             ):
@@ -183,26 +179,3 @@ class Facts:
         """What the script and its arguments are called, for what only names tell."""
         entry = self.job.script.entry if self.job.script is not None else ""
         return f"{entry} {self.text(('objective', 'task', 'task_name', 'dataset_name'))}".lower()
-
-
-def _local(name: str) -> Architecture | None:
-    """The shape in a folder's ``config.json``, or in that file itself."""
-    if "\n" in name or len(name) > 1000:
-        return None
-    text = _read(Path(name) if name.endswith(".json") else Path(name, "config.json"))
-    return from_config(_object(text), re.sub(r".*/", "", name.rstrip("/"))) if text else None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8") if path.is_file() and path.stat().st_size <= CONFIG_CAP else ""
-    except (OSError, ValueError):
-        return ""
-
-
-def _object(text: str) -> Mapping[str, Json]:
-    try:
-        body = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...core.catalog.instances import find_instance
-from ...core.catalog.models import ModelSize, model_size
 from ...core.preflight import reading, source
 from ...core.preflight.neuron import next_to
 from ...core.specs.compute import Accelerator, InstanceType
@@ -21,6 +20,7 @@ from ...core.specs.problems import Advice, AnyOf, Change, Field, Problem, Severi
 from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
+from ..architectures import Architecture, find_model, in_folder
 from ..method import (
     ADAMW_BYTES,
     ADAPTER_FLAGS,
@@ -68,12 +68,6 @@ class State:
         """GiB on one worker."""
         mine = self.weights / self.weights_over + self.gradients / self.gradients_over
         return parameters * (mine + self.optimizer / self.optimizer_over) / GIB
-
-
-def state_gib(size: ModelSize, *, tensor: int, pipeline: int, sharded_over: int) -> float:
-    """GiB of bfloat16 weights and gradients, and of float32 optimizer state, on one worker; ZeRO-1 spreads the state alone."""
-    state = State(weights=2, gradients=2, optimizer=12, optimizer_over=sharded_over)
-    return state.gib(size.parameters / (tensor * pipeline))
 
 
 def accelerator_memory(job: JobSpec) -> Iterator[Problem]:
@@ -223,7 +217,7 @@ def _sharding(job: JobSpec, everyone: int) -> tuple[int, int, int]:
     return tuple(everyone if stage >= least else 1 for least in (3, 2, 1))  # type: ignore[return-value]  # three of them
 
 
-def _cannot_tell(job: JobSpec, instance: InstanceType, size: ModelSize) -> str | None:
+def _cannot_tell(job: JobSpec, instance: InstanceType, size: Architecture) -> str | None:
     """Why the script may need less than the arguments say: in words, empty where it cannot, None where it surely does."""
     if source.elsewhere(job) and job.neuron is None:  # Neuron options say themselves how a model is shared among cores
         return "the source is not on this machine"
@@ -278,8 +272,9 @@ def _instance(job: JobSpec) -> InstanceType | None:
     return find_instance(job.compute.instances[0]) if len(job.compute.instances) == 1 else None
 
 
-def _size(job: JobSpec) -> ModelSize | None:
-    return next((size for name in source.models_named(job) if (size := model_size(name)) is not None), None)
+def _size(job: JobSpec) -> Architecture | None:
+    shapes = (in_folder(name) or find_model(name) for name in source.models_named(job))
+    return next((shape for shape in shapes if isinstance(shape, Architecture) and not shape.generic), None)
 
 
 RULES = (host_memory, whole_heads)  # accelerator_memory is asked by estimates.py, where no estimate can answer
