@@ -110,12 +110,19 @@ def _start_emulator(state: Path | None, region: str) -> EmulatorEndpoint:
 
 
 def read_launchers(
-    path: str | Path, *, given: Mapping[str, object] | None = None, region: str = "", checked: bool = False
+    path: str | Path,
+    *,
+    given: Mapping[str, object] | None = None,
+    region: str = "",
+    checked: bool = False,
+    call: str = "",
 ) -> Launchers:
     """The launches of a ``.py`` or ``.ipynb`` file, read and never run: not a line of it is executed.
 
     ``given`` maps names to values that the code leaves open: its own variables, arguments of its command line, and the
     placeholders ``role``, ``bucket``, ``account`` and ``region``. With ``checked`` every job has the problems of ``check``.
+    ``call`` names a function that is read as if the file called it at its end. SDK v2 itself, in a process of its own, says
+    what it sends: where it is not installed, each launch has that as its hole.
     Raises SmTrnError for a file that is neither, and OSError for one that cannot be read.
 
     >>> [job.name for job in st.read_launchers("launch.py").jobs]
@@ -125,7 +132,7 @@ def read_launchers(
     """
     from .bridge.launchers import read  # noqa: PLC0415 - only who brings code needs it
 
-    return read.read_launchers(path, given=given, region=region, check=check if checked else None)
+    return read.read_launchers(path, given=given, region=region, check=check if checked else None, call=call)
 
 
 def rehearse(

@@ -25,6 +25,9 @@ bucket = session.default_bucket()
 PYTORCH = 'entry_point="train.py", role=role, framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1'
 
 
+PLAN = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/p"
+
+
 def read(body: str, **given: Any) -> Launchers:
     return read_text(HEAD + body, "launch.py", given=given)
 
@@ -95,18 +98,20 @@ def test_local_mode_is_no_job() -> None:
     assert (Ending.LOCAL, ()) == (launch.ending, launch.jobs)
 
 
-def test_names_of_version_1_are_known_and_said() -> None:
-    body = "Estimator(image_name='1.dkr.ecr.us-west-2.amazonaws.com/own:1', role=role, train_instance_count=2, train_instance_type='ml.m5.xlarge').fit('s3://b/d')"
+def test_names_of_version_1_are_what_sdk_v2_makes_of_them() -> None:
+    body = "Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', role=role, train_instance_count=2, train_instance_type='ml.m5.xlarge').fit('s3://b/d')"
     launch = only(body)
     assert 2 == launch.jobs[0].spec.compute.count
     assert "train_instance_count" in launch.remarks[0]
+    (hole,) = only(body.replace("'1.dkr", "image_name='1.dkr")).holes  # which SDK v2 knows nothing of
+    assert (Reason.REFUSED, True) == (hole.reason, "image_uri" in hole.detail)
 
 
 def test_file_systems_and_plans_are_fields_of_the_job() -> None:
-    body = f"from sagemaker.inputs import FileSystemInput\nPyTorch({PYTORCH}, training_plan='arn:p').fit({{'x': FileSystemInput('fs-1', 'EFS', '/d')}})"  # noqa: E501 - a launcher on one line
+    body = f"from sagemaker.inputs import FileSystemInput\nPyTorch({PYTORCH}, training_plan={PLAN!r}).fit({{'x': FileSystemInput('fs-0123456789a', 'EFS', '/d')}})"  # noqa: E501 - a launcher on one line
     job = only(body).jobs[0]
-    assert "arn:p" == st.render(job.spec)["ResourceConfig"]["TrainingPlanArn"]
-    assert {"x": st.FileSystem("fs-1", st.specs.FileSystemKind.EFS, directory="/d")} == dict(job.spec.inputs)
+    assert PLAN == st.render(job.spec)["ResourceConfig"]["TrainingPlanArn"]
+    assert {"x": st.FileSystem("fs-0123456789a", st.specs.FileSystemKind.EFS, directory="/d")} == dict(job.spec.inputs)
     assert () == job.spec.kept
 
 
@@ -163,9 +168,9 @@ def test_siblings_are_read_and_the_rest_of_a_module_is_one_hole() -> None:
 
 
 def test_plans_checks_and_event_files_are_fields_of_the_job() -> None:
-    body = f"from sagemaker.debugger import TensorBoardOutputConfig\nPyTorch({PYTORCH}, training_plan='arn:p', enable_infra_check=True, enable_remote_debug=True, tensorboard_output_config=TensorBoardOutputConfig('s3://b/tb', '/opt/tb')).fit()"  # noqa: E501 - a launcher on one line
+    body = f"from sagemaker.debugger import TensorBoardOutputConfig\nPyTorch({PYTORCH}, training_plan={PLAN!r}, enable_infra_check=True, enable_remote_debug=True, tensorboard_output_config=TensorBoardOutputConfig('s3://b/tb', '/opt/tb')).fit()"  # noqa: E501 - a launcher on one line
     spec = only(body).jobs[0].spec
-    assert ("arn:p", True, True) == (spec.compute.training_plan, spec.infra_check, spec.remote_debug)
+    assert (PLAN, True, True) == (spec.compute.training_plan, spec.infra_check, spec.remote_debug)
     assert st.specs.TensorBoard(s3_uri="s3://b/tb", local_path="/opt/tb") == spec.tensorboard
     assert () == spec.kept
 
@@ -206,8 +211,8 @@ def test_scikit_learns_class_does_nothing_with_a_distribution() -> None:
     assert one == other
 
 
-def test_a_key_that_has_no_field_is_sent_as_the_launcher_says_it() -> None:
+def test_what_the_sdk_refuses_is_a_hole_with_its_words() -> None:
     placed = "instance_placement_config={'EnableMultipleJobs': True, 'Newer': 1}"
     body = f"e = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', role, 1, 'ml.m5.xlarge', {placed})\ne.fit()"
-    request = only(body).jobs[0].request
-    assert {"EnableMultipleJobs": True, "Newer": 1} == request["ResourceConfig"]["InstancePlacementConfig"]
+    (hole,) = only(body).holes
+    assert (Reason.REFUSED, True) == (hole.reason, 'InstancePlacementConfig: "Newer"' in hole.detail)

@@ -96,17 +96,19 @@ def test_rules_are_fields_of_the_job_and_nothing_is_kept(arguments: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "detail"),
+    ("arguments", "words"),
     [
-        ("rules=[Rule.sagemaker(rule_configs.overfit(), actions=rule_configs.StopTraining())]", "actions of a rule"),
-        ("rules=[Rule.sagemaker(rule_configs.no_such_rule())]", "no table has rule_configs.no_such_rule"),
-        ("rules=[Rule.sagemaker({})]", "a rule whose configuration is not one of rule_configs"),
-        ("rules=[Rule.sagemaker(rule_configs.overfit(), rule_parameters=[1])]", "parameters that are no mapping"),
-        ("rules=[Rule.custom('own', 'i', 'ml.t3.medium', 10, source='own.py', rule_to_invoke='Own')]", "a rule's own source"),
-        ("rules=[3]", "an item that is no rule"),
+        ("rules=[Rule.sagemaker(rule_configs.no_such_rule())]", "has no attribute 'no_such_rule'"),
+        ("rules=[Rule.sagemaker({})]", "KeyError: 'DebugRuleConfiguration'"),
+        ("rules=[Rule.sagemaker(rule_configs.overfit(), rule_parameters=[1])]", "'list' object has no attribute 'get'"),
+        ("rules=[3]", "Rules list can only contain sagemaker.debugger.Rule"),
     ],
-)  # fmt: skip
-def test_what_no_table_has_is_one_hole(arguments: str, detail: str) -> None:
+)
+def test_what_the_sdk_refuses_is_one_hole_with_its_words(arguments: str, words: str) -> None:
     (hole,) = read(arguments).holes
-    assert (Reason.VALUE, "rules") == (hole.reason, hole.give)
-    assert hole.detail.startswith(detail)
+    assert (Reason.REFUSED, True) == (hole.reason, words in hole.detail)
+
+
+def test_actions_of_a_rule_are_what_the_sdk_makes_of_them() -> None:
+    launch = read("rules=[Rule.sagemaker(rule_configs.overfit(), actions=rule_configs.StopTraining())]")
+    assert "stoptraining" in str(launch.jobs[0].request["DebugRuleConfigurations"])

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from sm_trn.bridge.commands.import_code import command
 
-LAUNCH = "from sagemaker.pytorch import PyTorch\nPyTorch('t.py', role='r/r', framework_version='2.1', py_version='py310', {more}instance_count=1).fit()\n"  # noqa: E501 - a launcher on one line
+LAUNCH = "from sagemaker.pytorch import PyTorch\nPyTorch('t.py', role='arn:aws:iam::111122223333:role/r', framework_version='2.1', py_version='py310', {more}instance_count=1).fit()\n"  # noqa: E501 - a launcher on one line
 
 
 def test_a_repository_is_surveyed(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Severity
 from ...rules import check
+from ..launchers.language.nodes import PLACEHOLDERS, TIME
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
-from ..launchers.requests.ledger import PLACEHOLDERS, TIME
 from ..launchers.survey import survey
 from ..launchers.values import Symbol
 from ..launchers.write import python_source
@@ -58,6 +58,13 @@ _SUFFIX = {"job.toml": ".toml"}
     expose_value=False,
     help="Run the code instead, without launching, and keep the jobs that it sends: sm-trn import --run --help.",
 )
+@click.option(
+    "--call",
+    "called",
+    metavar="NAME",
+    default="",
+    help="Read this function too, as if the file called it at its end: for launches that it does not reach by itself.",
+)
 @click.option("--diff", "as_diff", is_flag=True, help="Show each program written for SDK v3, as a diff.")
 @click.option("--in-place", is_flag=True, help="Write that into the file, and keep the old one beside it as FILE.bak.")
 @click.option(
@@ -87,6 +94,7 @@ def command(  # noqa: PLR0913 - its options
     python: Path | None,
     arguments: str,
     isolation: str,
+    called: str,
     **how: bool,
 ) -> int:
     """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
@@ -109,7 +117,7 @@ def command(  # noqa: PLR0913 - its options
         if form == "notebook":
             return porting.write_notebooks(ported, output)
         return porting.write_in_place(ported) if how["in_place"] else porting.show(ported)
-    found = _read(names, values, asking=on_terminal() and not as_json)
+    found = _read(names, values, called, asking=on_terminal() and not as_json)
     if as_json:
         emit([shown.as_json(each) for each in found])
     elif form is None:
@@ -129,11 +137,11 @@ def _lacks(found: Launchers) -> bool:
     return bool(unread) or any(launch.holes for launch in found.launches)
 
 
-def _read(names: tuple[str, ...], values: dict[str, object], *, asking: bool) -> list[Launchers]:
+def _read(names: tuple[str, ...], values: dict[str, object], called: str, *, asking: bool) -> list[Launchers]:
     """Each file, read; while somebody answers for holes, read again with the answers."""
     asked: set[str] = set(values)
     while True:
-        found = [read_launchers(name, given=values, check=check) for name in names]
+        found = [read_launchers(name, given=values, check=check, call=called) for name in names]
         said = answers(found, asked, prompt) if asking else {}
         if not said:
             return found

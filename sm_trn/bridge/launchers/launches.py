@@ -41,6 +41,7 @@ class Ending(enum.Enum):
     LOCAL = "local mode"
     UNUSED = "never started"
     HANDED = "started by another object"
+    UNREACHED = "not reached by default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -13,14 +14,15 @@ from ...core.errors import SmTrnError
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec, Script
 from ...core.specs.problems import Problem
-from . import specs, statements
+from .. import sdk
+from . import specs
+from .language.state import Condition, Settings, Site
+from .language.statements import Statements
 from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
-from .requests.asked import LOCAL, pipeline_session
-from .requests.ledger import PLACEHOLDERS
-from .requests.request import request_of
-from .source import Cell, Unread, cells, parsed
-from .state import ExhaustedError, Site, State
-from .values import Cause, Place, Reason, Scope, Symbol, Unknown
+from .requests import Read, pipeline_session, request_of
+from .sites import Written, written
+from .source import MAGIC, Cell, Unread, cells, parsed
+from .values import Cause, ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown
 
 OPEN: Final = 3  # conditions that are read both ways to the end: 8 readings
 SIBLINGS: Final = 200  # modules beside a launcher that are looked at
@@ -30,12 +32,13 @@ Check = Callable[[JobSpec], Iterable[Problem]]
 
 
 def read_launchers(
-    path: str | Path, *, given: Mapping[str, object] | None = None, region: str = "", check: Check | None = None
-) -> Launchers:
+    path: str | Path, *, given: Mapping[str, object] | None = None, region: str = "", check: Check | None = None, call: str = "",
+) -> Launchers:  # fmt: skip
     """The launches of a ``.py`` or ``.ipynb`` file, read and never run: not a line of it is executed.
 
     ``given`` maps names to values that the code leaves open: its own variables, arguments of its command line, and the
-    placeholders ``role``, ``bucket``, ``account`` and ``region``. With ``check`` every job has its problems.
+    placeholders ``role``, ``bucket``, ``account`` and ``region``. With ``check`` every job has its problems. ``call`` names a function
+    that is read as if the launcher called it at its end, its parameters as ``given`` or as their defaults say.
     Raises SmTrnError for a file that is neither, and OSError for one that cannot be read.
 
     >>> [job.name for job in st.read_launchers("launch.py").jobs]
@@ -54,19 +57,23 @@ def read_launchers(
     started, beside = Path.cwd(), source.parent.resolve()  # a notebook is started in its own folder
     folders = (beside, started) if source.suffix == ".ipynb" else (started, beside)
     return read_text(
-        text, source.name, given=given, region=region, modules=siblings(source), check=check, folders=folders
+        text, source.name, given=given, region=region, modules=siblings(source), check=check, folders=folders, call=call
     )
 
 
 def read_text(
     text: str, name: str, *, given: Mapping[str, object] | None = None, region: str = "",
-    modules: Mapping[str, str] | None = None, check: Check | None = None, folders: Sequence[Path] = (),
+    modules: Mapping[str, str] | None = None, check: Check | None = None, folders: Sequence[Path] = (), call: str = "",
 ) -> Launchers:  # fmt: skip
     """``read_launchers`` of a text; ``modules`` maps dotted names of modules beside it to their text. Its relative paths are
     looked for in ``folders``, the one first in which it would be started."""
-    reading = Reading(name, cells(name, text.replace("\r\n", "\n")), given or {}, region, modules or {})
-    reading.folders = tuple(dict.fromkeys(folders))
-    return reading.launchers(check)
+    code = cells(name, text.replace("\r\n", "\n"))
+    chosen = region or str((given or {}).get("region") or "")
+    settings = Settings(
+        file=name, region=chosen or Destination().region, given=dict(given or {}), modules=modules or {},
+        folders=tuple(dict.fromkeys(folders)), sdk=sdk.SHARED, call=call,
+    )  # fmt: skip
+    return Reading(settings, code, text).launchers(check)
 
 
 def siblings(path: Path) -> dict[str, str]:
@@ -80,68 +87,103 @@ def siblings(path: Path) -> dict[str, str]:
         parts = candidate.relative_to(folder).with_suffix("").parts
         dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         found[dotted] = candidate.read_text("utf-8", errors="replace")
-    for dotted in list(found):  # folders that a launcher puts on its path
-        found.setdefault(dotted.partition(".")[2] or dotted, found[dotted])
+    names = Counter(dotted.partition(".")[2] or dotted for dotted in found)
+    for dotted in list(
+        found
+    ):  # folders that a launcher puts on its path: of two modules of one name nobody knows which is meant
+        inner = dotted.partition(".")[2]
+        if inner and names[inner] == 1:
+            found.setdefault(inner, found[dotted])
     return found
 
 
 class Reading:
     """One file, read as often as its open conditions ask for."""
 
-    def __init__(
-        self, name: str, code: list[Cell], given: Mapping[str, object], region: str, modules: Mapping[str, str]
-    ) -> None:
-        self.name, self.code, self.modules = name, code, modules
-        self.given = dict(given)
-        asked = self.given.get("region")
-        chosen = region or (asked if isinstance(asked, str) else "")
-        self.region, self.chosen = chosen or Destination().region, bool(chosen)
-        self.words = dict(PLACEHOLDERS)
-        self.words |= {symbol: str(self.given[symbol.value]) for symbol in Symbol if symbol.value in self.given}
+    def __init__(self, settings: Settings, code: list[Cell], text: str) -> None:
+        self.settings, self.code, self.text = settings, code, text
+        self.name, self.given, self.folders = settings.file, settings.given, settings.folders
         self.trees = [(cell, parsed(cell)) for cell in code]
         self.unread: list[tuple[Place, str]] = []
-        self.folders: tuple[Path, ...] = ()
 
-    def state(self, decisions: Mapping[Place, bool]) -> State:
+    def state(self, decisions: Mapping[Condition, bool]) -> Statements:
         """Read every cell once, under these decisions."""
-        state = State(
-            file=self.name, region=self.region, settings=self.given, decisions=decisions, modules=self.modules,
-            body=statements.returned, assign=statements.assign,
-            sibling=statements.sibling,
-        )  # fmt: skip
-        state.scopes.append(Scope(file=self.name))
+        state = Statements(self.settings, decisions, Marks(self.text))
+        state.prepare()
         self.unread = []
         try:
             self._cells(state)
+            if self.settings.call:
+                self._called(state)
         except ExhaustedError:
             why = "the file needs more steps than a reading takes; what follows is not read"
-            self.unread.append((Place(self.name, state.cell, 1), why))
+            self.unread.append((Place(self.name, state.main.cell, 1), why))
         return state
 
-    def _cells(self, state: State) -> None:
+    def _cells(self, state: Statements) -> None:
         for cell, tree in self.trees:
-            state.cell = cell.number
+            state.main.cell = cell.number
             if isinstance(tree, Unread):
                 self.unread.append((Place(self.name, tree.cell, tree.line), tree.why))
-            else:
-                self._cell(state, tree)
+                continue
+            for statement in tree.body:
+                if not self._statement(state, statement):
+                    break
 
-    def _cell(self, state: State, tree: ast.Module) -> None:
-        for statement in tree.body:
-            self._statement(state, statement)
-
-    def _statement(self, state: State, statement: ast.stmt) -> None:
-        """Read one statement; of one that is nested too deeply only the names that it assigns are taken, as unknown."""
+    def _statement(self, state: Statements, statement: ast.stmt) -> bool:
+        """Read one statement, and whether the next one follows; of one that is nested too deeply only the names that it assigns are
+        taken, as unknown."""
+        place = Place(self.name, state.main.cell, statement.lineno)
         try:
-            statements.block(state, [statement])
+            if _is_magic(statement):
+                state.magic(statement, ast.literal_eval(statement.value.args[0]))  # type: ignore[attr-defined]  # _is_magic has looked
+            else:
+                state.driven([statement])
+        except Raised as raised:
+            error = raised.error
+            if not isinstance(error, SystemExit):
+                self.unread.append(
+                    (place, f"it raises {type(error).__name__}: {str(error)[:80]}; what follows is not reached")
+                )
+            return False
         except RecursionError:
-            del state.scopes[1:]
-            state.conditions.clear()
-            place = Place(self.name, state.cell, statement.lineno)
-            self.unread.append((place, "nested too deeply to be followed"))
-            for inner in ast.walk(statement):
-                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                    state.scope.names[inner.id] = Unknown((Cause(Reason.CONSTRUCT, place, inner.id, inner.id),))
+            self._too_deep(state, statement, place)
+        return True
+
+    def _too_deep(self, state: Statements, statement: ast.stmt, place: Place) -> None:
+        state.scopes[:] = [state.main]
+        state.notes.clear()
+        self.unread.append((place, "nested too deeply to be followed"))
+        cause = Cause(Reason.CONSTRUCT, place, "…", detail="nested too deeply to be followed")
+        for inner in ast.walk(statement):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                state.main.names[inner.id] = Unknown((dataclasses.replace(cause, give=inner.id),))
+        state.taint(cause)
+
+    def _called(self, state: Statements) -> None:
+        """Read the function that the user names as if the launcher called it."""
+        function = state.defined.get(self.settings.call.rpartition(".")[2])
+        if function is None:
+            raise SmTrnError(
+                f"--call: got {self.settings.call!r}, wanted one of {', '.join(state.defined) or 'no function: the file has none'}"
+            )
+        wanted = function.node.args
+        names: dict[str, object] = {}
+        for parameter in (*wanted.posonlyargs, *wanted.args, *wanted.kwonlyargs):
+            if parameter.arg in self.given:
+                names[parameter.arg] = self.given[parameter.arg]
+            elif parameter.arg not in function.defaults:
+                names[parameter.arg] = state.unknown(parameter, Reason.UNDEFINED, give=parameter.arg)
+        places = [names.pop(each.arg) for each in wanted.posonlyargs if each.arg in names]
+        try:
+            state.run(function.node, function, places, names)
+        except Raised as raised:
+            place = Place(self.name, function.cell, function.node.lineno)
+            self.unread.append(
+                (place, f"{self.settings.call} raises {type(raised.error).__name__}: {str(raised.error)[:80]}")
+            )
+        except Needs as needs:
+            state.taint(*needs.causes)
 
     def launchers(self, check: Check | None) -> Launchers:
         first = self.state({})
@@ -152,20 +194,27 @@ class Reading:
             launches = self._decided(wanted, launches, check)
         return Launchers(
             file=self.name,
-            launches=tuple(launches),
+            launches=(*launches, *self._unreached(launches)),
             seen=tuple(dict.fromkeys(Seen(item.place, item.what, item.kind) for item in first.sightings)),
             assumed=tuple(Assumption(place, what) for place, what in first.assumed),
             unread=tuple(unread),
         )
 
-    def _wanted(self, state: State, launches: list[Launch]) -> list[Place]:
-        """The conditions that holes come from, and those around launches that are started under them."""
-        branches = [hole.place for launch in launches for hole in launch.holes if hole.reason is Reason.BRANCH]
-        branches += [cause.place for cause in state.lost if cause.reason is Reason.BRANCH]
-        known = list(dict.fromkeys(place for place in branches if place in state.wanted))
+    def _unreached(self, launches: Sequence[Launch]) -> Iterator[Launch]:
+        """The launches that stand in the file, and that its own way through it does not come to."""
+        reached = {launch.place for launch in launches} | {launch.started for launch in launches}
+        for site in written(self.name, self.trees):
+            if site.place not in reached:
+                hole = Unresolved(site.place, f"{site.cls}(…)", Reason.UNREACHED, "", _way_to(site))
+                yield Launch(place=site.place, cls=site.cls, ending=Ending.UNREACHED, holes=(hole,))
+
+    def _wanted(self, state: Statements, launches: list[Launch]) -> list[Condition]:
+        """The conditions that holes come from."""
+        places = [hole.place for launch in launches for hole in launch.holes if hole.reason is Reason.BRANCH]
+        known = [condition for place in dict.fromkeys(places) for condition in state.wanted if condition[0] == place]
         return known[:OPEN]
 
-    def _decided(self, wanted: list[Place], before: list[Launch], check: Check | None) -> list[Launch]:
+    def _decided(self, wanted: list[Condition], before: list[Launch], check: Check | None) -> list[Launch]:
         """The launches under every combination of decisions, those of one site together."""
         found: dict[tuple[object, ...], list[Launch]] = {}
         turns = [
@@ -176,8 +225,7 @@ class Reading:
             for site in state.sites:
                 launch = self._launch(site, state, check, decisions)
                 found.setdefault((launch.place, site.turn, launch.started), []).append(launch)
-        merged = [_together(group, turns=len(turns)) for group in found.values()]
-        return merged or before
+        return [_together(group, turns=len(turns)) for group in found.values()] or before
 
     def _elsewhere(self, jobs: Sequence[LauncherJob]) -> Iterator[str]:
         """A source that does not lie where SDK v2 would look for it."""
@@ -189,46 +237,49 @@ class Reading:
                 )
 
     def _launch(
-        self, site: Site, state: State, check: Check | None, decisions: Mapping[Place, bool] | None = None
+        self, site: Site, state: Statements, check: Check | None, decisions: Mapping[Condition, bool] | None = None
     ) -> Launch:
-        read = request_of(site, self.region, self.words, chosen=self.chosen)
-        holes = tuple(
-            Unresolved(c.place, c.expression, c.reason, c.give, c.detail) for c in read.ledger.causes.values()
-        )
+        read = request_of(state, site)
+        holes = tuple(Unresolved(c.place, c.expression, c.reason, c.give, c.detail) for c in read.causes)
         jobs: tuple[LauncherJob, ...] = ()
-        ending = _ending(site)
-        if ending is Ending.LOCAL:
-            holes = ()
-        elif read.request is not None:
+        ending = Ending.LOCAL if read.local else _ending(site)
+        if read.request is not None:
             try:
-                spec = specs.spec_of(read)
-                branch = tuple(
-                    (state.wanted.get(place, _line(self.code, place)), taken)
-                    for place, taken in (decisions or {}).items()
-                )
-                folder = _folder(spec, self.folders)
-                problems = tuple(check(spec.replace(script=placed(spec.script, folder)))) if check is not None else ()
-                jobs = (
-                    LauncherJob(
-                        spec=spec,
-                        request=read.request,
-                        at=read.at,
-                        branch=branch,
-                        wait=_waits(site),
-                        problems=problems,
-                        folder=folder,
-                    ),
-                )
+                jobs = (self._job(site, state, read, check, decisions or {}),)
             except (SmTrnError, ValueError, TypeError) as error:
                 holes = (Unresolved(site.place, f"{site.cls}(…)", Reason.REFUSED, "", str(error)[:200]),)
-        placeholders = tuple(
-            sorted(symbol.value for symbol in read.ledger.placeholders if symbol.value not in self.given)
-        )
-        remarks = (*read.ledger.remarks, *_renamed(site), *self._elsewhere(jobs))
+        placeholders = tuple(sorted(symbol.value for symbol in read.placeholders if symbol.value not in self.given))
         return Launch(
-            place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders, remarks=remarks,
-            within=site.within or pipeline_session(site), started=site.fit.place if site.fit else None,
+            place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders,
+            remarks=(*read.remarks, *self._elsewhere(jobs)), within=site.within or pipeline_session(site), started=site.started,
         )  # fmt: skip
+
+    def _job(
+        self, site: Site, state: Statements, read: Read, check: Check | None, decisions: Mapping[Condition, bool]
+    ) -> LauncherJob:
+        spec = specs.spec_of(read)
+        branch = tuple(
+            (state.wanted.get(condition, _line(self.code, condition[0])), taken)
+            for condition, taken in decisions.items()
+        )
+        folder = _folder(spec, self.folders)
+        problems = tuple(check(spec.replace(script=placed(spec.script, folder)))) if check is not None else ()
+        request = read.request or {}
+        return LauncherJob(
+            spec=spec, request=request, at=read.at, branch=branch, wait=site.wait, problems=problems, folder=folder
+        )
+
+
+def _way_to(site: Written) -> str:
+    if site.function:
+        return f"not reached by default: give --call {site.function}, or --set for what decides it"
+    return "not reached by default: give --set for what decides it"
+
+
+def _is_magic(node: ast.stmt) -> bool:
+    """Whether a statement stands for a line magic that brings names."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == MAGIC
 
 
 def _folder(spec: JobSpec, folders: Sequence[Path]) -> Path | None:
@@ -262,25 +313,10 @@ def _line(code: list[Cell], place: Place) -> str:
     return ""
 
 
-def _renamed(site: Site) -> Iterator[str]:
-    if site.renamed:
-        yield f"names of SDK version 1: {', '.join(site.renamed)}"
-
-
 def _ending(site: Site) -> Ending:
-    kind = site.arguments.get("instance_type")
-    session = site.arguments.get("sagemaker_session")
-    inner = getattr(session, "arguments", {}) if session is not None else {}
-    if kind in LOCAL or str(inner.get("kind", "")).startswith("Local"):
-        return Ending.LOCAL
     if site.within or pipeline_session(site):
         return Ending.HANDED
-    return Ending.JOB if site.fit is not None else Ending.UNUSED
-
-
-def _waits(site: Site) -> bool:
-    value = site.fit.arguments.get("wait", True) if site.fit is not None else True
-    return value is not False
+    return Ending.JOB if site.started is not None else Ending.UNUSED
 
 
 def _together(group: list[Launch], *, turns: int) -> Launch:
@@ -293,7 +329,7 @@ def _together(group: list[Launch], *, turns: int) -> Launch:
     for launch in group:
         jobs += [job for job in launch.jobs if all(job.request != other.request for other in jobs)]
     if len(jobs) == 1 and len(group) == turns and all(launch.jobs for launch in group):
-        jobs = [_unbranched(jobs[0])]
+        jobs = [dataclasses.replace(jobs[0], branch=())]
     holes = tuple(dict.fromkeys(hole for launch in group for hole in launch.holes))
     placeholders = tuple(sorted({word for launch in group for word in launch.placeholders}))
     return Launch(

@@ -14,8 +14,8 @@ from ...core.render.from_request import parse_request
 from ...core.render.keeping import kept_parts
 from ...core.specs.framework import HuggingFaceNeuronX, NeuronX
 from ...core.specs.job import Git, JobSpec, Script
-from .requests.ledger import TIME
-from .requests.request import Read
+from .language.nodes import TIME
+from .requests import Read
 
 
 def spec_of(read: Read) -> JobSpec:

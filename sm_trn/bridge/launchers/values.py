@@ -1,15 +1,17 @@
-"""What an expression of a launcher is known to be: a value, a text with placeholders in it, or unknown for a cause."""
+"""What an expression of a launcher is: a value of Python itself, or one that says why it is not known.
+
+Known values are Python's own. The others are of the classes here: each operation on them raises ``Needs``, so that nothing can be
+computed from what is not known.
+"""
 
 from __future__ import annotations
 
-import ast
 import enum
+import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
 
-Arguments: TypeAlias = list[object]
-Names: TypeAlias = dict[str, object]
 LONGEST: Final = 200_000  # characters of a text, items of a list: what is longer is not followed
 
 
@@ -46,11 +48,12 @@ class Reason(enum.Enum):
     PIPELINE = "it is a value of a pipeline, known when that runs"
     MODULE = "its module does not lie beside the launcher"
     CONSTRUCT = "this form of expression is not followed"
-    IMAGE = "no table here has this image"
     VALUE = "the value has no form that a request can hold"
     REFUSED = "SDK v2 refuses it"
+    LIBRARY = "SDK v2 is not installed here, and it alone says what it sends"
     DYNAMIC = "code that is made or found while the launcher runs may change anything here"
     HANDED = "it was handed to a call that is not followed, which may have changed it"
+    UNREACHED = "the launcher does not come here by itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Cause:
     def key(self) -> tuple[object, ...]:
         """What makes two causes one: JumpStart's look-ups are one, because one model's id stands behind them, and so are a
         pipeline's values, which are known when it runs."""
-        if self.reason is Reason.JUMPSTART:
+        if self.reason in {Reason.JUMPSTART, Reason.LIBRARY}:
             return (self.reason, self.place.file)
         if self.reason is Reason.PIPELINE:
             return (self.reason, self.give or self.place.file)
@@ -90,206 +93,221 @@ class Symbol(enum.Enum):
     TIME = "time"
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """A value for which these causes stand. ``rest`` marks a list or mapping whose further items are not known."""
+class Needs(BaseException):
+    """An operation needs a value that is not known. No ``except`` of a launcher catches it."""
 
+    def __init__(self, causes: Iterable[Cause]) -> None:
+        super().__init__()
+        self.causes = tuple(causes)
+
+
+class Raised(BaseException):
+    """An exception that the launcher itself raises."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class ExhaustedError(BaseException):
+    """The reading took more steps than it may."""
+
+
+class Unresolvable:
+    """A value that Python cannot compute with: each operation on it raises ``Needs``."""
+
+    __slots__ = ("causes",)
     causes: tuple[Cause, ...]
-    rest: bool = False
+
+    def needed(self, *_: object, **__: object) -> NoReturn:
+        raise Needs(self.causes)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Needs(self.causes)
+
+    def __copy__(self) -> Unresolvable:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Unresolvable:
+        return self
+
+    __bool__ = __len__ = __iter__ = __next__ = __contains__ = __hash__ = needed
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = needed
+    __str__ = __repr__ = __format__ = __bytes__ = __index__ = __int__ = __float__ = needed
+    __getitem__ = __setitem__ = __delitem__ = __call__ = __enter__ = __exit__ = __await__ = needed
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = needed
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __and__ = __rand__ = needed
+    __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = needed
+    __matmul__ = __rmatmul__ = __neg__ = __pos__ = __invert__ = __abs__ = __round__ = __fspath__ = needed
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text with placeholders or unknown parts in it; without any it would be a ``str``."""
+class Unknown(Unresolvable):
+    """A value for which these causes stand. ``origin`` is the module of somebody else's that it comes from, ``among`` are the known
+    objects that it may be, or be a part of: who changes it may change one of them.
+    """
 
-    parts: tuple[str | Symbol | Unknown, ...]
+    __slots__ = ("among", "origin")
 
-    @property
-    def symbols(self) -> frozenset[Symbol]:
-        return frozenset(part for part in self.parts if isinstance(part, Symbol))
-
-    @property
-    def causes(self) -> tuple[Cause, ...]:
-        return tuple(cause for part in self.parts if isinstance(part, Unknown) for cause in part.causes)
+    def __init__(self, causes: Iterable[Cause], origin: str = "", among: Iterable[object] | None = None) -> None:
+        self.causes = tuple({cause.key: cause for cause in causes}.values())
+        self.origin = origin
+        self.among = None if among is None else tuple(among)
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Moment(Unknown):
+    """A time, or what is made of one alone: in a text it is a placeholder."""
+
+    __slots__ = ()
+
+
+class Ref(Unresolvable):
     """A module, class or function of somebody else, by its dotted path."""
 
-    path: str
+    __slots__ = ("path",)
+
+    def __init__(self, path: str, place: Place) -> None:
+        self.path = path
+        module = path.rpartition(".")[0] or path
+        self.causes = (Cause(Reason.MODULE, place, path, path.rpartition(".")[2], module),)
 
     @property
     def last(self) -> str:
         return self.path.rpartition(".")[2]
 
 
-@dataclass(slots=True, eq=False)
-class Scope:
-    """Names of a module or of a running function."""
+class Node(Unresolvable):
+    """Something of the SDK or of boto3: a path, or what a call, an attribute or an item gives. The SDK itself says what it is.
 
-    names: dict[str, object] = field(default_factory=dict)
-    parent: Scope | None = None
-    file: str = ""
-    elsewhere: dict[str, Scope] = field(default_factory=dict)  # names that global and nonlocal put into another scope
-
-
-@dataclass(slots=True, eq=False)
-class Instance:
-    """An object that the launcher made: of the SDK, of boto3, or of a class of its own. ``arguments`` are also its attributes."""
-
-    cls: str
-    arguments: dict[str, object]
-    place: Place
-    own: UserClass | None = None
-
-
-@dataclass(slots=True, eq=False)
-class UserClass:
-    """A class of the launcher's own."""
-
-    name: str
-    scope: Scope
-    base: Ref | None = None  # a class of the SDK that it is made from
-    fields: tuple[str, ...] = ()  # of a dataclass, a named tuple, a model: what its objects are made with, in order
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
-    """A function of the launcher's own, the cell that it stands in, and what of a class it is by its decorator: ``property``,
-    ``staticmethod``, ``classmethod``.
+    ``events`` are its making and its changes, each with the number of its turn; ``tainted`` says why it may be another.
     """
 
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    scope: Scope
-    cell: int | None
-    defaults: dict[str, object]  # of its arguments, made once
-    kind: str = ""
+    __slots__ = ("events", "name", "number", "owner", "path", "place", "started", "tainted")
+
+    def __init__(self, path: str, place: Place, *, number: int = -1, owner: Node | None = None, name: str = "") -> None:
+        self.path, self.place, self.number, self.owner, self.name = path, place, number, owner, name
+        self.events: list[dict[str, Any]] = []
+        self.tainted: list[Cause] = []
+        self.started = False
+        self.causes = (Cause(Reason.VALUE, place, path),)
+
+    @property
+    def last(self) -> str:
+        return self.path.rpartition(".")[2]
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it is a class, function or module itself, and nothing that a call has given."""
+        return self.number < 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
-    """A method of a value, not called yet."""
+class Environment(Unresolvable):
+    """The variables of the environment: those that the launcher has set, and others that nobody knows."""
 
-    owner: object
-    name: str
+    __slots__ = ("known",)
 
-
-def unknown(causes: Iterable[Cause], *, rest: bool = False) -> Unknown:
-    """Unknown for these causes, each once."""
-    return Unknown(tuple({cause.key: cause for cause in causes}.values()), rest)
+    def __init__(self, cause: Cause) -> None:
+        self.causes = (cause,)
+        self.known: dict[str, object] = {}
 
 
-def missing_module(value: Ref, place: Place) -> Cause:
-    """Why something of a module that nobody here has read is not known."""
-    module = value.path.rpartition(".")[0] or value.path
-    return Cause(Reason.MODULE, place, value.path, value.last, module)
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The launcher's own folder, or one so many above it: a placeholder in paths."""
+
+    above: int
 
 
-def text(parts: Iterable[str | Symbol | Unknown]) -> str | Text:
-    """The parts as one text: a plain one where nothing in it is a placeholder or unknown."""
-    joined: list[str | Symbol | Unknown] = []
-    for part in parts:
-        if isinstance(part, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += part
-        elif part != "":
-            joined.append(part)
-    if not joined:
-        return ""
-    if len(joined) == 1 and isinstance(joined[0], str):
-        return joined[0]
-    return Text(tuple(joined))
+class Marks:
+    """Placeholders and unknown parts in texts: each is a word that nobody writes, so that Python's own operations keep it."""
 
+    def __init__(self, text: str = "") -> None:
+        self._word = "xq7zv"
+        while self._word in text:
+            self._word += "q"
+        self._held: list[Symbol | Folder | Unresolvable] = []
+        self._numbers: dict[object, int] = {}
+        self._pattern = re.compile(rf"{self._word}(\d+)z")
 
-def parts_of(value: object) -> tuple[str | Symbol | Unknown, ...] | None:
-    """The parts of a text; None for what is no text."""
-    if isinstance(value, str):
-        return (value,)
-    return value.parts if isinstance(value, Text) else None
+    def mark(self, part: Symbol | Folder | Unresolvable) -> str:
+        """The word for a part; parts that are unknown for the same causes have the same."""
+        key = part.causes if isinstance(part, Unresolvable) else part
+        if key not in self._numbers:
+            self._numbers[key] = len(self._held)
+            self._held.append(part)
+        return f"{self._word}{self._numbers[key]}z"
 
+    def within(self, text: str) -> bool:
+        """Whether a text holds a word of these."""
+        return self._word in text
 
-def lacking(values: Iterable[object], place: Place) -> list[Cause]:
-    """Why values are not known: their own causes, and the modules that nobody here has read."""
-    return [
-        cause
-        for value in values
-        for cause in (
-            [missing_module(value, place)] if isinstance(value, Ref) and "." in value.path else causes_in(value)
+    def parts(self, text: str) -> list[str | Symbol | Folder | Unresolvable]:
+        """The text cut into plain texts and what the words stand for."""
+        pieces = self._pattern.split(text)
+        found: list[str | Symbol | Folder | Unresolvable] = []
+        for index, piece in enumerate(pieces):
+            if index % 2:
+                found.append(self._held[int(piece)])
+            elif piece:
+                found.append(piece)
+        return found
+
+    def symbols(self, text: str) -> set[Symbol | Folder]:
+        return {part for part in self.parts(text) if isinstance(part, (Symbol, Folder))}
+
+    def causes(self, text: str) -> list[Cause]:
+        return [cause for part in self.parts(text) if isinstance(part, Unresolvable) for cause in part.causes]
+
+    def changed(self, text: str, change: Callable[[Cause], Cause]) -> str:
+        """The text with the causes of its unknown parts changed."""
+        return "".join(
+            part
+            if isinstance(part, str)
+            else self.mark(part if isinstance(part, (Symbol, Folder)) else renamed(part, change))
+            for part in self.parts(text)
         )
-    ]
+
+    def filled(self, text: str, words: Callable[[Symbol], str]) -> str:
+        """The text with a visible word for each placeholder. Raises Needs for a part that is not known."""
+
+        def word(found: re.Match[str]) -> str:
+            held = self._held[int(found[1])]
+            if isinstance(held, Symbol):
+                return words(held)
+            raise Needs(held.causes if isinstance(held, Unresolvable) else ())
+
+        return self._pattern.sub(word, text)
 
 
-def with_causes(value: object, change: Callable[[Cause], Cause]) -> object:
-    """The value with its own causes changed."""
+def renamed(value: Unresolvable, change: Callable[[Cause], Cause]) -> Unresolvable:
+    """The same value that is not known, with its causes changed."""
     if isinstance(value, Unknown):
-        return unknown([change(cause) for cause in value.causes], rest=value.rest)
-    if isinstance(value, Text):
-        return Text(
-            tuple(part if not isinstance(part, Unknown) else unknown(map(change, part.causes)) for part in value.parts)
-        )
+        return type(value)(map(change, value.causes), value.origin, value.among)
     return value
 
 
-def causes_in(value: object) -> Iterator[Cause]:
-    """Yield every cause in a value and in what it contains. A value that contains itself is visited once."""
-    todo, seen = [value], set[int]()
-    while todo:
-        item = todo.pop()
-        if isinstance(item, (Unknown, Text)):
-            yield from item.causes
-            continue
-        inside = contents(item)
-        if inside and id(item) not in seen:
-            seen.add(id(item))
-            todo.extend(reversed(inside))
+def merged(causes: Iterable[Cause]) -> tuple[Cause, ...]:
+    """Each root cause once."""
+    return tuple({cause.key: cause for cause in causes}.values())
 
 
-def contents(value: object) -> list[object]:
-    """What a value contains."""
+def contents(value: object) -> Iterator[object]:
+    """What a list, a mapping or an object of the launcher's own holds."""
     if isinstance(value, dict):
-        return [*value, *value.values()]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return list(value)
-    return list(value.arguments.values()) if isinstance(value, Instance) else []
+        yield from value.keys()
+        yield from value.values()
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        yield from value
+    if own_object(value):
+        yield from vars(value).values()
 
 
-def known(value: object) -> bool:
-    """Whether nothing in the value is unknown or a placeholder, so that Python itself may compute with it."""
-    return plain(value) and next(causes_in(value), None) is None
-
-
-def plain(value: object) -> bool:
-    """Whether the value is made of texts, numbers, lists and mappings alone, without placeholders, and does not hold itself."""
-    todo, seen = [value], set[int]()
-    while todo:
-        item = todo.pop()
-        if isinstance(item, (list, tuple, set, frozenset, dict)):
-            if item and id(item) in seen:
-                return False
-            seen.add(id(item))
-            todo.extend(contents(item))
-        elif item is not None and not isinstance(item, (str, int, float, bytes, complex, range)):
-            return False
-    return True
-
-
-def same(one: object, two: object, depth: int = 20) -> bool:
-    """Whether two values are the same, as far as they are known."""
-    if one is two:
-        return True
-    if type(one) is not type(two) or not depth:
-        return False
-    if isinstance(one, dict) and isinstance(two, dict):
-        return list(one) == list(two) and all(same(one[key], two[key], depth - 1) for key in one)
-    if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)):
-        return len(one) == len(two) and all(same(a, b, depth - 1) for a, b in zip(one, two, strict=True))
-    if isinstance(one, Instance) and isinstance(two, Instance):
-        return one.cls == two.cls and same(one.arguments, two.arguments, depth - 1)
-    if isinstance(one, Function) and isinstance(two, Function):
-        return one.node is two.node
-    if isinstance(one, Unknown) and isinstance(two, Unknown):
-        return {cause.key for cause in one.causes} == {cause.key for cause in two.causes}
-    try:
-        return bool(one == two)
-    except (TypeError, ValueError, RecursionError):
-        return False
+def own_object(value: object) -> bool:
+    """Whether a value is an object of a class that the launcher itself defines."""
+    kind = type(value)
+    return (
+        not issubclass(kind, type)
+        and any("__launcher__" in vars(each) for each in kind.__mro__)
+        and hasattr(value, "__dict__")
+    )

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from ...core.errors import SmTrnError
 from ...core.specs.json import Json
+from ..launchers.language.nodes import TIME
 from ..launchers.launches import Ending, Launch, Launchers
 from ..launchers.read import read_launchers
-from ..launchers.requests.ledger import TIME
 from ..launchers.slice import sliced
 from ..launchers.source import Cell, Unread, cells, parsed
 from ..launchers.values import Place

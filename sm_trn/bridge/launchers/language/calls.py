@@ -1,0 +1,454 @@
+"""Calls, attributes and items: Python's own of what is known, the launcher's own functions, and what nobody here follows."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import builtins
+import configparser
+import datetime
+import functools
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from ..values import (
+    LONGEST,
+    Cause,
+    Environment,
+    Moment,
+    Needs,
+    Node,
+    Raised,
+    Reason,
+    Ref,
+    Symbol,
+    Unknown,
+    Unresolvable,
+    own_object,
+)
+from . import library, texts
+from .expressions import Expressions, Rest
+from .functions import Coroutine, Function
+from .heap import Scope, reachable
+from .state import causes_of
+
+_LEAVES_ALONE: Final = frozenset({
+    "sagemaker", "boto3", "botocore", "numpy", "pandas", "torch", "transformers", "datasets", "tensorflow", "sklearn", "matplotlib",
+    "IPython", "ipywidgets", "wandb", "mlflow", "tqdm", "requests", "seaborn", "plotly", "s3fs", "nltk", "scipy", "rich",
+    "accelerate", "huggingface_hub", "evaluate", "smdebug",
+})  # fmt: skip
+_CHANGING: Final = frozenset(
+    {"heapq", "_heapq", "bisect", "_bisect", "operator", "_operator"}
+)  # modules that change what they are given
+_LOGGED: Final = frozenset(
+    {"debug", "info", "warning", "error", "exception", "critical", "log"}
+)  # what loggers do, whoever made them
+_HIDDEN: Final = ("gi_", "cr_", "ag_", "f_", "tb_", "co_")
+_PUBLIC: Final = frozenset(
+    {
+        "__name__",
+        "__qualname__",
+        "__doc__",
+        "__class__",
+        "__dict__",
+        "__members__",
+        "__len__",
+        "__annotations__",
+        "__version__",
+    }
+)
+_OF_OBJECT: Final = frozenset({
+    "__init__", "__new__", "__setattr__", "__getattribute__", "__delattr__", "__eq__", "__ne__", "__hash__", "__repr__", "__str__",
+    "__init_subclass__", "__set_name__", "__enter__", "__exit__", "__call__", "__iter__", "__next__", "__getitem__", "__setitem__",
+    "__delitem__", "__contains__", "__len__", "__bool__", "__add__", "__get__", "__set__", "__delete__", "__missing__", "__lt__",
+    "__format__",
+})  # fmt: skip
+
+
+class Calls(Expressions):
+    """Calls by what is called."""
+
+    def attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
+        if isinstance(owner, Node):
+            return self.node_attribute(node, owner, name)
+        if isinstance(owner, Ref):
+            return library.found(self, node, f"{owner.path}.{name}")
+        if isinstance(owner, Moment):
+            return owner
+        if isinstance(owner, Unknown):
+            return self.lacking_of(owner)
+        if name in library.CLOCK and issubclass(owner if isinstance(owner, type) else type(owner), datetime.date):
+            return Ref(f"datetime.datetime.{name}", self.place(node))
+        if isinstance(owner, Environment):
+            return functools.partial(library.environment_method, self, node, name)
+        if isinstance(owner, Scope):
+            return self._of_module(node, owner, name)
+        if name == "__class__":
+            return type(owner)
+        if name == "__dict__" and own_object(owner):
+            return self.attributes(owner)
+        self._visible(node, owner, name)
+        if own_object(owner) or isinstance(owner, type):
+            self.touch(owner)
+        return self.python(getattr, owner, name)
+
+    def attributes(self, owner: Any) -> Any:
+        """The mapping of an object's attributes, which is the object itself in another form."""
+        held = self.python(vars, owner)
+        self.stores[id(held)] = owner
+        self.keep.append(held)
+        return held
+
+    def lacking_of(self, owner: Unknown) -> Unknown:
+        """A part of something that is not known."""
+        self.risks += 1
+        return Unknown(owner.causes, owner.origin, owner.among)
+
+    def _visible(self, node: ast.AST, owner: Any, name: str) -> None:
+        """Raises Needs for what lies under Python's objects."""
+        dunder = name.startswith("__") and name.endswith("__")
+        own = (
+            own_object(owner)
+            or isinstance(owner, (super, Function))
+            or (isinstance(owner, type) and owner.__module__ == "__main__")
+        )
+        allowed = name in _PUBLIC or (
+            name in _OF_OBJECT and (own or owner is object or isinstance(owner, (dict, list, str, type)))
+        )
+        hidden = name.startswith(_HIDDEN) and not own
+        if (
+            (dunder and not allowed and not (own and name in vars(type(owner))))
+            or hidden
+            or name in {"mro", "__subclasses__"}
+        ):
+            raise Needs((self.cause(node, Reason.CONSTRUCT, detail=f"{name} of a Python object"),))
+
+    def _of_module(self, node: ast.AST, owner: Scope, name: str) -> Any:
+        if name in owner.names:
+            return self.settled(name, owner.names[name])
+        inner = self.sibling(f"{owner.file.removesuffix('.py').replace('/', '.')}.{name}")
+        if inner is not None:
+            return inner
+        if "*" in owner.names:
+            return self.settled(name, owner.names["*"])
+        if name in self.given:
+            return self.given[name]
+        return self.unknown(node, Reason.UNDEFINED, give=name)
+
+    def sibling(self, module: str) -> Scope | None:
+        """A module that lies beside the launcher, read once."""
+        raise NotImplementedError
+
+    def node_attribute(self, node: ast.AST, owner: Node, name: str) -> Any:
+        """An attribute of something of the SDK."""
+        raise NotImplementedError
+
+    def node_called(self, node: ast.AST, function: Node, given: list[Any], names: dict[str, Any]) -> Any:
+        """A call of something of the SDK."""
+        raise NotImplementedError
+
+    def run(self, node: ast.AST, function: Function, given: list[Any], names: dict[str, Any]) -> Any:
+        """A call of a function of the launcher."""
+        raise NotImplementedError
+
+    def key(self, value: Any) -> Any:
+        """A value as a key of a mapping or an item of a set. Raises Needs where it is not known."""
+        value = self.resolved(value)
+        if isinstance(value, Unresolvable):
+            raise Needs(value.causes)
+        if isinstance(value, str) and self.marks.causes(value):
+            raise Needs(self.marks.causes(value))
+        return value
+
+    def item(self, node: ast.AST, owner: Any, key: Any) -> Any:
+        if isinstance(owner, Node):
+            return self.node_item(node, owner, self.resolved(key))
+        key = self.resolved(key)
+        if isinstance(owner, Moment):
+            return owner
+        if isinstance(owner, Environment):
+            return library.variable(self, node, [key], {}, required=True)
+        if isinstance(owner, Unresolvable):
+            self.reach_own(owner)
+            return self.lacking_of(owner) if isinstance(owner, Unknown) else self.lacking(*owner.causes)
+        if isinstance(owner, str) and self.marks.within(owner):
+            raise Needs(self.missing(owner))
+        if isinstance(owner, dict):
+            key = self.found_key(node, owner, key)
+        elif isinstance(key, Unresolvable) or (isinstance(key, str) and self.marks.within(key)):
+            raise Needs(self.missing(key))
+        if own_object(owner) or isinstance(owner, dict):
+            self.touch(owner)  # __missing__ and __getitem__ may change it
+        return self.python(operator.getitem, owner, key)
+
+    def node_item(self, node: ast.AST, owner: Node, key: Any) -> Any:
+        raise NotImplementedError
+
+    def found_key(self, node: ast.AST, owner: dict[Any, Any], key: Any) -> Any:
+        """The key of a mapping that is meant: placeholders are equal to themselves alone, but for the region of this reading."""
+        if isinstance(key, Unresolvable):
+            raise Needs(key.causes)
+        marked = isinstance(key, str) and self.marks.within(key)
+        if marked and not self.marks.causes(key):
+            if key in owner and Symbol.TIME not in self.marks.symbols(key):
+                return key
+            if self.marks.symbols(key) == {Symbol.REGION}:
+                placed = self.marks.filled(key, lambda _: self.settings.region)
+                if placed in owner:
+                    self.assume(node, f"the region is {self.settings.region}")
+                    return placed
+        if marked or (
+            key.__hash__ is not None
+            and key not in owner
+            and any(isinstance(each, str) and self.marks.within(each) for each in owner)
+        ):
+            raise Needs(self.missing(key, marked=True) or (self.cause(node, Reason.PLACEHOLDER, give="region"),))
+        return key
+
+    def items(self, node: ast.AST, value: Any) -> Iterator[Any]:
+        """What a loop goes through, one after the other. Raises Needs where that is not known."""
+        value = self.resolved(value)
+        if isinstance(value, Unresolvable):
+            self.reach_own(value)
+            raise Needs(value.causes or (self.cause(node, Reason.LOOP),))
+        if id(value) in self.lost:
+            raise Needs(self.lost[id(value)][1].causes)
+        if isinstance(value, str) and self.marks.within(value):
+            raise Needs(self.missing(value))
+        if isinstance(value, Coroutine) or type(value).__name__ == "async_generator":
+            raise Needs((self.cause(node, Reason.CONSTRUCT),))
+        if not isinstance(value, (list, tuple, dict, str, range, set)):
+            self.touch(value)
+        if (
+            isinstance(value, (set, frozenset))
+            and any(isinstance(each, (str, bytes)) for each in value)
+            and len(value) > 1
+        ):
+            raise Needs((self.cause(node, Reason.LOOP, detail="the order of a set is another one in each run"),))
+        through = self.python(iter, value)
+        end = object()
+        while (item := self.python(next, through, end)) is not end:
+            self.spend()
+            yield item
+
+    def call(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
+        self.spend()
+        if isinstance(function, Node):
+            return self.node_called(node, function, given, names)
+        if isinstance(function, Moment):
+            return function
+        if isinstance(function, (Unknown, Ref)):
+            return self._unfollowed(node, function, given, names)
+        if isinstance(function, Scope):
+            raise Raised(TypeError("a module is not callable"))
+        own = self.functions.get(id(function))
+        if own is not None:
+            return self.run(node, own[1], given, names)
+        bound = getattr(function, "__self__", None) if type(function).__name__ == "method" else None
+        if bound is not None and id(function.__func__) in self.functions:
+            return self.run(node, self.functions[id(function.__func__)][1], [bound, *given], names)
+        answer = self._answered(node, function, given, names)
+        if answer is not NotImplemented:
+            return answer
+        special = library.SPECIAL.get(_hashed(function))
+        if special is not None:
+            return self._special(node, special, given, names)
+        return self._python(node, function, given, names)
+
+    def _answered(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
+        """A call of an object of Python's that asks the world; NotImplemented for any other."""
+        if isinstance(function, functools.partial) and function.func is library.environment_method:
+            return function(given, names)
+        if isinstance(function, functools.partial):
+            return self.call(node, function.func, [*function.args, *given], {**function.keywords, **names})
+        bound_owner = getattr(function, "__self__", None)
+        if isinstance(bound_owner, library.SourcePath):
+            return library.path_method(self, node, bound_owner, function.__name__, given, names)
+        if isinstance(bound_owner, configparser.RawConfigParser) and function.__name__ in {
+            "read",
+            "read_file",
+            "write",
+        }:
+            return library.configured(self, node, bound_owner, given, names)
+        if isinstance(bound_owner, argparse.ArgumentParser) and function.__name__ in {"parse_args", "parse_known_args"}:
+            return library.parsed(self, node, bound_owner, function.__name__, given, names)
+        return NotImplemented
+
+    def _special(self, node: ast.AST, special: Callable[..., Any], given: list[Any], names: dict[str, Any]) -> Any:
+        """A function of Python that is answered here. Raises Needs for arguments that it does not take."""
+        if any(isinstance(each, Rest) for each in given) or "**" in names:
+            raise Needs(causes_of([*given, *names.values()]))
+        try:
+            return special(self, node, given, names)
+        except (IndexError, TypeError, KeyError, AttributeError):
+            raise Needs((self.cause(node, Reason.CONSTRUCT),)) from None
+
+    def _unfollowed(self, node: ast.AST, function: Unknown | Ref, given: list[Any], names: dict[str, Any]) -> Any:
+        """A call of something that nobody here has read: what it is given may come back changed."""
+        if isinstance(function, Ref) and function.path in library.FUNCTIONS:
+            return library.FUNCTIONS[function.path](self, node, given, names)
+        path = function.path if isinstance(function, Ref) else function.origin
+        known = path.partition(".")[0] in (_LEAVES_ALONE | sys.stdlib_module_names)
+        known |= isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOGGED
+        handed = [value for value in (*given, *names.values()) if isinstance(value, Node) and not value.is_path]
+        self.reach(function, function.causes)
+        for value in (*given, *names.values()):
+            self.reach(value, function.causes if not known else ())
+            if not known:
+                cause = self.cause(node, Reason.HANDED, give=_word(node), detail="its code was not read")
+                self.lose_all(value, [cause])
+                for each in reachable(value):
+                    self.may_run(each, [cause])
+                    if isinstance(each, Scope):
+                        self.taint(cause)
+            else:
+                for each in [] if isinstance(value, Unresolvable) else reachable(value):
+                    self.may_run(each, function.causes)
+        for value in handed:
+            self.handed_over(node, value, path.rpartition(".")[2] or "another object", given)
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "fit"
+            and not known
+        ):
+            self.sight(node, "fit(…)", "start of something that is not known")
+        if isinstance(function, Ref):
+            return self.unknown(node, Reason.CALL, origin=path)
+        return self.lacking_of(function)
+
+    def handed_over(self, node: ast.AST, value: Node, word: str, given: list[Any]) -> None:
+        raise NotImplementedError
+
+    def sight(self, node: ast.AST, what: str, kind: str) -> None:
+        """Note something of the SDK that is no training job."""
+        raise NotImplementedError
+
+    def _python(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
+        """A call of Python's own, with what is known."""
+        if any(isinstance(each, Rest) for each in given) or "**" in names:
+            raise Needs(causes_of([*given, *names.values()]))
+        owner = getattr(function, "__self__", None)
+        owner = None if type(owner).__name__ == "module" else owner
+        name = getattr(function, "__name__", "")
+        if isinstance(owner, str):
+            return self._of_text(node, owner, name, given, names)
+        if not self._moves(function, owner, name):
+            given = [self.resolved(each) for each in given]
+            names = {word: self.resolved(each) for word, each in names.items()}
+            marked = library.keeps_marks(function)
+            lacking = self.missing(
+                owner, *given, *names.values(), marked=marked, ordered=_hashed(function) not in library.ORDERLESS
+            )
+            if lacking:
+                return self._lacking(node, function, owner, [*given, *names.values()], lacking)
+            library.affordable(self, node, function, given, names)
+        elif isinstance(owner, dict):
+            given = self._keyed(node, owner, name, given)
+        for each in (owner, *given, *names.values()):
+            if self.notes:
+                for inner in reachable(each):
+                    self.touch(inner)
+        try:
+            return self.python(function, *given, **names)
+        except Needs as needs:
+            return self._lacking(node, function, owner, [*given, *names.values()], needs.causes)
+
+    def _lacking(self, node: ast.AST, function: Any, owner: Any, values: Iterable[Any], causes: Iterable[Cause]) -> Any:
+        """Python cannot do it: what it would have changed is unknown."""
+        told = tuple(causes) or (self.cause(node, Reason.CONSTRUCT),)
+        values = list(values)
+        self.lose(owner, told)
+        changes = getattr(function, "__module__", "") in _CHANGING
+        for value in values:
+            self.reach(value, told)
+            for item in [] if isinstance(value, Unresolvable) else reachable(value):
+                self.may_run(item, told)
+                if changes or own_object(item):
+                    self.lose(item, told)
+        moments = all(isinstance(value, (Moment, str, int, float)) for value in values) and any(
+            isinstance(value, Moment) for value in values
+        )
+        return Moment(told) if moments else self.lacking(*told)
+
+    def _moves(self, function: Any, owner: Any, name: str) -> bool:
+        """Whether a call only moves values, so that it does not matter whether they are known."""
+        if type(owner) in library.MOVES and name in library.MOVES[type(owner)]:
+            return True
+        if isinstance(function, type):
+            return (
+                function in library.MOVING
+                or issubclass(function, BaseException)
+                or "__launcher__" in vars(function)
+                or any("__launcher__" in vars(each) for each in function.__mro__)
+            )
+        if own_object(owner) or isinstance(owner, (super, type)):
+            return True
+        return _hashed(function) in library.MOVING or _hashed(function) in self._decorated
+
+    _decorated: frozenset[Any] = frozenset()
+
+    def _keyed(self, node: ast.AST, owner: dict[Any, Any], name: str, given: list[Any]) -> list[Any]:
+        """The arguments of a mapping's method, with the key that is meant."""
+        if name not in {"get", "pop", "setdefault", "__getitem__", "__contains__"} or not given:
+            return given
+        return [
+            self.found_key(node, owner, self.key(given[0]) if not isinstance(given[0], str) else given[0]),
+            *given[1:],
+        ]
+
+    def _of_text(self, node: ast.AST, owner: str, name: str, given: list[Any], names: dict[str, Any]) -> Any:
+        """A method of a text."""
+        cause = self.cause(node, Reason.CONSTRUCT)
+        given = [self.resolved(each) for each in given]
+        if name == "format":
+            return texts.formatted(self, node, owner, given, names, cause)
+        if name == "format_map" and given:
+            return texts.formatted(self, node, owner, [], given[0], cause)
+        if name == "join" and len(given) == 1:
+            if isinstance(given[0], Moment):
+                return given[0]
+            pieces = list(self.items(node, given[0]))
+            if all(
+                isinstance(each, (str, Moment)) or (isinstance(each, Unresolvable) and not isinstance(each, Node))
+                for each in pieces
+            ):
+                pieces = [self.text_of(each, cause) for each in pieces]
+            if sum(len(each) for each in pieces if isinstance(each, str)) > LONGEST:
+                raise Needs((cause,))
+            return self.python(owner.join, pieces)
+        if self.marks.within(owner):
+            return texts.method(self, owner, name, given, cause)
+        lacking = self.missing(*given, *names.values())
+        if lacking:
+            raise Needs(lacking)
+        function = getattr(owner, name)
+        library.affordable(self, node, function, [owner, *given], names)
+        return self.python(function, *given, **names)
+
+    def awaited(self, node: ast.AST, value: Any) -> Any:
+        """``await value``."""
+        if isinstance(value, Coroutine):
+            return value.start()
+        raise Needs(causes_of([value]) or (self.cause(node, Reason.CONSTRUCT),))
+
+
+def _hashed(function: Any) -> Any:
+    """A function as a key."""
+    try:
+        hash(function)
+    except Exception:  # noqa: BLE001 - the launcher's own __hash__ may raise anything
+        return id(function)
+    return function
+
+
+def _word(node: ast.AST) -> str:
+    """The name of the first argument that has one."""
+    arguments = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
+    return next((item.id for item in arguments if isinstance(item, ast.Name)), "")
+
+
+__all__ = ["Callable", "Calls", "Mapping", "MappingProxyType", "builtins"]

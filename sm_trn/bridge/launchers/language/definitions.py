@@ -1,0 +1,560 @@
+"""Functions, classes, modules, comprehensions and code in texts: what a launcher defines, and how that is used."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import types
+from collections.abc import Callable, Generator, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from ..source import MAGIC, Cell, parsed
+from ..values import (
+    Cause,
+    ExhaustedError,
+    Folder,
+    Needs,
+    Node,
+    Place,
+    Raised,
+    Reason,
+    Ref,
+    Unknown,
+    Unresolvable,
+)
+from . import library
+from .functions import Coroutine, Function, bound, generates, local_names
+from .heap import Scope
+from .nodes import Nodes
+from .state import expression
+
+DEPTH: Final = 28  # calls inside calls of the launcher's own functions
+# Methods of which Python itself looks at what they give.
+_TYPED: Final = frozenset({
+    "__bool__", "__len__", "__hash__", "__str__", "__repr__", "__format__", "__index__", "__int__", "__float__", "__contains__", "__iter__",
+})  # fmt: skip
+_ABOVE: Final = 5  # folders above the launcher's that have a placeholder of their own
+
+
+class Definitions(Nodes):
+    """What the launcher defines."""
+
+    def prepare(self) -> None:
+        """Set what a reading begins with."""
+        self.functions: dict[int, tuple[object, Function]] = {}
+        self.defined: dict[str, Function] = {}
+        self.handling: Any = None
+        self.depth = 0
+        self.stored: dict[str, Any] = {}
+        self.folder = "/" + "/".join(self.marks.mark(Folder(above)) for above in reversed(range(_ABOVE)))
+
+    def block(self, body: Sequence[ast.stmt]) -> Generator[Any, Any, Any]:
+        """Read statements in order."""
+        raise NotImplementedError
+
+    def driven(self, body: Sequence[ast.stmt]) -> Any:
+        """Read statements to their end."""
+        raise NotImplementedError
+
+    def finished(self, steps: Any) -> Any:
+        """Go through steps to their end."""
+        raise NotImplementedError
+
+    # Paths of the launcher's own files
+
+    def here(self, file: str) -> str:
+        return f"{self.folder}/{file}"
+
+    def relative(self, text: str) -> str:
+        marks = self.folder.split("/")[1:]
+        for up in range(_ABOVE):
+            above = "/" + "/".join(marks[: _ABOVE - up])
+            if text.startswith(above):
+                rest = text[len(above) :]
+                first = "/".join([".."] * up) or "."
+                return first + rest
+        return text
+
+    def without_folder(self, path: str) -> str | None:
+        path = self.relative(path)
+        return None if self.marks.within(path) else path
+
+    # Functions
+
+    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Any:
+        wanted = node.args
+        places = [*reversed([*wanted.posonlyargs, *wanted.args])]
+        pairs = [
+            *zip(places, reversed(wanted.defaults), strict=False),
+            *zip(wanted.kwonlyargs, wanted.kw_defaults, strict=True),
+        ]
+        ordered = sorted(
+            ((each.arg, default) for each, default in pairs if default is not None),
+            key=lambda pair: (pair[1].lineno, pair[1].col_offset),
+        )
+        defaults = {name: self.evaluate(default) for name, default in ordered}
+        parameters = {
+            each.arg for each in (*places, *wanted.kwonlyargs, wanted.vararg, wanted.kwarg) if each is not None
+        }
+        name = getattr(node, "name", "<lambda>")
+        made = Function(
+            node, name, self.scope, defaults, local_names(node) | parameters, generates(node), self.scope.cell
+        )
+        made.host = self._host(made)
+        self.functions[id(made.host)] = (made.host, made)
+        return made.host
+
+    def _host(self, function: Function) -> Any:
+        """The Python function that stands for one of the launcher, for Python's own code to call."""
+
+        def called(*given: Any, **names: Any) -> Any:
+            try:
+                value = self.run(function.node, function, list(given), names)
+            except Raised as raised:
+                raise raised.error from None
+            if function.name in _TYPED and isinstance(value, Unresolvable):
+                raise Needs(value.causes)
+            return value
+
+        called.__name__ = called.__qualname__ = function.name
+        called.__module__ = "__main__"
+        called.__doc__ = ast.get_docstring(function.node) if not isinstance(function.node, ast.Lambda) else None
+        return called
+
+    def define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """A function, and what its decorators make of it."""
+        decorators = [self.evaluate(each) for each in node.decorator_list]
+        value = self.function(node)
+        self.defined[node.name] = self.functions[id(value)][1]
+        for decorator, written in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
+            value = self.call(written, decorator, [value], {})
+        self.assign(ast.copy_location(ast.Name(id=node.name, ctx=ast.Store()), node), value)
+
+    def run(self, node: ast.AST, function: Function, given: list[Any], names: dict[str, Any]) -> Any:
+        self.spend()
+        if self.depth >= DEPTH:
+            self.taint(self.cause(node, Reason.CONSTRUCT, detail="calls inside calls"))
+            raise Needs((self.cause(node, Reason.CONSTRUCT, detail="calls inside calls"),))
+        scope = Scope(
+            "function", parent=function.scope, file=function.scope.file, cell=function.cell, local=function.local
+        )
+        scope.names.update(self.python(bound, function, given, dict(names)))
+        first = [*function.node.args.posonlyargs, *function.node.args.args]
+        scope.first = scope.names.get(first[0].arg) if first else None
+        if function.generates:
+            if isinstance(function.node, ast.AsyncFunctionDef):
+                raise Needs((self.cause(node, Reason.CONSTRUCT),))
+            return self._generator(function, scope)
+        if isinstance(function.node, ast.AsyncFunctionDef):
+            return Coroutine(lambda: self._body(function, scope))
+        return self._body(function, scope)
+
+    def _body(self, function: Function, scope: Scope) -> Any:
+        before = len(self.scopes)
+        self.scopes.append(scope)
+        self.depth += 1
+        try:
+            if isinstance(function.node, ast.Lambda):
+                return self.evaluate(function.node.body)
+            flow = self.driven(function.node.body)
+            return flow.value if flow is not None else None
+        finally:
+            self.depth -= 1
+            del self.scopes[before:]
+
+    def _generator(self, function: Function, scope: Scope) -> Generator[Any, Any, Any]:
+        """A generator of the launcher as one of Python's."""
+        assert not isinstance(function.node, ast.Lambda)  # noqa: S101 - a lambda that generates is not followed
+        steps = self.block(function.node.body)
+        sent: Any = None
+        thrown: BaseException | None = None
+        while True:
+            before = len(self.scopes)
+            self.scopes.append(scope)
+            self.spend()
+            try:
+                item = steps.throw(Raised(thrown)) if thrown is not None else steps.send(sent)
+            except StopIteration as stop:
+                return stop.value.value if stop.value is not None else None
+            except Raised as raised:
+                raise raised.error from None
+            finally:
+                del self.scopes[before:]
+            thrown = None
+            try:
+                sent = yield item
+            except GeneratorExit:
+                self._closed(steps, scope)
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever is thrown in
+                thrown = error
+
+    def _closed(self, steps: Any, scope: Scope) -> None:
+        """A generator ends where it waits: what stands in its finally runs."""
+        before = len(self.scopes)
+        self.scopes.append(scope)
+        try:
+            steps.throw(Raised(GeneratorExit()))
+        except (StopIteration, Raised):
+            pass
+        except (Needs, ExhaustedError, RecursionError):
+            self.taint(
+                Cause(
+                    Reason.CONSTRUCT, Place(scope.file, scope.cell, 1), "a generator", detail="it ends before its end"
+                )
+            )
+        finally:
+            del self.scopes[before:]
+
+    def super_of(self, node: ast.AST) -> Any:
+        """``super()`` of the method that runs."""
+        scope: Scope | None = self.scope
+        while scope is not None and not (
+            scope.kind == "function" and scope.parent is not None and scope.parent.kind == "class"
+        ):
+            scope = scope.parent
+        if scope is None or scope.parent is None or scope.parent.made is None:
+            raise Needs((self.cause(node, Reason.CONSTRUCT),))
+        return self.python(super, scope.parent.made, scope.first)
+
+    # Classes
+
+    def define_class(self, node: ast.ClassDef) -> None:
+        decorators = [self.evaluate(each) for each in node.decorator_list]
+        bases = [self.resolved(self.evaluate(base)) for base in node.bases]
+        value = (
+            self._based(node, bases)
+            if any(isinstance(base, Unresolvable) for base in bases)
+            else self._class(node, bases)
+        )
+        for decorator, written in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
+            value = self.call(written, decorator, [value], {})
+        self.assign(ast.copy_location(ast.Name(id=node.name, ctx=ast.Store()), node), value)
+
+    def _based(self, node: ast.ClassDef, bases: list[Any]) -> Any:
+        """A class made from one that nobody here has read; from one of the SDK it is that, changed."""
+        scope = Scope("class", parent=self.scope, file=self.scope.file, cell=self.scope.cell)
+        self.scopes.append(scope)
+        try:
+            self.driven([each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))])
+        finally:
+            self.scopes.pop()
+        of_sdk = next((base for base in bases if isinstance(base, Node)), None)
+        if of_sdk is not None:
+            made = Node(of_sdk.path, self.place(node))
+            made.tainted.append(
+                self.cause(node, Reason.CONSTRUCT, detail=f"a class of its own, made from {of_sdk.last}")
+            )
+            return made
+        return self.unknown(node, Reason.MODULE, detail=expression(node.bases[0]))
+
+    def _class(self, node: ast.ClassDef, bases: list[Any]) -> Any:
+        words = {each.arg: self.evaluate(each.value) for each in node.keywords if each.arg is not None}
+        if any(isinstance(value, Unresolvable) for value in words.values()):
+            raise Needs((self.cause(node, Reason.CONSTRUCT),))
+        scope = Scope("class", parent=self.scope, file=self.scope.file, cell=self.scope.cell)
+
+        def body(names: Any) -> None:
+            names["__module__"], names["__qualname__"] = "__main__", node.name
+            if node.body and ast.get_docstring(node) is not None:
+                names["__doc__"] = ast.get_docstring(node)
+            names["__launcher__"] = True
+            scope.names = names
+            self.scopes.append(scope)
+            try:
+                self.driven(node.body)
+            finally:
+                self.scopes.remove(scope)
+
+        if "__del__" in {getattr(each, "name", "") for each in node.body}:
+            raise Needs((self.cause(node, Reason.CONSTRUCT, detail="__del__ runs at a moment that nobody knows"),))
+        made = self.python(types.new_class, node.name, tuple(bases), words, body)
+        scope.names = dict(vars(made))
+        scope.made = made
+        return made
+
+    def annotate(self, name: str, annotation: ast.expr) -> None:
+        """The annotation of a name of a class or a module: its value where that is known, else its text."""
+        if self.scope.kind != "class":
+            return
+        try:
+            value = self.evaluate(annotation)
+        except (Raised, Needs):
+            value = expression(annotation)
+        held = self.scope.names.get("__annotations__")
+        if held is None:
+            held = {}
+            self.scope.names["__annotations__"] = held
+        held[name] = expression(annotation) if isinstance(value, Unresolvable) else value
+
+    # Comprehensions
+
+    def comprehended(self, node: Any) -> Any:
+        first = self.evaluate(node.generators[0].iter)
+        scope = Scope(
+            "comprehension", parent=self.scope, file=self.scope.file, cell=self.scope.cell, local=_targets(node)
+        )
+        if isinstance(node, ast.GeneratorExp):
+            return self._lazily(node, first, scope)
+        found: list[Any] = []
+        before = len(self.scopes)
+        self.scopes.append(scope)
+        try:
+            found.extend(self._turns(node, list(node.generators), first))
+        except Needs as needs:
+            del self.scopes[before:]
+            self._lost_in(node, needs.causes)
+            raise
+        finally:
+            del self.scopes[before:]
+        if isinstance(node, ast.DictComp):
+            return self.python(dict, found)
+        return self.python(set, found) if isinstance(node, ast.SetComp) else found
+
+    def _lost_in(self, node: ast.AST, causes: Sequence[Cause]) -> None:
+        """A comprehension that is not followed to its end: what its calls may have changed is unknown."""
+        if any(isinstance(inner, (ast.Call, ast.NamedExpr)) for inner in ast.walk(node)):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.NamedExpr):
+                    self.assign(inner.target, Unknown(causes))
+                elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
+                    self._lose_named(inner, causes)
+
+    def _lose_named(self, inner: ast.Name, causes: Sequence[Cause]) -> None:
+        try:
+            value = self.lookup(inner)
+        except (Raised, Needs):
+            return
+        self.may_run(value, causes)
+        self.lose_all(value, causes)
+
+    def _lazily(self, node: Any, first: Any, scope: Scope) -> Generator[Any, Any, None]:
+        """A generator expression, in its own scope at each turn."""
+        turns = self._turns(node, list(node.generators), first)
+        while True:
+            before = len(self.scopes)
+            self.scopes.append(scope)
+            try:
+                item = next(turns)
+            except StopIteration:
+                return
+            except Raised as raised:
+                raise raised.error from None
+            finally:
+                del self.scopes[before:]
+            yield item
+
+    def _turns(self, node: Any, generators: list[ast.comprehension], first: Any) -> Generator[Any, None, None]:
+        head, *rest = generators
+        if head.is_async:
+            raise Needs((self.cause(node, Reason.CONSTRUCT),))
+        for item in self.items(head.iter, first):
+            self.assign(head.target, item)
+            if not self._passes(node, head.ifs):
+                continue
+            if rest:
+                yield from self._turns(node, rest, self.evaluate(rest[0].iter))
+            elif isinstance(node, ast.DictComp):
+                key = self.key(self.evaluate(node.key))
+                yield key, self.evaluate(node.value)
+            elif isinstance(node, ast.SetComp):
+                yield self.key(self.evaluate(node.elt))
+            else:
+                yield self.evaluate(node.elt)
+
+    def _passes(self, node: Any, tests: Sequence[ast.expr]) -> bool:
+        for test in tests:
+            decided = self.truth(self.evaluate(test))
+            if decided is None:
+                raise Needs((Cause(Reason.BRANCH, self.place(node), expression(test)),))
+            if not decided:
+                return False
+        return True
+
+    # Modules
+
+    def import_modules(self, node: ast.Import) -> None:
+        for alias in node.names:
+            first = alias.name.partition(".")[0]
+            value = self.module(node, alias.name)
+            if alias.asname is None and "." in alias.name:
+                value = self.module(node, first)
+            self.assign(ast.Name(id=alias.asname or first, ctx=ast.Store()), value)
+
+    def module(self, node: ast.AST, name: str) -> Any:
+        """A module by its name: one that lies beside the launcher, or somebody else's."""
+        own = self.sibling(name)
+        if own is not None:
+            return own
+        value = library.found(self, node, name)
+        known = name.partition(".")[0] in library.STANDARD or isinstance(value, Node)
+        self.risks += 0 if known else 1
+        return value if isinstance(value, (Ref, Node)) else Ref(name, self.place(node))
+
+    def import_names(self, node: ast.ImportFrom) -> None:
+        module = node.module or ""
+        own = self.sibling(module) if module else None
+        if module == "__future__":
+            return
+        for alias in node.names:
+            target = ast.Name(id=alias.asname or alias.name, ctx=ast.Store())
+            if alias.name == "*":
+                self._everything(node, module, own)
+            elif own is not None and alias.name in own.names:
+                self.assign(target, own.names[alias.name])
+            elif (inner := self.sibling(f"{module}.{alias.name}".lstrip("."))) is not None:
+                self.assign(target, inner)
+            elif own is not None:
+                self.assign(target, self.unknown(node, Reason.UNDEFINED, give=alias.asname or alias.name))
+            else:
+                value = library.found(self, node, f"{module}.{alias.name}".lstrip("."))
+                known = module.partition(".")[0] in library.STANDARD or isinstance(value, Node)
+                self.risks += 0 if known else 1
+                if alias.name in {"get_execution_role", "get_execution_role_arn"} and (
+                    isinstance(value, Ref) or module.startswith("sagemaker.core")
+                ):
+                    value = Ref("sm_trn.role", self.place(node))
+                self.assign(target, value)
+
+    def sibling(self, module: str) -> Scope | None:
+        if module in self.modules:
+            return self.modules[module]
+        text = self.settings.modules.get(module)
+        if text is None:
+            return None
+        scope = self.modules[module] = Scope("module", file=f"{module.replace('.', '/')}.py")
+        scope.names["__name__"] = module
+        self.stores[id(scope.names)] = scope
+        tree = parsed(Cell(None, text, text))
+        if not isinstance(tree, ast.Module):
+            cause = Cause(Reason.MODULE, Place(scope.file, None, tree.line), module, detail=module)
+            scope.names["*"] = Unknown((cause,))
+            return scope
+        before = self.scopes
+        self.scopes = [scope]
+        try:
+            self.driven(tree.body)
+        finally:
+            self.scopes = before
+        return scope
+
+    def _everything(self, node: ast.ImportFrom, module: str, own: Scope | None) -> None:
+        """``from module import *``: what it brings, and what it may have replaced where it cannot be read."""
+        known = module.partition(".")[0] in library.STANDARD or isinstance(library.found(self, node, module), Node)
+        if own is None and known:
+            self.star_modules.append(module)
+        elif own is None or "*" in own.names:
+            self.risks += 1
+            self._replaced(lambda name: Cause(Reason.MODULE, self.place(node), f"from {module} import *", name, module))
+            self.stars.append(f"{module}, imported with *")
+            if self.scope is not self.main:
+                self.scope.names["*"] = Unknown(
+                    (Cause(Reason.MODULE, self.place(node), f"from {module} import *", "", module),)
+                )
+        if own is not None:
+            listed = own.names.get("__all__")
+            names = (
+                listed
+                if isinstance(listed, (list, tuple))
+                else [name for name in own.names if not name.startswith("_")]
+            )
+            for name in names:
+                if name in own.names and name != "*":
+                    self.assign(ast.Name(id=name, ctx=ast.Store()), own.names[name])
+
+    def brought(self, node: ast.AST, module: str, name: str) -> Any:
+        value = library.found(self, node, f"{module}.{name}")
+        if isinstance(value, Ref) or name.startswith("_"):
+            return None
+        public = name[:1].isupper() or name in {"get_execution_role", "image_uris"}
+        return value if public or not isinstance(value, Node) else None
+
+    def _replaced(self, cause: Callable[[str], Cause]) -> None:
+        """Values that were there before may be others now; modules, classes and functions keep their names."""
+        self.touch(self.scope)
+        for name, value in self.scope.names.items():
+            plain = (
+                isinstance(value, (str, int, float, dict, list, tuple))
+                or value is None
+                or (isinstance(value, Node) and not value.is_path)
+            )
+            if plain and not name.startswith("__"):
+                self.scope.names[name] = self.given.get(name, Unknown((cause(name),)))
+
+    # Code in texts, and magics of notebooks
+
+    def run_text(self, node: ast.AST, name: str, given: list[Any]) -> Any:
+        """``exec`` and ``eval``: a text that is known is read like the rest of the file, any other may do anything."""
+        cause = self.cause(
+            node, Reason.DYNAMIC, detail=f"{name} of a text that is not known here; write what it does as statements"
+        )
+        text = given[0] if len(given) == 1 and isinstance(given[0], str) and self.plain(given[0]) else None
+        tree = _tree(text, name) if text is not None else None
+        if tree is None or (name == "exec" and self.scope.kind != "module"):
+            self.taint(cause)
+            return Unknown((cause,))
+        for inner in ast.walk(tree):
+            if hasattr(inner, "lineno"):
+                ast.copy_location(inner, node)
+        if isinstance(tree, ast.Expression):
+            return self.evaluate(tree.body)
+        self.driven(tree.body)
+        return None
+
+    def magic(self, node: ast.AST, line: str) -> None:
+        """A line magic that defines names: ``%run``, ``%store -r``, ``%env``; all others define none."""
+        word, _, rest = line.partition(" ")
+        words = rest.split()
+        if word == "run":
+            self._ran(node, words)
+        elif word == "store":
+            self._stored(node, words, line)
+        elif word == "pylab":
+            self.taint(self.cause(node, Reason.DYNAMIC, detail=f"%{line} brings names that nobody here has read"))
+        name, _, value = rest.partition("=" if "=" in rest else " ")
+        if word in {"env", "set_env"} and value:
+            self.environment.known[name.strip()] = value.strip()
+
+    def _stored(self, node: ast.AST, words: list[str], line: str) -> None:
+        names = [word for word in words if word.isidentifier()]
+        if "-r" not in words:
+            self.stored.update((name, self.main.names[name]) for name in names if name in self.main.names)
+            return
+        for name in names:
+            lost = self.unknown(node, Reason.SHELL, give=name, detail=f"%{line}")
+            self.main.names[name] = self.stored.get(name, self.given.get(name, lost))
+        if not names:
+            self._replaced(lambda name: self.cause(node, Reason.SHELL, give=name, detail=f"%{line} may bring {name}"))
+            self.stars.append(f"%{line}")
+
+    def _ran(self, node: ast.AST, words: list[str]) -> None:
+        """A file that lies beside the launcher is read; its names are the notebook's from then on."""
+        files = [word.strip("'\"") for word in words if not word.startswith("-")]
+        name = files[0].removeprefix("./").removesuffix(".py").replace("/", ".") if files else ""
+        own = self.sibling(name) if "-i" not in words and files and not files[0].endswith(".ipynb") else None
+        if own is None or "*" in own.names:
+            self.taint(self.cause(node, Reason.DYNAMIC, detail=f"%run {' '.join(words)} runs a file that was not read"))
+            return
+        self.main.names.update({word: value for word, value in own.names.items() if not word.startswith("__")})
+
+
+def _tree(text: str, name: str) -> Any:
+    try:
+        return ast.parse(text.strip(), mode="eval") if name == "eval" else ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _targets(node: Any) -> frozenset[str]:
+    """The names that a comprehension's own scope holds."""
+    return frozenset(
+        inner.id
+        for generator in node.generators
+        for inner in ast.walk(generator.target)
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+    )
+
+
+__all__ = ["MAGIC", "Definitions", "ExhaustedError", "PurePosixPath", "posixpath", "re"]

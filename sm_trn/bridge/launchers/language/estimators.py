@@ -1,0 +1,49 @@
+"""Which names of the SDK start training jobs, and what others of its names are. What they take and send, the SDK itself says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+ESTIMATORS: Final = frozenset({
+    "Estimator", "PyTorch", "HuggingFace", "TensorFlow", "MXNet", "SKLearn", "XGBoost", "AlgorithmEstimator", "Chainer", "RLEstimator",
+    "KMeans", "PCA", "LinearLearner", "FactorizationMachines", "LDA", "NTM", "RandomCutForest", "KNN", "Object2Vec", "IPInsights",
+    "JumpStartEstimator",
+})  # fmt: skip
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "JumpStart": ("JumpStartModel",),
+        "pipeline": (
+            "Pipeline", "TrainingStep", "ProcessingStep", "TuningStep", "ModelStep", "CreateModelStep", "TransformStep", "RegisterModel",
+            "ConditionStep",
+        ),
+        "processing job": (
+            "Processor", "ScriptProcessor", "SKLearnProcessor", "FrameworkProcessor", "PySparkProcessor", "HuggingFaceProcessor",
+            "PyTorchProcessor",
+        ),
+        "tuning job": ("HyperparameterTuner",),
+        "model": (
+            "HuggingFaceModel", "PyTorchModel", "TensorFlowModel", "Model", "MXNetModel", "SKLearnModel", "XGBoostModel", "PipelineModel",
+            "MultiDataModel", "ModelPackage",
+        ),
+        "analytics": ("TrainingJobAnalytics", "HyperparameterTuningJobAnalytics", "ExperimentAnalytics"),
+        "transform job": ("Transformer",),
+        "queue of jobs": ("TrainingQueue",),
+        "SDK v3": ("ModelTrainer", "ModelBuilder"),
+    }
+)  # fmt: skip
+SEEN: Final[Mapping[str, str]] = MappingProxyType({name: kind for kind, names in _KINDS.items() for name in names})
+SIGHTED_METHODS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "deploy": "endpoint", "transformer": "transform job", "attach": "attached job", "register": "model", "create_model": "model",
+        "submit": "job in a queue", "map": "jobs in a queue",
+    }
+)  # fmt: skip
+PIPELINE_PARAMETERS: Final = frozenset({"ParameterString", "ParameterInteger", "ParameterFloat", "ParameterBoolean"})
+# Methods of an estimator that change what it sends; those that change nothing of it.
+CHANGING: Final = frozenset({"set_hyperparameters"})
+HARMLESS: Final = frozenset({
+    "fit", "deploy", "logs", "attach", "delete_endpoint", "delete_model", "transformer", "create_model", "register", "wait", "stop",
+    "model_data", "latest_training_job", "predict", "training_job_analytics", "hyperparameters", "submit", "map", "add_tags",
+})  # fmt: skip

@@ -1,0 +1,624 @@
+"""What an expression is: Python's own operations on what is known, and the reason where something in it is not."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import GeneratorType, MappingProxyType
+from typing import Any, Final
+
+from ..source import SHELL, SHELL_ACCOUNT, SHELL_REGION
+from ..values import (
+    LONGEST,
+    Cause,
+    Environment,
+    Moment,
+    Needs,
+    Node,
+    Place,
+    Raised,
+    Reason,
+    Ref,
+    Symbol,
+    Unknown,
+    Unresolvable,
+    own_object,
+)
+from . import texts
+from .estimators import ESTIMATORS
+from .functions import Function
+from .heap import Scope, changes_anything, either, own_class, reachable
+from .state import State, causes_of, expression
+
+_BINARY: Final[Mapping[type[ast.operator], tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]] = MappingProxyType(
+    {
+        ast.Add: (operator.add, operator.iadd), ast.Sub: (operator.sub, operator.isub), ast.Mult: (operator.mul, operator.imul),
+        ast.Div: (operator.truediv, operator.itruediv), ast.FloorDiv: (operator.floordiv, operator.ifloordiv),
+        ast.Mod: (operator.mod, operator.imod), ast.BitOr: (operator.or_, operator.ior), ast.BitAnd: (operator.and_, operator.iand),
+        ast.BitXor: (operator.xor, operator.ixor), ast.Pow: (operator.pow, operator.ipow), ast.LShift: (operator.lshift, operator.ilshift),
+        ast.RShift: (operator.rshift, operator.irshift), ast.MatMult: (operator.matmul, operator.imatmul),
+    }
+)  # fmt: skip
+_UNARY: Final[Mapping[type[ast.unaryop], Callable[[Any], Any]]] = MappingProxyType(
+    {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
+)
+_COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingProxyType(
+    {
+        ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
+        ast.In: lambda left, right: left in right, ast.NotIn: lambda left, right: left not in right,
+    }
+)  # fmt: skip
+SHELL_WORDS: Final = MappingProxyType({SHELL_ACCOUNT: Symbol.ACCOUNT, SHELL_REGION: Symbol.REGION})
+_MISSING: Final = object()
+
+
+class Expressions(State):
+    """Expressions by their kind."""
+
+    functions: dict[int, tuple[object, Function]]
+
+    def call(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
+        """The value of a call."""
+        raise NotImplementedError
+
+    def attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
+        """The value of an attribute."""
+        raise NotImplementedError
+
+    def item(self, node: ast.AST, owner: Any, key: Any) -> Any:
+        """The value of a subscript."""
+        raise NotImplementedError
+
+    def resolved(self, value: Any) -> Any:
+        """What the SDK says that a node is, where that is a plain value."""
+        raise NotImplementedError
+
+    def items(self, node: ast.AST, value: Any) -> Iterator[Any]:
+        """What a loop goes through."""
+        raise NotImplementedError
+
+    def key(self, value: Any) -> Any:
+        """A value as a key of a mapping."""
+        raise NotImplementedError
+
+    def awaited(self, node: ast.AST, value: Any) -> Any:
+        """``await value``."""
+        raise NotImplementedError
+
+    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Any:
+        """A function of the launcher."""
+        raise NotImplementedError
+
+    def comprehended(self, node: ast.AST) -> Any:
+        """The value of a comprehension."""
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Give a target a value."""
+        raise NotImplementedError
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """The value of an expression. Raises Raised for what the launcher raises, and ExhaustedError when the budget is spent."""
+        self.spend()
+        kind = _KINDS.get(type(node))
+        if kind is None:
+            raise Needs((self.cause(node, Reason.CONSTRUCT),))
+        try:
+            value = kind(self, node)
+        except Needs as needs:
+            value = self.lacking(*needs.causes)
+        if id(value) in self.lost:
+            return self.lost[id(value)][1]
+        if isinstance(value, Unknown) and value.among is None:
+            value.among = tuple(self.named_in(node))
+        return value
+
+    def named_in(self, node: ast.AST) -> list[Any]:
+        """The objects that an expression names: what it gives is one of them, a part of one, or new."""
+        found: dict[int, Any] = {}
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
+                try:
+                    value = self.lookup(inner)
+                except Raised:
+                    continue
+                for each in (value.among or ()) if isinstance(value, Unknown) else (value,):
+                    found[id(each)] = each
+        return [value for value in found.values() if changes_anything(value)]
+
+    def reach(self, value: Any, causes: Sequence[Cause]) -> None:
+        """Something is done with a value that is not known: whichever object it is may be another one now, and its code may run."""
+        for item in (value.among or ()) if isinstance(value, Unknown) else ():
+            for inner in reachable(item):
+                self.may_run(inner, causes)
+                if isinstance(inner, (Scope, GeneratorType)):
+                    self.taint(*causes)
+                self.lose(inner, causes)
+
+    def both(self, node: ast.AST, text: str, one: Callable[[], Any], other: Callable[[], Any]) -> Any:
+        """Read two ways that a condition leaves open, and join what they leave; the value where both give the same."""
+        cause = Cause(Reason.BRANCH, self.place(node), text)
+        tainted, sites = list(self.tainted), len(self.sites)
+        first, before, after = self._way(one)
+        second, before_second, after_second = self._way(other)
+        del sites
+        ends_first, ends_second = isinstance(first, Raised), isinstance(second, Raised)
+        if ends_first and ends_second:
+            self.take(after)
+            raise first
+        if ends_first or ends_second:
+            # A program that raises ends before its launch, unless something around it catches that.
+            if self.guards:
+                self.taint(cause)
+            self.take(after_second if ends_first else after)
+            return second if ends_first else first
+        del before, before_second
+        self.join(after, after_second, cause)
+        if self.tainted != tainted:
+            self.taint(cause)
+        return either(first, second, cause) if not _is_flow(first, second) else (first, second)
+
+    def _way(self, read: Callable[[], Any]) -> Any:
+        """One way, where what it raises is what it gives."""
+
+        def ending() -> Any:
+            try:
+                return read()
+            except Raised as raised:
+                return raised
+
+        return self.way(ending)
+
+    def may_run(self, item: Any, causes: Sequence[Cause]) -> None:
+        """Code of the launcher may run, nobody knows when and with what: what it names from outside may be another one now."""
+        todo, seen = [item], set[int]()
+        while todo:
+            each = todo.pop()
+            if id(each) in seen:
+                continue
+            seen.add(id(each))
+            if own_object(each) or own_class(each):
+                kind = each if isinstance(each, type) else type(each)
+                todo += [value for base in kind.__mro__ if own_class(base) for value in vars(base).values()]
+            elif id(each) in self.functions:
+                todo += self._outside(self.functions[id(each)][1], causes)
+            elif type(each).__name__ in {"method", "staticmethod", "classmethod", "property"}:
+                todo += [getattr(each, name, None) for name in ("__func__", "fget", "fset", "__self__")]
+
+    def _outside(self, function: Function, causes: Sequence[Cause]) -> list[Any]:
+        """Lose what a function names from outside; the functions among that."""
+        found: list[Any] = [*function.defaults.values()]
+        for inner in ast.walk(function.node):
+            if isinstance(inner, (ast.Global, ast.Nonlocal)):
+                self.taint(*causes)
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id not in function.local:
+                scope: Scope | None = function.scope
+                while scope is not None and inner.id not in scope.names:
+                    scope = scope.parent
+                found += [scope.names[inner.id]] if scope is not None else []
+        for value in found:
+            if not isinstance(value, Scope) and not (
+                isinstance(value, Node) and (value.is_path or value.last not in ESTIMATORS)
+            ):
+                self.lose_all(value, causes)
+        return [each for value in found for each in reachable(value)]
+
+    def reach_own(self, *values: Any) -> None:
+        """An operation on values of which one may be an object of the launcher's own, whose code then runs."""
+        for value in values:
+            if isinstance(value, Unknown) and any(
+                own_object(item) or isinstance(item, GeneratorType) for item in value.among or ()
+            ):
+                self.reach(value, value.causes)
+        if any(isinstance(value, Unresolvable) for value in values) and any(own_object(value) for value in values):
+            self.taint(*causes_of(values))
+
+    def truth(self, value: Any) -> bool | None:
+        """Whether a condition holds; None where it cannot be decided."""
+        value = self.resolved(value)
+        self.reach_own(value)
+        if isinstance(value, Node):
+            return True if not value.is_path else None
+        if isinstance(value, str) and self.marks.within(value):
+            return True if any(isinstance(part, (str, Symbol)) for part in self.marks.parts(value)) else None
+        if isinstance(value, Unresolvable) or id(value) in self.lost:
+            return None
+        if own_object(value):
+            self.touch(value)
+        try:
+            return self.python(bool, value)
+        except Needs:
+            return None
+
+    def lookup(self, node: ast.Name) -> Any:
+        """The value of a name, as Python finds it."""
+        name, scope = node.id, self.scope
+        if name in scope.moved:
+            scope = scope.moved[name]
+        at: Scope | None = scope
+        while at is not None:
+            if name in at.names and (at is scope or at.kind != "class"):
+                return self.settled(name, at.names[name])
+            if at.kind in {"function", "comprehension"} and name in at.local:
+                return self._unbound(node, at, scope)
+            at = at.parent
+        return self._global(node)
+
+    def _unbound(self, node: ast.Name, at: Scope, scope: Scope) -> Any:
+        kind = UnboundLocalError if at is scope else NameError
+        raise Raised(kind(f"{node.id} is used before it has a value"))
+
+    def _global(self, node: ast.Name) -> Any:
+        name, module = node.id, self.scope.module
+        if name in self.given:
+            return self.given[name]
+        if name in SHELL_WORDS:
+            return [self.symbol(SHELL_WORDS[name])]
+        if name == SHELL:
+            return self.unknown(node, Reason.SHELL)
+        if name == "__file__" and (module is not self.main or module.cell is None):
+            return self.here(module.file)
+        for starred_module in reversed(self.star_modules):
+            brought = self.brought(node, starred_module, name)
+            if brought is not None:
+                return brought
+        if "*" in module.names:
+            lost: Any = self.settled(name, module.names["*"])
+            return self.lacking(*lost.causes)
+        found = getattr(builtins, name, _MISSING)
+        if found is not _MISSING and not name.startswith("__"):
+            return found
+        return self.unknown(
+            node, Reason.UNDEFINED, give=name, detail=f"perhaps of {self.stars[-1]}" if self.stars else ""
+        )
+
+    def brought(self, node: ast.AST, module: str, name: str) -> Any:
+        """What ``from module import *`` brings under a name; None where it brings none."""
+        raise NotImplementedError
+
+    def here(self, file: str) -> str:
+        """The path of a file of the launcher: its folder is a placeholder."""
+        raise NotImplementedError
+
+    def operated(self, node: ast.AST, kind: ast.operator, left: Any, right: Any, *, in_place: bool = False) -> Any:
+        """``left kind right``."""
+        left, right = self.resolved(left), self.resolved(right)
+        made = self._of_texts(node, kind, left, right)
+        if made is not None:
+            return made
+        if isinstance(left, Unresolvable) or isinstance(right, Unresolvable):
+            self.reach_own(left, right)
+            moments = all(isinstance(each, (Moment, int, float)) for each in (left, right))
+            causes = causes_of([left, right])
+            return Moment(causes) if moments and causes else self.lacking(*causes)
+        self.affordable(node, kind, left, right)
+        for each in (left, right):
+            if own_object(each) or in_place:
+                self.touch(each)
+        return self.python(_BINARY[type(kind)][in_place], left, right)
+
+    def _of_texts(self, node: ast.AST, kind: ast.operator, left: Any, right: Any) -> Any:
+        """A text put together or filled with something that is not known."""
+        if isinstance(kind, ast.Mod) and isinstance(left, str):
+            return texts.percent(self, left, right, self.cause(node, Reason.CONSTRUCT))
+        if isinstance(kind, ast.Add) and isinstance(left, str) != isinstance(right, str):
+            text, other = (left, right) if isinstance(left, str) else (right, left)
+            if isinstance(other, Unresolvable) and not isinstance(other, Node):
+                self.risks += 1
+                word = self.text_of(other, self.cause(node, Reason.CONSTRUCT))
+                return text + word if text is left else word + text
+        return None
+
+    def affordable(self, node: ast.AST, kind: ast.operator, left: Any, right: Any) -> None:
+        """Raises Needs for what would be too large, whatever the launcher wants."""
+        large = False
+        if isinstance(kind, (ast.Pow, ast.LShift)):
+            large = (
+                not all(isinstance(each, (int, float)) for each in (left, right))
+                or abs(left) > 10**9
+                or abs(right) > 64
+            )
+        elif isinstance(kind, ast.Mult):
+            sized, times = (left, right) if hasattr(left, "__len__") else (right, left)
+            large = hasattr(sized, "__len__") and isinstance(times, int) and len(sized) * max(times, 0) > LONGEST
+        elif (
+            isinstance(kind, ast.Add)
+            and hasattr(left, "__len__")
+            and hasattr(right, "__len__")
+            and not own_object(left)
+        ):
+            large = len(left) + len(right) > LONGEST
+        elif isinstance(kind, ast.Mod):
+            large = isinstance(left, (bytes, bytearray))
+        if large or any(isinstance(each, int) and abs(each) > 10**60 for each in (left, right)):
+            raise Needs((self.cause(node, Reason.CONSTRUCT, detail="a value that is too large"),))
+
+    def compared(self, node: ast.AST, kind: ast.cmpop, left: Any, right: Any) -> Any:
+        """``left kind right``; unknown where it cannot be decided."""
+        if isinstance(kind, (ast.Is, ast.IsNot)):
+            same = self._identical(left, right)
+            return self._open(node, left, right) if same is None else same is isinstance(kind, ast.Is)
+        left, right = self.resolved(left), self.resolved(right)
+        if (
+            isinstance(right, Environment)
+            and isinstance(kind, (ast.In, ast.NotIn))
+            and isinstance(left, str)
+            and left in right.known
+        ):
+            return isinstance(kind, ast.In)
+        self.reach_own(left, right)
+        if self._lacks(left) or self._lacks(right):
+            decided = texts.compared(self, kind, left, right)
+            return self._open(node, left, right) if decided is None else decided
+        for each in (left, right):
+            if own_object(each):
+                self.touch(each)
+        return self.python(_COMPARED[type(kind)], left, right)
+
+    def _lacks(self, value: Any) -> bool:
+        return bool(self.missing(value, ordered=False))
+
+    def _open(self, node: ast.AST, left: Any, right: Any) -> Unknown:
+        causes = [*self.missing(left, marked=True), *self.missing(right, marked=True)]
+        self.risks += 1
+        return Unknown(causes or [self.cause(node, Reason.PLACEHOLDER)])
+
+    def _identical(self, left: Any, right: Any) -> bool | None:
+        if isinstance(left, Node) or isinstance(right, Node):
+            if left is right:
+                return True
+            left, right = (self.resolved(each) if not _is_object(each) else each for each in (left, right))
+            if None in {id(left) if left is not None else None, id(right) if right is not None else None}:
+                return (
+                    None
+                    if (isinstance(left, Node) and not _is_object(left))
+                    or (isinstance(right, Node) and not _is_object(right))
+                    else False
+                )
+        if isinstance(left, Unresolvable) or isinstance(right, Unresolvable):
+            return None
+        certain = (type(None), bool, type(Ellipsis), list, dict, set, type)
+        if isinstance(left, certain) or isinstance(right, certain) or own_object(left) or own_object(right):
+            return left is right
+        return None
+
+
+def _is_object(value: object) -> bool:
+    """Whether a node is surely an object of a class, and so not None."""
+    return isinstance(value, Node) and (value.is_path or value.last[:1].isupper())
+
+
+def _is_flow(first: object, second: object) -> bool:
+    """Whether two ways through statements were read, and not two expressions."""
+    return type(first).__name__ == "Flow" or type(second).__name__ == "Flow"
+
+
+def _constant(state: Expressions, node: ast.expr) -> Any:
+    del state
+    assert isinstance(node, ast.Constant)  # noqa: S101 - _KINDS chose it
+    return node.value
+
+
+def _name(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.Name)  # noqa: S101 - as above
+    return state.lookup(node)
+
+
+def _attribute(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.Attribute)  # noqa: S101 - as above
+    return state.attribute(node, state.evaluate(node.value), node.attr)
+
+
+def _call(state: Expressions, node: ast.expr) -> Any:
+    """The arguments in their order, then the call."""
+    assert isinstance(node, ast.Call)  # noqa: S101 - as above
+    function = state.evaluate(node.func)
+    given: list[Any] = []
+    names: dict[str, Any] = {}
+    for argument in node.args:
+        value = state.evaluate(argument.value if isinstance(argument, ast.Starred) else argument)
+        given += starred(state, argument, value) if isinstance(argument, ast.Starred) else [value]
+    named = isinstance(function, Node)
+    for keyword in node.keywords:
+        value = state.resolved(state.evaluate(keyword.value)) if keyword.arg is None else state.evaluate(keyword.value)
+        if keyword.arg is not None:
+            names[keyword.arg] = state.settled(keyword.arg, value) if named else value
+        elif isinstance(value, Unresolvable):
+            names["**"] = value
+        else:
+            more: dict[Any, Any] = state.python(dict, value)
+            if any(not isinstance(key, str) for key in more) or set(more) & set(names):
+                raise Raised(TypeError("arguments by name"))
+            names |= more
+    return state.call(node, function, given, names)
+
+
+class Rest(Unknown):
+    """Further arguments of a call, of which nobody knows how many they are."""
+
+    __slots__ = ()
+
+
+def starred(state: Expressions, node: ast.AST, value: Any) -> list[Any]:
+    """The items of ``*value``."""
+    value = state.resolved(value)
+    if isinstance(value, Unresolvable):
+        return [Rest(value.causes)]
+    return list(state.items(node, value))
+
+
+def _formatted(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.JoinedStr)  # noqa: S101 - as above
+    made = ""
+    for piece in node.values:
+        if isinstance(piece, ast.Constant):
+            made += str(piece.value)
+        elif isinstance(piece, ast.FormattedValue):
+            value = state.resolved(state.evaluate(piece.value))
+            spec = state.evaluate(piece.format_spec) if piece.format_spec is not None else ""
+            conversion = "" if piece.conversion == -1 else chr(piece.conversion)
+            made += texts.specified(
+                state, value, conversion, spec, state.cause(piece.value, Reason.CONSTRUCT, detail="an object in a text")
+            )
+        if len(made) > LONGEST:
+            raise Needs((state.cause(node, Reason.CONSTRUCT, detail="a text that is too long"),))
+    return made
+
+
+def _binary(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.BinOp)  # noqa: S101 - as above
+    left = state.evaluate(node.left)
+    return state.operated(node, node.op, left, state.evaluate(node.right))
+
+
+def _unary(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.UnaryOp)  # noqa: S101 - as above
+    value = state.evaluate(node.operand)
+    if isinstance(node.op, ast.Not):
+        decided = state.truth(value)
+        return (
+            state.lacking(*state.missing(value, marked=True) or [state.cause(node, Reason.PLACEHOLDER)])
+            if decided is None
+            else not decided
+        )
+    value = state.resolved(value)
+    if isinstance(value, Unresolvable):
+        return state.lacking(*value.causes)
+    return state.python(_UNARY[type(node.op)], value)
+
+
+def _boolean(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.BoolOp)  # noqa: S101 - as above
+    return _either_of(state, node, list(node.values), stops=isinstance(node.op, ast.Or))
+
+
+def _either_of(state: Expressions, node: ast.BoolOp, values: list[ast.expr], *, stops: bool) -> Any:
+    first, *rest = values
+    value = state.evaluate(first)
+    if not rest:
+        return value
+    decided = state.truth(value)
+    if decided is None:
+        decided = state.undecided(first, expression(first))
+        if decided is None:
+            return state.both(node, expression(node), lambda: value, lambda: _either_of(state, node, rest, stops=stops))
+        if decided is stops and isinstance(value, Unknown):
+            return value
+    return value if decided is stops else _either_of(state, node, rest, stops=stops)
+
+
+def _compared(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.Compare)  # noqa: S101 - as above
+    left: Any = state.evaluate(node.left)
+    result: Any = True
+    for index, (kind, item) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        right = state.evaluate(item)
+        result = state.compared(node, kind, left, right)
+        if index < len(node.ops) - 1:
+            decided = state.truth(result)
+            if decided is None:
+                raise Needs(state.missing(result, marked=True) or (state.cause(node, Reason.CONSTRUCT),))
+            if not decided:
+                return result
+        left = right
+    return result
+
+
+def _choice(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.IfExp)  # noqa: S101 - as above
+    decided = state.truth(state.evaluate(node.test))
+    if decided is None:
+        decided = state.undecided(node, expression(node.test))
+    if decided is not None:
+        return state.evaluate(node.body if decided else node.orelse)
+    return state.both(
+        node, expression(node.test), lambda: state.evaluate(node.body), lambda: state.evaluate(node.orelse)
+    )
+
+
+def _several(state: Expressions, node: ast.expr) -> Any:
+    items: list[Any] = []
+    for item in getattr(node, "elts", ()):
+        value = state.evaluate(item.value if isinstance(item, ast.Starred) else item)
+        more = starred(state, item, value) if isinstance(item, ast.Starred) else [value]
+        if more and isinstance(more[0], Rest):
+            raise Needs(more[0].causes)
+        items += more
+    if isinstance(node, ast.Tuple):
+        return tuple(items)
+    if isinstance(node, ast.Set):
+        return state.python(set, list(map(state.key, items)))
+    return items
+
+
+def _mapping(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.Dict)  # noqa: S101 - as above
+    made: dict[Any, Any] = {}
+    for key, item in zip(node.keys, node.values, strict=True):
+        if key is None:
+            value = state.resolved(state.evaluate(item))
+            if isinstance(value, Unresolvable):
+                raise Needs(value.causes)
+            state.python(lambda value=value: made.update({**value}))
+            continue
+        word = state.key(state.evaluate(key))
+        value = state.evaluate(item)
+        state.python(operator.setitem, made, word, state.settled(word, value) if isinstance(word, str) else value)
+    return made
+
+
+def _subscript(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.Subscript)  # noqa: S101 - as above
+    owner = state.evaluate(node.value)
+    return state.item(node, owner, state.evaluate(node.slice))
+
+
+def _slice(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.Slice)  # noqa: S101 - as above
+    ends = [
+        state.resolved(state.evaluate(part)) if part is not None else None
+        for part in (node.lower, node.upper, node.step)
+    ]
+    if (causes := causes_of(ends)) != []:
+        return state.lacking(*causes)
+    return slice(*ends)
+
+
+def _walrus(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.NamedExpr)  # noqa: S101 - as above
+    value = state.evaluate(node.value)
+    scopes = state.scopes
+    while state.scope.kind == "comprehension" and state.scope.parent is not None:
+        state.scopes = [*state.scopes[:-1], state.scope.parent]
+    state.assign(node.target, value)
+    state.scopes = scopes
+    return value
+
+
+def _lambda(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.Lambda)  # noqa: S101 - as above
+    return state.function(node)
+
+
+def _awaited(state: Expressions, node: ast.expr) -> Any:
+    assert isinstance(node, ast.Await)  # noqa: S101 - as above
+    return state.awaited(node, state.evaluate(node.value))
+
+
+def _comprehension(state: Expressions, node: ast.expr) -> Any:
+    return state.comprehended(node)
+
+
+_KINDS: Final[Mapping[type[ast.expr], Callable[[Any, ast.expr], Any]]] = MappingProxyType(
+    {
+        ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.Call: _call, ast.JoinedStr: _formatted,
+        ast.BinOp: _binary, ast.UnaryOp: _unary, ast.BoolOp: _boolean, ast.Compare: _compared, ast.IfExp: _choice,
+        ast.List: _several, ast.Tuple: _several, ast.Set: _several, ast.Dict: _mapping, ast.Subscript: _subscript, ast.Slice: _slice,
+        ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.DictComp: _comprehension, ast.GeneratorExp: _comprehension,
+        ast.Lambda: _lambda, ast.NamedExpr: _walrus, ast.Await: _awaited,
+    }
+)  # fmt: skip
+
+__all__ = ["Expressions", "Iterator", "Place", "Ref", "Rest", "starred"]

@@ -1,0 +1,599 @@
+"""What the launcher calls that is not its own: Python's functions that compute alone are Python's, files beside it are read where the
+path is certain, and of everything else nobody knows what it gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import builtins
+import collections
+import configparser
+import contextlib
+import copy
+import dataclasses
+import datetime
+import functools
+import importlib
+import io
+import itertools
+import json
+import operator
+import os
+import posixpath
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, Final
+
+from ....core.errors import SmTrnError
+from ....core.jobfile import in_yaml
+from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable, own_object
+from .heap import Scope
+
+# Modules of Python that compute alone: no files, no clock, no chance.
+_PURE: Final = frozenset({
+    "json", "math", "re", "itertools", "functools", "collections", "collections.abc", "dataclasses", "enum", "string", "textwrap", "typing",
+    "operator", "copy", "urllib.parse", "posixpath", "base64", "hashlib", "statistics", "abc", "contextlib", "types", "numbers",
+    "decimal", "fractions", "argparse", "configparser", "tomllib", "datetime", "shlex", "bisect", "heapq", "html", "unicodedata",
+    "os.path", "pathlib", "attr", "attrs", "yaml", "typing_extensions",
+})  # fmt: skip
+_ASKS: Final = frozenset({
+    "os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.getsize", "os.path.getmtime", "os.path.expandvars", "os.path.islink",
+    "os.path.lexists", "os.path.ismount", "os.path.samefile", "os.path.relpath", "posixpath.exists", "os.path.expanduser",
+    "itertools.count", "itertools.cycle", "itertools.repeat", "argparse.FileType", "functools.singledispatch", "types.FunctionType",
+    "types.CodeType", "contextlib.chdir", "contextlib.redirect_stdout", "contextlib.redirect_stderr", "json.load", "yaml.load_all",
+    "operator.attrgetter", "operator.methodcaller", "pathlib.WindowsPath", "pathlib.PureWindowsPath", "yaml.unsafe_load", "yaml.full_load",
+    "collections.sys", "collections.abc.sys", "functools.lru_cache", "functools.cache", "typing.get_type_hints", "types.prepare_class",
+    "types.new_class", "configparser.os", "string.Formatter", "shlex.shlex", "argparse.sys", "argparse.os",
+})  # fmt: skip
+# Modules of one name under different paths, and classes of which the pure one is taken.
+_SAME: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "os.path": "posixpath",
+        "pathlib.Path": "pathlib.PurePosixPath",
+        "pathlib.PosixPath": "pathlib.PurePosixPath",
+        "pathlib.PurePath": "pathlib.PurePosixPath",
+    }
+)
+_SDK: Final = frozenset({"sagemaker", "boto3", "botocore", "sagemaker_training"})
+CLOCK: Final = frozenset({"now", "utcnow", "today"})
+STANDARD: Final = sys.stdlib_module_names
+_TIMES: Final = frozenset({
+    "time.time", "time.strftime", "time.gmtime", "time.localtime", "time.time_ns", "time.ctime", "time.asctime", "time.monotonic",
+    "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today", "uuid.uuid4", "uuid.uuid1",
+    "datetime.now", "time.perf_counter", "secrets.token_hex", "datetime.datetime.strftime",
+})  # fmt: skip
+ORDERLESS: Final = frozenset({len, sorted, sum, min, max, any, all, set, frozenset, bool, isinstance, set.add})
+
+# Methods that move values without looking at them.
+MOVES: Final[Mapping[type, frozenset[str]]] = MappingProxyType(
+    {
+        list: frozenset({"append", "extend", "insert", "pop", "copy", "reverse", "clear", "__len__", "__iter__"}),
+        dict: frozenset(
+            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "popitem", "__len__"}
+        ),
+        collections.OrderedDict: frozenset(
+            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "move_to_end"}
+        ),
+        collections.defaultdict: frozenset(
+            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear"}
+        ),
+        collections.deque: frozenset({"append", "appendleft", "pop", "popleft", "extend", "clear", "copy"}),
+        tuple: frozenset({"__len__", "__iter__"}),
+    }
+)
+MOVING: Final = frozenset({
+    list, tuple, dict, zip, enumerate, reversed, iter, next, len, map, filter, range, copy.copy, copy.deepcopy, property, staticmethod,
+    classmethod, SimpleNamespace, dataclasses.field, dataclasses.asdict, dataclasses.replace, dataclasses.astuple, dataclasses.dataclass,
+    collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple, itertools.chain, itertools.islice,
+    itertools.zip_longest, itertools.starmap, itertools.product, slice, sorted, any, all, functools.partial, functools.reduce,
+    functools.wraps, functools.cached_property, functools.total_ordering, contextlib.contextmanager, contextlib.suppress,
+    contextlib.nullcontext, contextlib.ExitStack, operator.itemgetter, object,
+})  # fmt: skip
+
+
+class SourcePath(PurePosixPath):
+    """A path of the launcher: what asks the file system is not known."""
+
+
+_KEEP_MARKS: Final = frozenset({
+    json.dumps, posixpath.join, posixpath.basename, posixpath.dirname, posixpath.split, str, list, tuple, dict, abs,
+    posixpath.normpath, operator.add, SourcePath,
+})  # fmt: skip
+_SIZED: Final = frozenset({
+    "ljust", "rjust", "center", "zfill", "expandtabs", "replace", "bytes", "bytearray", "factorial", "comb", "perm", "pow", "product",
+    "permutations", "combinations", "combinations_with_replacement", "indent", "fill", "wrap", "to_bytes", "translate",
+    "tee", "pbkdf2_hmac",
+    "scrypt",
+})  # fmt: skip
+
+
+def found(state: Any, node: ast.AST, path: str) -> Any:
+    """What a dotted path of somebody else's module is."""
+    path = next(
+        (path.replace(old, new, 1) for old, new in _SAME.items() if path == old or path.startswith(f"{old}.")), path
+    )
+    if path.startswith("pathlib.PurePosixPath."):
+        return Ref(path, state.place(node))
+    first = path.partition(".")[0]
+    if first in _SDK:
+        return Node(path, state.place(node))
+    if path in {"pathlib.PurePosixPath", "pathlib.PurePath"}:
+        return SourcePath
+    if path == "os.environ":
+        return state.environment
+    if path in {"os.sep", "os.path.sep"}:
+        return "/"
+    if path in SPECIAL_PATHS:
+        return SPECIAL_PATHS[path]
+    if path in FUNCTIONS or path in _ASKS or path in _TIMES:
+        return Ref(path, state.place(node))
+    module, _, name = path.rpartition(".")
+    if module == "typing" and name == "TYPE_CHECKING":
+        return False
+    if module in _PURE and path not in _PURE and not name.startswith("_"):
+        held = _python(module, name)
+        if held is not None and type(held).__name__ != "module":
+            return held
+    return Ref(path, state.place(node))
+
+
+def _python(module: str, name: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return None
+
+
+def keeps_marks(function: Any) -> bool:
+    """Whether Python's function keeps placeholders in texts as they are."""
+    try:
+        owner = getattr(function, "__self__", None)
+        return (
+            function in _KEEP_MARKS
+            or isinstance(owner, PurePosixPath)
+            or type(owner).__name__ in {"ArgumentParser", "_ArgumentGroup", "Namespace"}
+        )
+    except TypeError:
+        return False
+
+
+def affordable(state: Any, node: ast.AST, function: Any, given: list[Any], names: Mapping[str, Any]) -> None:
+    """Raises Needs for a call that may take long or give something large."""
+    name = getattr(function, "__name__", "")
+    large = name in _SIZED and any(isinstance(each, int) and abs(each) > 10_000 for each in (*given, *names.values()))
+    large |= name in _SIZED and sum(len(each) for each in given if hasattr(each, "__len__")) > 10_000
+    large |= any(isinstance(each, range) and len(each) > 20_000 for each in given)
+    large |= name in {"product", "permutations", "combinations"} and _many(given)
+    large |= name in {"format", "strftime", "__format__"} and any(
+        isinstance(each, str) and re.search(r"\d{5,}", each) for each in given
+    )
+    large |= name == "split" and bool(given) and given[0] is None
+    large |= function is range and any(isinstance(each, int) and abs(each) > 10**12 for each in given)
+    large |= getattr(function, "__module__", "") in {"re", "fnmatch"} and not _quick(given)
+    large |= type(getattr(function, "__self__", None)).__name__ == "Pattern" and not _quick(
+        [function.__self__.pattern, *given]
+    )
+    if large:
+        raise Needs((state.cause(node, Reason.CONSTRUCT, detail="it may take long, or give something large"),))
+
+
+def _many(given: list[Any]) -> bool:
+    product = 1
+    for each in given:
+        product *= max(1, len(each) if hasattr(each, "__len__") else 1)
+    return product > 5_000
+
+
+def _quick(given: list[Any]) -> bool:
+    """Whether a pattern is searched for in a moment, whatever the text."""
+    pattern = given[0] if given else ""
+    try:
+        repeats = len(re.findall(r"(?<!\\)[*+{]", pattern)) if isinstance(pattern, str) else 0
+    except TypeError:
+        return False
+    nested = isinstance(pattern, str) and re.search(r"[*+}]\)[*+{]", pattern) is not None
+    return repeats <= 2 and not nested and all(len(each) <= 2_000 for each in given if isinstance(each, (str, bytes)))
+
+
+def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, Any], *, required: bool = False) -> Any:
+    """A variable of the environment: what the launcher has set, what the user gives, the default that is written there."""
+    key = given[0] if given else names.get("key")
+    if not isinstance(key, str) or state.marks.within(key):
+        return state.unknown(node, Reason.CALL)
+    if key in state.environment.known:
+        return state.settled(key, state.environment.known[key])
+    if key in {"AWS_REGION", "AWS_DEFAULT_REGION"}:
+        return state.symbol(Symbol.REGION)
+    if key in state.given:
+        return state.given[key]
+    if not required and (len(given) > 1 or "default" in names):
+        default = given[1] if len(given) > 1 else names["default"]
+        state.assume(node, f"the environment has no {key}")
+        return default
+    return state.unknown(node, Reason.CALL, give=key, detail=f"variable {key} of the environment")
+
+
+def _set_default(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    value = variable(state, node, given, names)
+    if given and isinstance(given[0], str):
+        state.touch(state.environment.known)
+        state.environment.known[given[0]] = value
+    return value
+
+
+def environment_method(state: Any, node: ast.AST, name: str, given: list[Any], names: dict[str, Any]) -> Any:
+    """A method of ``os.environ``."""
+    if name in {"get", "pop"}:
+        return variable(state, node, given, names)
+    if name == "setdefault":
+        return _set_default(state, node, given, names)
+    if name == "update":
+        state.touch(state.environment.known)
+        return state.python(state.environment.known.update, *given, **names)
+    if name == "copy":
+        return state.unknown(node, Reason.CALL, detail="the environment")
+    return state.unknown(node, Reason.CALL)
+
+
+def _moment(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    del given, names
+    return Moment((state.cause(node, Reason.PLACEHOLDER),))
+
+
+def _role(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    del node, given, names
+    return state.symbol(Symbol.ROLE)
+
+
+def path_method(state: Any, node: ast.AST, path: SourcePath, name: str, given: list[Any], names: dict[str, Any]) -> Any:
+    """A method of a path that PurePosixPath has not, or NotImplemented."""
+    if name in {"resolve", "absolute", "expanduser"}:
+        return path if str(path).startswith("/") else state.unknown(node, Reason.CALL)
+    if name == "open":
+        return opened(state, node, [path, *given], names)
+    if name in {"read_text", "read_bytes"}:
+        text = _beside(state, path)
+        return text if text is not None and name == "read_text" else state.unknown(node, Reason.CALL, origin="pathlib")
+    return NotImplemented if hasattr(PurePosixPath, name) else state.unknown(node, Reason.CALL, origin="pathlib")
+
+
+def _asked(name: str) -> Callable[..., Any]:
+    def ask(self: SourcePath, *given: Any, **names: Any) -> Any:
+        raise NotImplementedError(name)  # `path_method` answers
+
+    ask.__name__ = name
+    return ask
+
+
+for _name in (
+    "resolve", "absolute", "expanduser", "open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "mkdir", "iterdir", "glob",
+    "rglob",
+    "stat", "unlink", "write_text", "write_bytes", "touch", "rename", "rmdir", "samefile",
+):  # fmt: skip
+    setattr(SourcePath, _name, _asked(_name))
+
+
+def _same(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    """A path that is made whole: of the launcher's own it is that, of one that begins at the root, too."""
+    del names
+    value = given[0] if given else None
+    if isinstance(value, (str, PurePosixPath)) and str(value).startswith("/"):
+        return value
+    return state.unknown(node, Reason.CALL)
+
+
+def opened(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    """``open``: a file that lies beside the launcher, where the path is certain and nothing here writes it."""
+    path = state.resolved(given[0] if given else names.get("file"))
+    mode = given[1] if len(given) > 1 else names.get("mode", "r")
+    text = _beside(state, path)
+    if mode not in {"r", "rt", "rb"}:
+        state.written_files.add(posixpath.normpath(str(path)) if isinstance(path, (str, PurePosixPath)) else "*")
+        return state.unknown(node, Reason.CALL, origin="builtins.open")
+    if text is None:
+        return state.unknown(node, Reason.CALL, origin="builtins.open")
+    state.assume(node, f"{posixpath.basename(str(path))} is read as it lies here")
+    return io.BytesIO(text.encode()) if mode == "rb" else io.StringIO(text)
+
+
+def _beside(state: Any, path: Any) -> str | None:
+    """The text of a file beside the launcher; None where there is none, or where it is not certain which one is meant."""
+    if not isinstance(path, (str, PurePosixPath)):
+        return None
+    name = state.without_folder(str(path))
+    if (
+        name is None
+        or name.startswith("/")
+        or {posixpath.normpath(str(path)), posixpath.normpath(name), "*"} & state.written_files
+    ):
+        return None
+    texts = set()
+    for folder in state.settings.folders:
+        place = folder / name
+        try:
+            if place.is_file() and place.stat().st_size < 1_000_000:
+                texts.add(place.read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+    return texts.pop() if len(texts) == 1 else None
+
+
+def _loaded(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """A function that reads a file or a text in a format."""
+
+    def load(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+        del names
+        source = state.resolved(given[0]) if given else None
+        if isinstance(source, Unresolvable):
+            return state.lacking_of(source) if isinstance(source, Unknown) else state.unknown(node, Reason.CALL)
+        text = source.read() if isinstance(source, (io.StringIO, io.BytesIO)) else source
+        text = text.decode() if isinstance(text, bytes) else text
+        if not isinstance(text, str) or state.marks.within(text):
+            return state.unknown(node, Reason.CALL)
+        try:
+            return parse(text)
+        except (SmTrnError, ValueError, RecursionError) as error:
+            raise Raised(ValueError(str(error))) from None
+
+    return load
+
+
+def _yaml(text: str) -> Any:
+    return in_yaml.parse(text)[0]
+
+
+def configured(
+    state: Any, node: ast.AST, parser: configparser.RawConfigParser, given: list[Any], names: dict[str, Any]
+) -> Any:
+    """``read`` of a parser of settings: a file that lies beside the launcher."""
+    text = _beside(state, state.resolved(given[0])) if len(given) == 1 and not names else None
+    if text is None:
+        state.lose(parser, [state.cause(node, Reason.CALL)])
+        return state.unknown(node, Reason.CALL)
+    state.touch(parser)
+    state.python(parser.read_string, text)
+    return [str(given[0])]
+
+
+def _dotenv(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    """``load_dotenv``: the variables of the file beside the launcher."""
+    del names
+    text = _beside(state, given[0] if given else ".env")
+    if text is None:
+        state.assume(node, "there is no file of variables beside the launcher")
+        return True
+    for line in text.splitlines():
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        if equals and not name.startswith("#"):
+            state.environment.known.setdefault(name.strip(), value.strip().strip("\"'"))
+    return True
+
+
+FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
+    {
+        **dict.fromkeys(_TIMES, _moment),
+        "posixpath.abspath": _same, "posixpath.realpath": _same,
+        "os.getenv": variable, "sm_trn.role": _role,
+        "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(_yaml), "yaml.load": _loaded(_yaml),
+        "tomllib.load": _loaded(importlib.import_module("tomllib").loads if sys.version_info >= (3, 11) else json.loads),
+        "dotenv.load_dotenv": _dotenv,
+    }
+)  # fmt: skip
+
+
+class QuietParser(argparse.ArgumentParser):
+    """A parser that prints nothing."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        del message, file
+
+
+def parsed(
+    state: Any, node: ast.AST, parser: argparse.ArgumentParser, name: str, given: list[Any], names: dict[str, Any]
+) -> Any:
+    """``parse_args`` without a list: the defaults, with what the user gives; what a command line has to say is unknown."""
+    if given or names.get("args") is not None:
+        return state.python(getattr(parser, name), *given, **names)
+    actions = [action for action in parser._actions if action.dest != argparse.SUPPRESS]
+    needed = [action for action in actions if action.required]
+    for action in needed:
+        action.required = False
+    values = state.python(parser.parse_known_args, [])[0]
+    for action in needed:
+        action.required = True
+        if action.dest not in state.given:
+            setattr(
+                values,
+                action.dest,
+                state.unknown(node, Reason.CALL, give=action.dest, detail="an argument of the command line"),
+            )
+    for action in actions:
+        if action.dest in state.given:
+            setattr(values, action.dest, state.given[action.dest])
+        elif action not in needed and not isinstance(action, argparse._HelpAction):
+            state.assume(
+                node, f"--{action.dest.replace('_', '-')} is left at its default {getattr(values, action.dest, None)!r}"
+            )
+    if any(isinstance(action, argparse._SubParsersAction) for action in actions):
+        return state.unknown(node, Reason.CALL, detail="a command of the command line")
+    return (values, []) if name == "parse_known_args" else values
+
+
+def _ignored(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    del state, node, given, names
+
+
+def _is_instance(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    if len(given) != 2:
+        raise Raised(TypeError("isinstance expected 2 arguments"))
+    value, kinds = state.resolved(given[0]), given[1]
+    if isinstance(value, Unresolvable) or state.missing(kinds) or id(value) in state.lost:
+        return state.lacking(
+            *(state.missing(value, marked=True) or state.missing(kinds) or (state.cause(node, Reason.CALL),))
+        )
+    return state.python(isinstance, value, kinds)
+
+
+def _is_subclass(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    if any(isinstance(each, Unresolvable) for each in given):
+        return state.unknown(node, Reason.CALL)
+    return state.python(issubclass, *given)
+
+
+def _type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    value = state.resolved(given[0])
+    if len(given) != 1 or isinstance(value, Unresolvable):
+        return state.unknown(node, Reason.CALL)
+    return type(value)
+
+
+def _callable(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    return state.unknown(node, Reason.CALL) if isinstance(given[0], Unresolvable) else callable(given[0])
+
+
+def _get(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    owner, name = given[0], state.key(given[1])
+    if not isinstance(name, str):
+        raise Raised(TypeError("attribute name must be string"))
+    if isinstance(owner, Unresolvable):
+        return state.unknown(node, Reason.CALL) if len(given) > 2 else state.attribute(node, owner, name)
+    try:
+        return state.attribute(node, owner, name)
+    except Raised as raised:
+        if len(given) > 2 and isinstance(raised.error, AttributeError):
+            return given[2]
+        raise
+
+
+def _has(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    if isinstance(given[0], Unresolvable):
+        return state.unknown(node, Reason.CALL)
+    try:
+        state.attribute(node, given[0], state.key(given[1]))
+    except Raised as raised:
+        if isinstance(raised.error, AttributeError):
+            return False
+        raise
+    return True
+
+
+def _put(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    state.set_attribute(node, given[0], state.key(given[1]), given[2])
+
+
+def _drop(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    state.touch(given[0])
+    return state.python(delattr, given[0], state.key(given[1]))
+
+
+def _text(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    if not given:
+        return ""
+    value = state.resolved(given[0])
+    if isinstance(value, Unresolvable):
+        return value if isinstance(value, Moment) else state.lacking(*value.causes)
+    return value if type(value) is str else _shown(state, str, value, *given[1:], **names)
+
+
+def _shown(state: Any, function: Callable[..., Any], value: Any, *given: Any, **names: Any) -> Any:
+    lacking = state.missing(value, *given, marked=function is str)
+    if lacking:
+        raise Needs(lacking)
+    return state.python(function, value, *given, **names)
+
+
+def _length(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    value = state.resolved(given[0])
+    if (
+        isinstance(value, Unresolvable)
+        or (isinstance(value, str) and state.marks.within(value))
+        or id(value) in state.lost
+    ):
+        return state.lacking(*(state.missing(value) or (state.cause(node, Reason.CALL),)))
+    if own_object(value):
+        state.touch(value)
+    return state.python(len, value)
+
+
+def _names(which: str) -> Callable[..., Any]:
+    """``globals``, ``locals`` and ``vars``."""
+
+    def names_of(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+        del names
+        if given:
+            owner = given[0]
+            if isinstance(owner, Unresolvable):
+                return state.lacking(*owner.causes)
+            return (
+                state.attributes(owner)
+                if own_object(owner) or type(owner).__name__ in {"Namespace", "SimpleNamespace"}
+                else state.unknown(node, Reason.CALL)
+            )
+        scope = state.scope.module if which == "globals" else state.scope
+        return scope.names if scope.kind == "module" else dict(scope.names)
+
+    return names_of
+
+
+def _unknown(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    return state.unknown(node, Reason.CALL)
+
+
+def _code(name: str) -> Callable[..., Any]:
+    def run(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+        return state.run_text(node, name, given)
+
+    return run
+
+
+def _import(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    name = given[0] if len(given) == 1 and isinstance(given[0], str) and not names else None
+    return state.module(node, name) if name else state.unknown(node, Reason.CALL)
+
+
+def _left(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    raise Raised(SystemExit(*given))
+
+
+def _iterator(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    """``next``: it changes what it takes from."""
+    value = state.resolved(given[0])
+    if isinstance(value, Unresolvable) or id(value) in state.lost:
+        return state.lacking(*(state.missing(value) or (state.cause(node, Reason.CALL),)))
+    state.touch(value)
+    return state.python(next, value, *given[1:])
+
+
+def _super(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    return state.python(super, *given) if given else state.super_of(node)
+
+
+def _made_type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    return _type(state, node, given, names) if len(given) == 1 else state.unknown(node, Reason.CONSTRUCT)
+
+
+def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    if "fromfile_prefix_chars" in names or any(isinstance(each, Unresolvable) for each in names.values()):
+        return state.unknown(node, Reason.CALL)
+    return state.python(QuietParser, *given, **names)
+
+
+SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
+    {
+        print: _ignored, isinstance: _is_instance, issubclass: _is_subclass, type: _made_type, callable: _callable,
+        getattr: _get, hasattr: _has,
+        setattr: _put, delattr: _drop, str: _text, len: _length, globals: _names("globals"), locals: _names("locals"), vars: _names("vars"),
+        dir: _unknown, id: _unknown, hash: _unknown, input: _unknown, open: opened, exec: _code("exec"), eval: _code("eval"),
+        compile: _unknown, __import__: _import, exit: _left, quit: _left, next: _iterator, super: _super, memoryview: _unknown,
+        breakpoint: _ignored, help: _ignored, argparse.ArgumentParser: _parser, io.open: opened,
+    }
+)  # fmt: skip
+SPECIAL_PATHS: Final[Mapping[str, Any]] = MappingProxyType(
+    {"sys.exit": exit, "os._exit": exit, "importlib.import_module": __import__, "io.open": open}
+)
+
+__all__ = ["Cause", "Scope", "builtins", "datetime", "os"]

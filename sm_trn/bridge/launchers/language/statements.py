@@ -1,0 +1,766 @@
+"""What a statement does to what is known. Statements are read in a generator, so that functions of the launcher can be generators."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import operator
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable, own_object
+from .definitions import Definitions
+from .expressions import starred
+from .heap import Scope, either, held
+from .patterns import matches
+from .state import expression
+
+_TURNS: Final = 3_000
+_LONG: Final = 20_000  # steps of one loop
+_ROUNDS: Final = 3  # readings of a loop's body after which nothing new is found out
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """How statements end, when not at their last: ``return`` with a value, ``break``, ``continue``, or one of several of these."""
+
+    kind: str
+    value: Any = None
+
+
+Steps = Generator[Any, Any, Flow | None]
+BREAK: Final = Flow("break")
+CONTINUE: Final = Flow("continue")
+SEVERAL: Final = Flow("several")  # in a loop: some of next, break and continue
+
+
+class Statements(Definitions):
+    """Statements by their kind."""
+
+    def block(self, body: Sequence[ast.stmt]) -> Steps:
+        """Read statements in order, until one of them leaves the block."""
+        todo = list(reversed(body))
+        while todo:
+            statement = todo.pop()
+            if isinstance(statement, ast.If):
+                arm = self._arm(statement)
+                if arm is None:
+                    return (yield from self._both_ways(statement, todo))
+                todo += reversed(arm)
+                continue
+            flow = yield from self.statement(statement)
+            if flow is not None:
+                return flow
+        return None
+
+    def statement(self, node: ast.stmt) -> Steps:
+        """Read one statement; of one that cannot be followed, all that it may change is unknown."""
+        self.spend()
+        kind = _KINDS.get(type(node))
+        if kind is None:
+            self.havoc(node, (self.cause(node, Reason.CONSTRUCT),))
+            return None
+        try:
+            return (yield from kind(self, node))
+        except Needs as needs:
+            self.havoc(node, needs.causes or (self.cause(node, Reason.CONSTRUCT),))
+            return None
+
+    def _arm(self, node: ast.If) -> list[ast.stmt] | None:
+        """The statements of the way that is taken; None where both are open."""
+        self.spend()
+        decided = self.truth(self.evaluate(node.test))
+        if decided is None:
+            decided = self.undecided(node, expression(node.test))
+        return None if decided is None else (node.body if decided else node.orelse)
+
+    def _both_ways(self, node: ast.If, after: list[ast.stmt]) -> Steps:
+        """An open condition: both ways, with the statements after it where one of them may leave these."""
+        rest = list(reversed(after))
+        together = any(_leaves(each) for each in (*node.body, *node.orelse))
+        tail = rest if together else []
+        flow = self.joined(node, expression(node.test), [*node.body, *tail], [*node.orelse, *tail])
+        if together or flow is not None:
+            return flow
+        return (yield from self.block(rest))
+
+    def joined(self, node: ast.AST, text: str, one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> Flow | None:
+        """Read two ways through statements, and join how they end."""
+        cause = Cause(Reason.BRANCH, self.place(node), text)
+        return _joined_flows(self, cause, self.both(node, text, lambda: self.driven(one), lambda: self.driven(other)))
+
+    def driven(self, body: Sequence[ast.stmt]) -> Flow | None:
+        """Read statements that stand in one way of several; a generator cannot stop there."""
+        return self.finished(self.block(body))
+
+    def finished(self, steps: Steps) -> Flow | None:
+        """Go through the steps to their end. Raises Needs where a generator would wait among them."""
+        try:
+            while True:
+                next(steps)
+                steps.close()
+                raise Needs(
+                    (Cause(Reason.CONSTRUCT, self.place(ast.Pass()), "yield", detail="a generator that may wait here"),)
+                )
+        except StopIteration as stop:
+            flow: Flow | None = stop.value
+            return flow
+
+    def havoc(self, node: ast.AST, causes: Sequence[Cause]) -> None:
+        """What a statement may change is unknown: the names that it sets, and what the objects that it names hold."""
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                self.assign(inner, Unknown(causes))
+            elif isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                self.assign(ast.Name(id=inner.name, ctx=ast.Store()), Unknown(causes))
+            elif isinstance(inner, ast.Name):
+                self._havoc_value(inner, causes)
+            elif isinstance(
+                inner,
+                (
+                    ast.Return,
+                    ast.Break,
+                    ast.Continue,
+                    ast.Raise,
+                    ast.Yield,
+                    ast.YieldFrom,
+                    ast.Import,
+                    ast.ImportFrom,
+                    ast.Await,
+                ),
+            ):
+                self.taint(*causes)
+
+    def _havoc_value(self, inner: ast.Name, causes: Sequence[Cause]) -> None:
+        try:
+            value = self.lookup(inner)
+        except (Raised, Needs):
+            return
+        self.may_run(value, causes)
+        if not isinstance(value, Node) or not value.is_path:
+            self.lose_all(value, causes)
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            scope = self.scope.moved.get(target.id, self.scope)
+            self.touch(scope)
+            value = self.settled(target.id, value)
+            self.python(operator.setitem, scope.names, target.id, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpacked(target, value)
+        elif isinstance(target, ast.Subscript):
+            owner = self.evaluate(target.value)
+            self.set_item(target, owner, self.evaluate(target.slice), value)
+        elif isinstance(target, ast.Attribute):
+            self.set_attribute(target, self.evaluate(target.value), target.attr, value)
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, value)
+
+    def _unpacked(self, target: ast.Tuple | ast.List, value: Any) -> None:
+        try:
+            items = list(self.items(target, value))
+        except Needs as needs:
+            among = value.among if isinstance(value, Unknown) else (value,)
+            for each in target.elts:
+                self.risks += 1
+                self.assign(each, Unknown(needs.causes, among=among))
+            return
+        star = next((index for index, each in enumerate(target.elts) if isinstance(each, ast.Starred)), None)
+        wanted = len(target.elts)
+        if (star is None and len(items) != wanted) or len(items) < wanted - 1:
+            raise Raised(ValueError("values to unpack"))
+        if star is not None:
+            behind = wanted - star - 1
+            middle = items[star : len(items) - behind]
+            items = [*items[:star], middle, *items[len(items) - behind :]]
+        for each, item in zip(target.elts, items, strict=True):
+            self.assign(each, item)
+
+    def set_item(self, node: ast.AST, owner: Any, key: Any, value: Any) -> None:
+        """``owner[key] = value``."""
+        key = self.resolved(key)
+        if isinstance(owner, Environment):
+            if isinstance(key, str):
+                self.touch(owner.known)
+                owner.known[key] = value
+            return
+        if isinstance(owner, Unresolvable):
+            self.risks += 1
+            self.reach(owner, owner.causes)
+            if isinstance(owner, Node):
+                self._lose_owner(node, owner)
+            return
+        if isinstance(key, Unresolvable) or (isinstance(key, str) and self.marks.causes(key)):
+            told = self.missing(key)
+            self.lose(owner, told)
+            if owner is self.scope.module.names:
+                self.taint(self.cause(node, Reason.DYNAMIC, detail="a name that is not known is given a value"))
+            return
+        if isinstance(owner, list) and isinstance(key, slice):
+            try:
+                value = list(self.items(node, value))
+            except Needs as needs:
+                self.lose(owner, needs.causes)
+                return
+            if len(owner) + len(value) > LONGEST:
+                raise Needs((self.cause(node, Reason.CONSTRUCT),))
+        self.touch(owner)
+        if owner is self.scope.module.names:
+            self.touch(self.scope.module)
+        self.python(operator.setitem, owner, key, value)
+
+    def _lose_owner(self, node: ast.AST, owner: Node) -> None:
+        """An item of something inside an SDK's object is set: the object is another one now."""
+        cause = self.cause(node, Reason.CONSTRUCT, detail="a part of an object of the SDK is changed")
+        while owner.owner is not None:
+            owner = owner.owner
+        self.lose(owner, [cause])
+
+    def set_attribute(self, node: ast.AST, owner: Any, name: str, value: Any) -> None:
+        if isinstance(owner, Node):
+            self.set_node(node, owner, name, value)
+        elif isinstance(owner, Scope):
+            self.touch(owner)
+            owner.names[name] = value
+        elif isinstance(owner, Unresolvable):
+            self.risks += 1
+            self.reach(owner, owner.causes)
+        else:
+            if name.startswith("__") and name.endswith("__") and name not in {"__name__", "__doc__"}:
+                raise Needs((self.cause(node, Reason.CONSTRUCT),))
+            self.touch(owner)
+            self.python(setattr, owner, name, value)
+
+
+def _leaves(node: ast.AST) -> bool:
+    """Whether a statement may end the statements around it."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        return False
+    return isinstance(node, (ast.Return, ast.Break, ast.Continue)) or any(map(_leaves, ast.iter_child_nodes(node)))
+
+
+def _expression(state: Statements, node: ast.Expr) -> Steps:
+    if isinstance(node.value, (ast.Yield, ast.YieldFrom)):
+        yield from _yielded(state, node.value)
+    else:
+        state.evaluate(node.value)
+    return None
+
+
+def _yielded(state: Statements, node: ast.Yield | ast.YieldFrom) -> Generator[Any, Any, Any]:
+    """A ``yield`` that is a statement of its own, or all that an assignment is of."""
+    if isinstance(node, ast.Yield):
+        return (yield state.evaluate(node.value) if node.value is not None else None)
+    inner = state.evaluate(node.value)
+    if hasattr(inner, "gi_frame"):
+        return (yield from inner)
+    yield from state.items(node, inner)
+    return None
+
+
+def _valued(state: Statements, node: ast.expr) -> Generator[Any, Any, Any]:
+    if isinstance(node, (ast.Yield, ast.YieldFrom)):
+        return (yield from _yielded(state, node))
+    return state.evaluate(node)
+
+
+def _assigned(state: Statements, node: ast.Assign) -> Steps:
+    value = _one_cause(state, node, (yield from _valued(state, node.value)))
+    for target in node.targets:
+        state.assign(target, value)
+    return None
+
+
+def _one_cause(state: Statements, node: ast.Assign, value: Any) -> Any:
+    """A value for which several calls of its own statement stand: one name gives it, so one cause stands for them."""
+    first, last = state.place(node), node.end_lineno or node.lineno
+    causes = value.causes if isinstance(value, Unknown) else ()
+    fresh = [
+        cause
+        for cause in causes
+        if not cause.give and (cause.place.file, cause.place.cell) == (first.file, first.cell)
+        if cause.reason is not Reason.PIPELINE and first.line <= cause.place.line <= last
+    ]
+    if len(fresh) < 2:
+        return value
+    whole = Cause(fresh[0].reason, fresh[0].place, expression(node.value), detail=fresh[0].detail)
+    return type(value)([*(cause for cause in causes if cause not in fresh), whole], value.origin, value.among)
+
+
+def _annotated(state: Statements, node: ast.AnnAssign) -> Steps:
+    yield from ()
+    if isinstance(node.target, ast.Name) and state.scope.kind in {"class", "module"}:
+        state.annotate(node.target.id, node.annotation)
+    if node.value is not None:
+        state.assign(node.target, (yield from _valued(state, node.value)))
+    return None
+
+
+def _augmented(state: Statements, node: ast.AugAssign) -> Steps:
+    yield from ()
+    target = node.target
+    if isinstance(target, ast.Name):
+        before = state.evaluate(ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target))
+        state.assign(target, _changed(state, node, before))
+    elif isinstance(target, ast.Attribute):
+        owner = state.evaluate(target.value)
+        before = state.attribute(target, owner, target.attr)
+        state.set_attribute(target, owner, target.attr, _changed(state, node, before))
+    else:
+        owner, key = state.evaluate(target.value), state.evaluate(target.slice)
+        try:
+            before = state.item(target, owner, key)
+        except Needs as needs:
+            before = state.lacking(*needs.causes)
+        state.set_item(target, owner, key, _changed(state, node, before))
+    return None
+
+
+def _changed(state: Statements, node: ast.AugAssign, before: Any) -> Any:
+    more = state.evaluate(node.value)
+    try:
+        if isinstance(before, list) and isinstance(node.op, ast.Add):
+            items = list(state.items(node, more))
+            state.affordable(node, node.op, before, items)
+            state.touch(before)
+            before.extend(items)
+            return before
+        if isinstance(before, Unknown):
+            state.reach(before, before.causes)
+        return state.operated(node, node.op, before, more, in_place=True)
+    except Needs as needs:
+        state.lose(before, needs.causes)
+        return before if id(before) in state.lost else state.lacking(*needs.causes)
+
+
+def _deleted(state: Statements, node: ast.Delete) -> Steps:
+    yield from ()
+    for target in node.targets:
+        _delete(state, target)
+    return None
+
+
+def _delete(state: Statements, target: ast.expr) -> None:
+    if isinstance(target, ast.Name):
+        scope = state.scope.moved.get(target.id, state.scope)
+        if target.id not in scope.names:
+            raise Raised(NameError(target.id))
+        state.touch(scope)
+        del scope.names[target.id]
+    elif isinstance(target, ast.Subscript):
+        owner, key = state.evaluate(target.value), state.resolved(state.evaluate(target.slice))
+        if isinstance(owner, Unresolvable):
+            state.reach(owner, owner.causes)
+            return
+        if isinstance(key, Unresolvable):
+            state.lose(owner, key.causes)
+            return
+        state.touch(owner)
+        state.python(operator.delitem, owner, key)
+    elif isinstance(target, ast.Attribute):
+        owner = state.evaluate(target.value)
+        if isinstance(owner, Unresolvable):
+            state.reach(owner, owner.causes)
+            return
+        state.touch(owner)
+        state.python(delattr, owner, target.attr)
+    else:
+        for each in getattr(target, "elts", ()):
+            _delete(state, each)
+
+
+def _for(state: Statements, node: ast.For) -> Steps:
+    through = state.items(node.iter, state.evaluate(node.iter))
+    before, start, count = _noted(state, node), state.steps, 0
+    try:
+        for item in through:
+            state.assign(node.target, item)
+            flow = yield from state.block(node.body)
+            count += 1
+            if flow is not None and flow.kind == "return":
+                return flow
+            if flow is BREAK:
+                return None
+            if flow is SEVERAL or count > _TURNS or start - state.steps > _LONG:
+                why = "a condition may end the loop" if flow is SEVERAL else "it takes too many steps to be followed"
+                return (yield from _any_turns(state, node, before, state.cause(node.iter, Reason.LOOP, detail=why)))
+    except Needs as needs:
+        return (
+            yield from _any_turns(
+                state, node, before, needs.causes[0] if needs.causes else state.cause(node.iter, Reason.LOOP)
+            )
+        )
+    return (yield from state.block(node.orelse))
+
+
+def _noted(state: Statements, node: ast.AST) -> int:
+    del node
+    return len(state.sites)
+
+
+def _any_turns(state: Statements, node: ast.For | ast.While, sites: int, cause: Cause) -> Steps:
+    """A loop of which nobody knows how far it goes: what any number of further turns may change is unknown."""
+    yield from ()
+    del sites
+    body = list(node.body)
+    for turn in range(_ROUNDS):
+        known = len(state.lost), _snapshot(state)
+        state.notes.append({})
+        kept = len(state.sites)
+        try:
+            flow = _turn(state, node, cause, body)
+        except Raised:
+            flow = None
+        noted = state.notes.pop()
+        after = {key: (item, held(item)) for key, (item, _) in noted.items()}
+        state.put_back(noted)
+        state.join(after, {}, cause)
+        if turn:
+            del state.sites[kept:]
+        if flow is not None and flow.kind == "return":
+            state.taint(cause)
+        if known == (len(state.lost), _snapshot(state)):
+            break
+    else:
+        state.havoc(node, (cause,))
+    if node.orelse:
+        state.joined(node, expression(node), node.orelse, [])
+    return None
+
+
+def _turn(state: Statements, node: ast.For | ast.While, cause: Cause, body: Sequence[ast.stmt]) -> Flow | None:
+    with state.guarded(), state.in_any_turn():
+        if isinstance(node, ast.For):
+            state.assign(node.target, Unknown((cause,), among=state.named_in(node.iter)))
+        else:
+            state.evaluate(node.test)
+        return state.driven(body)
+
+
+def _snapshot(state: Any) -> int:
+    """How much is not known in the scopes."""
+    return sum(
+        isinstance(value, Unknown)
+        for scope in {id(each): each for each in state.scopes}.values()
+        for value in scope.names.values()
+    )
+
+
+def _while(state: Statements, node: ast.While) -> Steps:
+    start, count = state.steps, 0
+    while True:
+        value = state.evaluate(node.test)
+        decided = state.truth(value)
+        if decided is False:
+            return (yield from state.block(node.orelse))
+        if decided is None:
+            return (yield from _any_turns(state, node, 0, state.cause(node.test, Reason.LOOP)))
+        flow = yield from state.block(node.body)
+        count += 1
+        if flow is not None and flow.kind == "return":
+            return flow
+        if flow is BREAK:
+            return None
+        if flow is SEVERAL or count > _TURNS or start - state.steps > _LONG:
+            why = "a condition may end the loop" if flow is SEVERAL else "it takes too many steps to be followed"
+            return (yield from _any_turns(state, node, 0, state.cause(node.test, Reason.LOOP, detail=why)))
+
+
+def _try(state: Statements, node: ast.Try) -> Steps:
+    risks = state.risks
+    noted: list[dict[int, Any]] = []
+    try:
+        flow = yield from _tried(state, node, noted)
+        if state.risks > risks and node.handlers and len(noted) == 2:
+            flow = _perhaps_handled(state, node, flow, noted)
+    except Raised:
+        last = yield from state.block(node.finalbody)
+        if last is not None:
+            return last
+        raise
+    last = yield from state.block(node.finalbody)
+    return last if last is not None else flow
+
+
+def _tried(state: Statements, node: ast.Try, noted: list[dict[int, Any]]) -> Steps:
+    """The body, and its handler where it raises for certain. ``noted`` are what the body and what the else have touched, as it was."""
+    waits = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in ast.walk(node))
+    try:
+        with state.guarded() if node.handlers else contextlib.nullcontext():
+            if waits or not node.handlers:
+                flow = yield from state.block(node.body)
+            else:
+                flow = _touching(state, node.body, noted)
+    except Raised as raised:
+        noted.clear()
+        for handler in node.handlers:
+            if _catches(state, handler, raised.error):
+                return (yield from _handled(state, handler, raised.error))
+        raise
+    if waits and node.handlers:
+        state.taint(state.cause(node, Reason.CONSTRUCT, detail="a generator that waits in a try"))
+    if flow is not None or not noted:
+        noted.append({})
+        return flow if flow is not None else (yield from state.block(node.orelse))
+    return _touching(state, node.orelse, noted)
+
+
+def _touching(state: Statements, body: Sequence[ast.stmt], noted: list[dict[int, Any]]) -> Flow | None:
+    """Read statements, and note what they touch as it was."""
+    state.notes.append({})
+    try:
+        return state.driven(body)
+    finally:
+        touched = state.notes.pop()
+        noted.append(touched)
+        for key, (item, held) in touched.items():
+            if state.notes:
+                state.notes[-1].setdefault(key, (item, held))
+
+
+def _catches(state: Statements, handler: ast.ExceptHandler, error: BaseException) -> bool:
+    if handler.type is None:
+        return True
+    kinds = state.evaluate(handler.type)
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if isinstance(kind, Node):
+            continue  # an exception of the SDK, which the launcher itself does not raise
+        if isinstance(kind, Unresolvable):
+            raise Needs(kind.causes)
+        if state.python(isinstance, error, kind):
+            return True
+    return False
+
+
+def _handled(state: Statements, handler: ast.ExceptHandler, error: Any) -> Steps:
+    if handler.name:
+        state.assign(ast.Name(id=handler.name, ctx=ast.Store()), error)
+    outer = state.handling
+    state.handling = error
+    try:
+        flow = yield from state.block(handler.body)
+    finally:
+        state.handling = outer
+        if handler.name:
+            scope = state.scope.moved.get(handler.name, state.scope)
+            state.touch(scope)
+            scope.names.pop(handler.name, None)
+    return flow
+
+
+def _perhaps_handled(state: Statements, node: ast.Try, flow: Flow | None, noted: list[dict[int, Any]]) -> Flow | None:
+    """The body may have raised something that nobody knows, somewhere: each handler is a way of its own."""
+    for handler in node.handlers:
+        name = expression(handler.type) if handler.type is not None else "an exception"
+        text = f"{name} is raised"
+        cause = Cause(Reason.BRANCH, state.place(handler), text)
+        chosen = state.undecided(handler, text)
+
+        def handle(handler: ast.ExceptHandler = handler, cause: Cause = cause) -> Flow | None:
+            state.take(noted[1])
+            state.join({}, noted[0], cause)
+            return state.finished(_handled(state, handler, state.unknown(handler, Reason.CALL)))
+
+        if chosen is False:
+            continue
+        if chosen:
+            return handle()
+        flow = _joined_flows(state, cause, state.both(handler, text, handle, functools.partial(_same_flow, flow)))
+    return flow
+
+
+def _same_flow(flow: Flow | None) -> Flow | None:
+    return flow
+
+
+def _joined_flows(state: Statements, cause: Cause, result: Any) -> Flow | None:
+    """How two ways end together."""
+    if not isinstance(result, tuple):
+        return result if isinstance(result, Flow) else None
+    first: Flow | None = result[0]
+    second: Flow | None = result[1]
+    kinds = {each.kind if each is not None else "next" for each in (first, second)}
+    if first is not None and second is not None and kinds == {"return"}:
+        return Flow("return", either(first.value, second.value, cause))
+    if first == second:
+        return first
+    if kinds <= {"next", "break", "continue", "several"}:
+        return SEVERAL
+    state.taint(cause)
+    return (
+        second
+        if (second is not None and second.kind != "return") or (first is not None and first.kind == "return")
+        else first
+    )
+
+
+def _raise(state: Statements, node: ast.Raise) -> Steps:
+    yield from ()
+    if node.exc is None:
+        if not isinstance(state.handling, BaseException):
+            raise Needs((state.cause(node, Reason.CALL, detail="an exception that is not known"),))
+        raise Raised(state.handling)
+    error = state.evaluate(node.exc)
+    if isinstance(error, type) and issubclass(error, BaseException):
+        error = state.call(node, error, [], {})
+    if node.cause is not None:
+        state.evaluate(node.cause)
+    if not isinstance(error, BaseException):
+        raise Needs(error.causes if isinstance(error, Unresolvable) else ())
+    raise Raised(error)
+
+
+def _assert(state: Statements, node: ast.Assert) -> Steps:
+    yield from ()
+    if state.truth(state.evaluate(node.test)) is False:
+        raise Raised(AssertionError())
+    return None
+
+
+def _with(state: Statements, node: ast.With | ast.AsyncWith) -> Steps:
+    return (yield from _within(state, node, list(node.items)))
+
+
+def _within(state: Statements, node: ast.With | ast.AsyncWith, items: list[ast.withitem]) -> Steps:
+    if not items:
+        return (yield from state.block(node.body))
+    first, *rest = items
+    manager = state.evaluate(first.context_expr)
+    if isinstance(node, ast.AsyncWith) and not isinstance(manager, Unknown):
+        raise Needs((state.cause(node, Reason.CONSTRUCT),))
+    if isinstance(manager, Unresolvable):
+        return (yield from _unknown_context(state, node, first, manager, rest))
+    kind = type(manager)
+    value = state.call(first.context_expr, state.python(getattr, kind, "__enter__"), [manager], {})
+    leave = state.python(getattr, kind, "__exit__")
+    risks = state.risks
+    with state.guarded():
+        try:
+            if first.optional_vars is not None:
+                state.assign(first.optional_vars, value)
+            flow = yield from _within(state, node, rest)
+        except Raised as raised:
+            error = raised.error
+            swallowed = state.truth(state.call(first.context_expr, leave, [manager, type(error), error, None], {}))
+            if swallowed is None:
+                state.taint(state.cause(first.context_expr, Reason.CONSTRUCT))
+            if swallowed:
+                return None
+            raise
+    state.call(first.context_expr, leave, [manager, None, None, None], {})
+    if state.risks > risks:
+        _perhaps_swallowed(state, node, first, manager)
+    return flow
+
+
+def _perhaps_swallowed(state: Statements, node: ast.With | ast.AsyncWith, item: ast.withitem, manager: Any) -> None:
+    """The block may have ended at something that nobody knows, without a word: what it changes is unknown."""
+    cause = state.cause(item.context_expr, Reason.CONSTRUCT, detail="it may keep an exception of its block to itself")
+    if own_object(manager) or type(manager).__name__ == "_GeneratorContextManager":
+        state.taint(cause)
+    elif isinstance(manager, (contextlib.suppress, contextlib.ExitStack)):
+        for statement in node.body:
+            state.havoc(statement, (cause,))
+
+
+def _unknown_context(
+    state: Any, node: ast.With | ast.AsyncWith, item: ast.withitem, manager: Any, rest: list[ast.withitem]
+) -> Steps:
+    """A block in something that is not known, or in a run of an experiment of the SDK."""
+    if item.optional_vars is not None:
+        value = manager if isinstance(manager, Node) else Unknown(manager.causes, getattr(manager, "origin", ""))
+        state.assign(item.optional_vars, value)
+    if isinstance(manager, Node):
+        state.contexts.append(manager)
+    try:
+        with state.guarded():
+            return (yield from _within(state, node, rest))
+    finally:
+        if isinstance(manager, Node):
+            state.contexts.remove(manager)
+
+
+def _return(state: Statements, node: ast.Return) -> Steps:
+    value = (yield from _valued(state, node.value)) if node.value is not None else None
+    return Flow("return", value)
+
+
+def _elsewhere(state: Statements, node: ast.Global | ast.Nonlocal) -> Steps:
+    """``global`` and ``nonlocal``: the names are another scope's."""
+    yield from ()
+    for name in node.names:
+        scope = state.scope.module if isinstance(node, ast.Global) else state.scope.parent
+        while (
+            isinstance(node, ast.Nonlocal)
+            and scope is not None
+            and (scope.kind == "class" or name not in scope.names | dict.fromkeys(scope.local))
+        ):
+            scope = scope.parent
+        if scope is not None and scope is not state.scope:
+            state.scope.moved[name] = scope
+    return None
+
+
+def _leaving(flow: Flow | None) -> Callable[[Any, Any], Steps]:
+    def leave(state: Statements, node: ast.stmt) -> Steps:
+        yield from ()
+        del state, node
+        return flow
+
+    return leave
+
+
+def _simple(method: str) -> Callable[[Any, Any], Steps]:
+    """A statement that is read in one step."""
+
+    def read(state: Statements, node: ast.stmt) -> Steps:
+        yield from ()
+        getattr(state, method)(node)
+        return None
+
+    return read
+
+
+def _match(state: Statements, node: ast.Match) -> Steps:
+    subject = state.resolved(state.evaluate(node.subject))
+    return (yield from _cases(state, node, subject, list(node.cases)))
+
+
+def _cases(state: Statements, node: ast.Match, subject: Any, cases: list[ast.match_case]) -> Steps:
+    for index, case in enumerate(cases):
+        found: dict[str, Any] = {}
+        decided = matches(state, case.pattern, subject, found)
+        if decided is False:
+            continue
+        for name, value in found.items():
+            state.assign(ast.Name(id=name, ctx=ast.Store()), value)
+        if decided and case.guard is not None:
+            decided = state.truth(state.evaluate(case.guard))
+        if decided is None:
+            decided = state.undecided(case.body[0], f"case {expression(case.pattern)}")
+        if decided is None:
+            held = ast.copy_location(ast.Name(id=" subject", ctx=ast.Load()), node)
+            state.assign(ast.Name(id=held.id, ctx=ast.Store()), subject)
+            rest = ast.copy_location(ast.Match(subject=held, cases=cases[index + 1 :]), node)
+            return state.joined(
+                case.body[0], f"case {expression(case.pattern)}", case.body, [rest] if rest.cases else []
+            )
+        if decided:
+            return (yield from state.block(case.body))
+    return None
+
+
+_KINDS: Final[Mapping[type[ast.stmt], Callable[[Any, Any], Steps]]] = MappingProxyType(
+    {
+        ast.Expr: _expression, ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Delete: _deleted,
+        ast.For: _for, ast.While: _while, ast.Try: _try, ast.With: _with, ast.AsyncWith: _with, ast.Raise: _raise, ast.Assert: _assert,
+        ast.FunctionDef: _simple("define"), ast.AsyncFunctionDef: _simple("define"), ast.ClassDef: _simple("define_class"),
+        ast.Return: _return, ast.Import: _simple("import_modules"), ast.ImportFrom: _simple("import_names"), ast.Pass: _leaving(None),
+        ast.Global: _elsewhere, ast.Nonlocal: _elsewhere, ast.Match: _match, ast.Break: _leaving(BREAK), ast.Continue: _leaving(CONTINUE),
+    }
+)  # fmt: skip
+
+__all__ = ["Moment", "Statements", "starred"]

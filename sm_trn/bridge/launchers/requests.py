@@ -1,0 +1,189 @@
+"""The request of a launch: what the SDK sends for it, with visible words where the account and the moment add something."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ...core.specs.destination import Destination
+from ...core.specs.json import Json
+from .language.nodes import ACCOUNT, PLACEHOLDERS, STAMP, TIME, Nodes
+from .language.state import Site
+from .values import Cause, Node, Reason, Symbol, merged
+
+_LONGEST_BASE: Final = 39  # characters of a base name that the SDK leaves before its own moment
+_LOCAL: Final = frozenset({"local", "local_gpu"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Read:
+    """A request and where it goes; ``request`` None where ``causes`` keep it from being said."""
+
+    request: dict[str, Json] | None = None
+    at: Destination = field(default_factory=Destination)
+    causes: tuple[Cause, ...] = ()
+    placeholders: frozenset[Symbol] = frozenset()
+    remarks: tuple[str, ...] = ()
+    entry: str | None = None
+    source_dir: str | None = None
+    git: Mapping[str, str] | None = None
+    dependencies: tuple[str, ...] = ()
+    local: bool = False
+
+
+def request_of(state: Nodes, site: Site) -> Read:
+    """Ask the SDK what it sends for a site. What keeps it from being asked, or what it refuses, is a cause."""
+    if _is_local(site):
+        return Read(local=True)
+    events = site.events or state.closure(site)
+    state.used = set()
+    lost = list(site.lost)
+    if "training_recipe" in site.node.events[0].get("kwargs", {}):
+        why = "a recipe chooses the script, the image and the parameters"
+        lost.append(Cause(Reason.VALUE, site.place, "training_recipe", "training_recipe", why))
+    job: dict[str, Any] = {}
+    lost += _unwritten(state, [*events, site.arguments])
+    if not lost:
+        more = {
+            "action": "fit",
+            "node": site.node.number,
+            "contexts": [each.number for each in site.contexts],
+            "raw": site.raw,
+        }
+        fit = state.written_event({"id": 0, "kind": "fit", "heap": {}, **site.arguments})
+        job = state.written_job(events, {**more, "args": fit["args"], "kwargs": fit["kwargs"], "heap": fit["heap"]})
+    if lost:
+        return Read(causes=merged(lost), placeholders=frozenset(state.used))
+    used = frozenset(state.used | _named_in(events))
+    answer = state.settings.sdk.ask(job)
+    if answer.get("local"):
+        return Read(local=True)
+    if "failed" in answer:
+        return Read(
+            causes=(Cause(Reason.LIBRARY, site.place, f"{site.cls}(…)", detail=answer["failed"]),), placeholders=used
+        )
+    if "refused" in answer:
+        return Read(
+            causes=(_refusal(site, events, answer),), placeholders=used, remarks=tuple(answer.get("renamed", ()))
+        )
+    return _read(state, site, answer, used)
+
+
+def _unwritten(state: Nodes, events: list[dict[str, Any]]) -> list[Cause]:
+    """Every cause for which a value cannot be handed to the SDK."""
+    lost: list[Cause] = []
+    for event in events:
+        values = [*event.get("args", ()), *event.get("kwargs", {}).values(), event.get("key")]
+        for _, held, gone in event.get("heap", {}).values():
+            lost += gone[1].causes if gone is not None else ()
+            values += [item for each in held for item in (each if isinstance(each, tuple) else (each,))]
+        for value in values:
+            lost += state.why_unwritten(value)
+    return lost
+
+
+def _is_local(site: Site) -> bool:
+    """Whether the job runs on the user's own machine, as far as the launcher says so by itself."""
+    said = [event.get("kwargs", {}) for event in site.node.events] + [
+        {event.get("name"): event.get("value")} for event in site.node.events
+    ]
+    for names in said:
+        kind, session = names.get("instance_type", names.get("train_instance_type")), names.get("sagemaker_session")
+        if (isinstance(kind, str) and kind in _LOCAL) or (
+            isinstance(session, Node) and session.last.startswith("Local")
+        ):
+            return True
+    return False
+
+
+def _named_in(events: tuple[dict[str, Any], ...]) -> set[Symbol]:
+    """The placeholders that the SDK itself adds where the launcher asks it for them."""
+    words = {"default_bucket": Symbol.BUCKET, "get_execution_role": Symbol.ROLE, "account_id": Symbol.ACCOUNT}
+    names = [str(event.get("path", event.get("name", ""))).rpartition(".")[2] for event in events]
+    return {words[name] for name in names if name in words}
+
+
+def _refusal(site: Site, events: tuple[dict[str, Any], ...], answer: Mapping[str, Any]) -> Cause:
+    """What the SDK refuses, at the call that it refuses; a text that was left to be filled in is the reason for that."""
+    event = next((each for each in events if each["id"] == answer.get("event")), None)
+    place = event["place"] if event is not None and "place" in event else site.place
+    values = [*site.arguments.get("args", ()), *site.arguments.get("kwargs", {}).values()]
+    for each in events:
+        values += [*each.get("args", ()), *each.get("kwargs", {}).values()]
+    if any(isinstance(value, str) and value == "" for value in values):
+        return Cause(Reason.EMPTY, place, f"{site.cls}(…)", detail=answer["refused"])
+    return Cause(Reason.REFUSED, place, f"{site.cls}(…)", detail=answer["refused"])
+
+
+def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symbol]) -> Read:
+    """The request with our words in the places of those of the process that sent it."""
+    region = str(answer["region"])
+    told = _told(state, region)
+    stamped = str(answer["request"]["TrainingJobName"])
+    told = [(stamped, stamped.removesuffix(f"-{STAMP}")), *told]
+    request = json.loads(_replaced(json.dumps(answer["request"]), told))
+    uploaded = _replaced(answer["uploaded"], told) if answer.get("uploaded") else None
+    name = str(request["TrainingJobName"])
+    if Symbol.TIME in used and (whole := _whole_moment(name)) != name:
+        request, uploaded = _renamed(request, name, whole), uploaded.replace(name, whole) if uploaded else None
+        name = whole
+    if site.within or pipeline_session(site):
+        request, uploaded = (
+            _renamed(request, name, _legal(name)),
+            uploaded.replace(name, _legal(name)) if uploaded else None,
+        )
+        name = _legal(name)
+    where = str(request.get("OutputDataConfig", {}).get("S3OutputPath", ""))
+    at = Destination(
+        role=str(request["RoleArn"]), region=region, source_uri=uploaded, job_name=name,
+        bucket=where.removeprefix("s3://").partition("/")[0] or told[1][1],
+    )  # fmt: skip
+    named = answer["named"] or site.raw or {"AWS_DEFAULT_REGION", "AWS_REGION"} & set(state.environment.known)
+    placeholders = used | (frozenset() if named else {Symbol.REGION})
+    return Read(
+        request=request, at=at, placeholders=frozenset(placeholders), remarks=tuple(answer.get("renamed", ())),
+        entry=answer.get("entry_point"), source_dir=answer.get("source_dir"), git=answer.get("git_config"),
+        dependencies=tuple(answer.get("dependencies") or ()),
+    )  # fmt: skip
+
+
+def pipeline_session(site: Site) -> str:
+    """The session of a pipeline that an estimator has: what ``fit`` gives is a step's arguments. '' where it has another."""
+    session = site.node.events[0].get("kwargs", {}).get("sagemaker_session") if site.node.events else None
+    return session.last if isinstance(session, Node) and "PipelineSession" in session.last else ""
+
+
+def _whole_moment(name: str) -> str:
+    """A base name that the SDK has cut inside the word for a moment, with the whole word."""
+    cut = next((end for end in range(len(TIME) - 1, 0, -1) if name.endswith(TIME[:end])), 0)
+    return name[:-cut] + TIME if cut and len(name) == _LONGEST_BASE and TIME not in name else name
+
+
+def _told(state: Nodes, region: str) -> list[tuple[str, str]]:
+    """Words of the process that asked the SDK, and ours or the user's for them."""
+    given = state.given
+    return [
+        (f"sagemaker-{region}-{ACCOUNT}", str(given.get("bucket") or PLACEHOLDERS[Symbol.BUCKET])),
+        (PLACEHOLDERS[Symbol.BUCKET], str(given.get("bucket") or PLACEHOLDERS[Symbol.BUCKET])),
+        (PLACEHOLDERS[Symbol.ROLE], str(given.get("role") or PLACEHOLDERS[Symbol.ROLE])),
+        (STAMP, TIME),
+    ]
+
+
+def _replaced(text: str, words: list[tuple[str, str]]) -> str:
+    for old, new in words:
+        text = text.replace(old, new)
+    return text
+
+
+def _renamed(request: dict[str, Any], name: str, legal: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(request).replace(name, legal))
+    return found
+
+
+def _legal(name: str) -> str:
+    """A name that a job may have: a pipeline's step names its job itself, so that the SDK takes any base name there."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "job"

@@ -1,1 +1,0 @@
-"""The request that SDK v2 sends for an estimator, as far as its arguments are known: ``request`` is what others ask."""

@@ -1,0 +1,120 @@
+"""Every place that makes an estimator is mentioned, reached or not; and a function can be read as if it were called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sm_trn.bridge.launchers import Ending, Reason, read_launchers, read_text
+
+ARGUMENTS = 'role="arn:aws:iam::1:role/role-of-it", framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1'  # noqa: E501 - a launcher on one line
+MADE = f'PyTorch("t.py", {ARGUMENTS}, hyperparameters={{"rate": rate}})'
+IMPORT = "from sagemaker.pytorch import PyTorch\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{IMPORT}def train(rate):\n    {MADE}.fit()",
+        f"import sagemaker as sm\ndef train(rate):\n    sm.pytorch.{MADE}.fit()",
+        f"from sagemaker import pytorch as own\ndef train(rate):\n    own.{MADE}.fit()",
+        f"{IMPORT}class Job:\n    def train(self, rate):\n        {MADE}.fit()",
+        f"import click\n{IMPORT}@click.command()\n@click.option('--rate')\ndef train(rate):\n    {MADE}.fit()\ntrain()",
+        f"{IMPORT}import sys\nrate = 1\nif __name__ == 'other':\n    {MADE}.fit()",
+        f"from sagemaker.pytorch import PyTorch as Own\nclass Mine(Own): pass\ndef train(rate):\n    {MADE.replace('PyTorch', 'Mine')}",
+        f"{IMPORT}import threading\ndef train(rate=1):\n    {MADE}.fit()\nthreading.Thread(target=train).start()",
+        "import boto3\ndef train():\n    boto3.client('sagemaker').create_training_job(TrainingJobName='a')",
+    ],
+)
+def test_a_launch_that_is_not_reached_is_mentioned(text: str) -> None:
+    (launch,) = read_text(text, "launch.py").launches
+    assert (Ending.UNREACHED, [Reason.UNREACHED]) == (launch.ending, [hole.reason for hole in launch.holes])
+    assert "not reached by default" in str(launch.holes[0])
+
+
+def test_a_function_is_read_as_if_it_were_called(tmp_path: Path) -> None:
+    path = tmp_path / "launch.py"
+    path.write_text(f"{IMPORT}def train(rate, more=2):\n    {MADE}.fit()\n")
+    (launch,) = read_launchers(path, call="train", given={"rate": 3}).launches
+    assert ({"rate": 3}, Ending.JOB) == (dict(launch.jobs[0].spec.hyperparameters), launch.ending)
+    (launch,) = read_launchers(path, call="train").launches
+    assert ["rate"] == [hole.give for hole in launch.holes]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("c.json", '{"rate": 3}', "import json\nwith open('c.json') as file:\n    rate = json.load(file)['rate']"),
+        ("c.yaml", "rate: 3", "import yaml\nrate = yaml.safe_load(open('c.yaml'))['rate']"),
+        ("c.toml", "rate = 3", "import tomllib\nwith open('c.toml', 'rb') as file:\n    rate = tomllib.load(file)['rate']"),
+        ("c.ini", "[own]\nrate = 3", "import configparser\nc = configparser.ConfigParser()\nc.read('c.ini')\nrate = c.getint('own', 'rate')"),  # noqa: E501 - a launcher on one line
+        (".env", "RATE=3", "import os\nfrom dotenv import load_dotenv\nload_dotenv()\nrate = int(os.environ['RATE'])"),
+        ("c.json", '{"rate": 3}', "import json\nfrom pathlib import Path\nrate = json.loads((Path(__file__).parent / 'c.json').read_text())['rate']"),  # noqa: E501 - a launcher on one line
+    ],
+)  # fmt: skip
+def test_a_file_beside_the_launcher_is_read_as_the_launcher_reads_it(
+    name: str, text: str, code: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    (tmp_path / "launch.py").write_text(f"{IMPORT}{code}\n{MADE}.fit()\n")
+    (launch,) = read_launchers(tmp_path / "launch.py").launches
+    assert ([], {"rate": 3}) == ([str(hole) for hole in launch.holes], dict(launch.jobs[0].spec.hyperparameters))
+
+
+def test_a_file_that_the_launcher_writes_first_is_not_known(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('{"rate": 3}')
+    code = "import json\nopen('c.json', 'w').write('{}')\nrate = json.load(open('c.json'))['rate']"
+    (tmp_path / "launch.py").write_text(f"{IMPORT}{code}\n{MADE}.fit()\n")
+    (launch,) = read_launchers(tmp_path / "launch.py").launches
+    assert ["rate"] == [hole.give for hole in launch.holes]
+
+
+def test_of_two_modules_of_one_name_none_is_taken(tmp_path: Path) -> None:
+    for folder, rate in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "config.py").write_text(f"RATE = {rate}\n")
+    (tmp_path / "launch.py").write_text(f"{IMPORT}import config\nrate = config.RATE\n{MADE}.fit()\n")
+    (launch,) = read_launchers(tmp_path / "launch.py").launches
+    assert [Reason.MODULE] == [hole.reason for hole in launch.holes]
+
+
+def test_a_queue_starts_what_it_is_given() -> None:
+    text = f"{IMPORT}from sagemaker.aws_batch.training_queue import TrainingQueue\nrate = 1\nqueue = TrainingQueue('q')\nqueue.submit({MADE}, inputs='s3://b/x', priority=3)"  # noqa: E501 - a launcher on one line
+    found = read_text(text, "launch.py")
+    (launch,) = found.launches
+    assert (Ending.HANDED, "TrainingQueue", ["training"]) == (
+        launch.ending,
+        launch.within,
+        list(launch.jobs[0].spec.inputs),
+    )
+    assert "job in a queue" in {item.kind for item in found.seen}
+
+
+@pytest.mark.parametrize(
+    ("body", "known"),
+    [
+        ("v = [1]\nfor i in range(60):\n    v = [v, v]\nrate = v", False),
+        ("v = 'x'\nfor i in range(64):\n    v = f'{v}{v}'\nrate = v", False),
+        ("# -*- coding: rot13 -*-\nrate = 1", True),
+        ("rate = '{:>{w}}'.format(1, w=10**9)", False),
+        ("import re\nrate = re.match('(a+)+$', 'a' * 40 + 'b')", False),
+        ("rate = 10 ** 10 ** 8", False),
+    ],
+)
+def test_what_would_take_long_or_grow_is_a_hole_in_a_moment(body: str, known: bool) -> None:
+    (launch,) = read_text(f"{IMPORT}{body}\n{MADE}.fit()\n", "launch.py").launches
+    assert known == launch.complete
+
+
+def test_attributes_that_are_set_after_the_making_count() -> None:
+    made = MADE.replace('{"rate": rate}', "hp")
+    later = "hp['late'] = 2\ne.volume_size = 77\ne.set_hyperparameters(more=3)"
+    text = f"{IMPORT}hp = {{'rate': 1}}\ne = {made}\n{later}\ne.fit()"
+    (launch,) = read_text(text, "launch.py").launches
+    job = launch.jobs[0]
+    sent = job.request["HyperParameters"]
+    assert isinstance(sent, dict)
+    # The class keeps the mapping that it is given, and encodes again what set_hyperparameters is given.
+    assert (77, "2", json.dumps("3")) == (job.spec.compute.volume_gb, sent["late"], sent["more"])
