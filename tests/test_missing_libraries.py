@@ -21,6 +21,7 @@ LIBRARIES = {
     "local": ("moto", "flask", "flask_cors", "werkzeug", "psutil", "sagemaker_training", "torch", "transformers", "accelerate",
               "datasets", "peft", "trl", "sklearn"),
     "sdk": ("sagemaker",),
+    "bridge": ("libcst",),
     "hosting": ("sagemaker_inference", "sagemaker_pytorch_serving_container"),
 }  # fmt: skip
 ALL = "all extras"

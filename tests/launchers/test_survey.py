@@ -54,18 +54,6 @@ def test_a_launcher_becomes_a_job_file(tmp_path: Path) -> None:
     assert 'instance = "ml.g5.xlarge"' in written.read_text()
 
 
-def test_in_place_keeps_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "launch.py"
-    old = "from sagemaker.pytorch import PyTorch\nr = 'arn:aws:iam::1:role/r'\ne = PyTorch('t.py', role=r, framework_version='2.1', py_version='py310',\n            instance_type='ml.g5.xlarge', instance_count=1)\ne.fit()\n"  # noqa: E501 - a launcher on one line
-    path.write_text(old)
-    done = CliRunner().invoke(
-        command, [str(path), "--set", "bucket=b", "--set", "region=us-east-1", "--in-place"], standalone_mode=False
-    )
-    assert done.exception is None
-    assert old == (tmp_path / "launch.py.bak").read_text()
-    assert "ModelTrainer(" in path.read_text()
-
-
 def test_sentences_count_one_and_many(tmp_path: Path) -> None:
     one = LAUNCH.format(more="instance_type='ml.g5.xlarge', ")
     path = tmp_path / "launch.py"

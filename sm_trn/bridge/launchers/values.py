@@ -120,6 +120,7 @@ class Unresolvable:
     causes: tuple[Cause, ...]
 
     def needed(self, *_: object, **__: object) -> NoReturn:
+        """Raises Needs."""
         raise Needs(self.causes)
 
     def __getattr__(self, name: str) -> Any:

@@ -164,6 +164,7 @@ class Calls(Expressions):
         return value
 
     def item(self, node: ast.AST, owner: Any, key: Any) -> Any:
+        """Raises Needs."""
         if isinstance(owner, Node):
             return self.node_item(node, owner, self.resolved(key))
         key = self.resolved(key)
@@ -185,10 +186,14 @@ class Calls(Expressions):
         return self.python(operator.getitem, owner, key)
 
     def node_item(self, node: ast.AST, owner: Node, key: Any) -> Any:
+        """An item of something of the SDK."""
         raise NotImplementedError
 
     def found_key(self, node: ast.AST, owner: dict[Any, Any], key: Any) -> Any:
-        """The key of a mapping that is meant: placeholders are equal to themselves alone, but for the region of this reading."""
+        """The key of a mapping that is meant: placeholders are equal to themselves alone, but for the region of this reading.
+
+        Raises Needs.
+        """
         if isinstance(key, Unresolvable):
             raise Needs(key.causes)
         marked = isinstance(key, str) and self.marks.within(key)
@@ -235,6 +240,7 @@ class Calls(Expressions):
             yield item
 
     def call(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
+        """Raises Raised."""
         self.spend()
         if isinstance(function, Node):
             return self.node_called(node, function, given, names)
@@ -321,6 +327,7 @@ class Calls(Expressions):
         return self.lacking_of(function)
 
     def handed_over(self, node: ast.AST, value: Node, word: str, given: list[Any]) -> None:
+        """Something of the SDK that is given to what nobody knows."""
         raise NotImplementedError
 
     def sight(self, node: ast.AST, what: str, kind: str) -> None:
@@ -430,7 +437,7 @@ class Calls(Expressions):
         return self.python(function, *given, **names)
 
     def awaited(self, node: ast.AST, value: Any) -> Any:
-        """``await value``."""
+        """``await value``. Raises Needs."""
         if isinstance(value, Coroutine):
             return value.start()
         raise Needs(causes_of([value]) or (self.cause(node, Reason.CONSTRUCT),))

@@ -133,6 +133,7 @@ class Definitions(Nodes):
         self.assign(ast.copy_location(ast.Name(id=node.name, ctx=ast.Store()), node), value)
 
     def run(self, node: ast.AST, function: Function, given: list[Any], names: dict[str, Any]) -> Any:
+        """Raises Needs."""
         self.spend()
         if self.depth >= DEPTH:
             self.taint(self.cause(node, Reason.CONSTRUCT, detail="calls inside calls"))
@@ -209,7 +210,7 @@ class Definitions(Nodes):
             del self.scopes[before:]
 
     def super_of(self, node: ast.AST) -> Any:
-        """``super()`` of the method that runs."""
+        """``super()`` of the method that runs. Raises Needs."""
         scope: Scope | None = self.scope
         while scope is not None and not (
             scope.kind == "function" and scope.parent is not None and scope.parent.kind == "class"

@@ -138,7 +138,10 @@ class Expressions(State):
                 self.lose(inner, causes)
 
     def both(self, node: ast.AST, text: str, one: Callable[[], Any], other: Callable[[], Any]) -> Any:
-        """Read two ways that a condition leaves open, and join what they leave; the value where both give the same."""
+        """Read two ways that a condition leaves open, and join what they leave; the value where both give the same.
+
+        Raises what the first way raised, where both did.
+        """
         cause = Cause(Reason.BRANCH, self.place(node), text)
         tainted, sites = list(self.tainted), len(self.sites)
         first, before, after = self._way(one)

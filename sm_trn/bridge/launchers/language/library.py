@@ -33,6 +33,11 @@ from ....core.jobfile import in_yaml
 from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable, own_object
 from .heap import Scope
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 # Modules of Python that compute alone: no files, no clock, no chance.
 _PURE: Final = frozenset({
     "json", "math", "re", "itertools", "functools", "collections", "collections.abc", "dataclasses", "enum", "string", "textwrap", "typing",
@@ -379,7 +384,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "posixpath.abspath": _same, "posixpath.realpath": _same,
         "os.getenv": variable, "sm_trn.role": _role,
         "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(_yaml), "yaml.load": _loaded(_yaml),
-        "tomllib.load": _loaded(importlib.import_module("tomllib").loads if sys.version_info >= (3, 11) else json.loads),
+        "tomllib.load": _loaded(tomllib.loads),
         "dotenv.load_dotenv": _dotenv,
     }
 )  # fmt: skip

@@ -79,6 +79,7 @@ class Nodes(Calls):
         return self.unknown(node, Reason.PIPELINE)
 
     def node_item(self, node: ast.AST, owner: Node, key: Any) -> Any:
+        """Raises Needs."""
         value = self.resolved(owner)
         if not isinstance(value, Node):
             return self.item(node, value, key)

@@ -180,7 +180,7 @@ class Statements(Definitions):
             self.assign(each, item)
 
     def set_item(self, node: ast.AST, owner: Any, key: Any, value: Any) -> None:
-        """``owner[key] = value``."""
+        """``owner[key] = value``. Raises Needs."""
         key = self.resolved(key)
         if isinstance(owner, Environment):
             if isinstance(key, str):
@@ -220,6 +220,7 @@ class Statements(Definitions):
         self.lose(owner, [cause])
 
     def set_attribute(self, node: ast.AST, owner: Any, name: str, value: Any) -> None:
+        """Raises Needs."""
         if isinstance(owner, Node):
             self.set_node(node, owner, name, value)
         elif isinstance(owner, Scope):

@@ -36,7 +36,7 @@ def specified(state: Any, value: Any, conversion: str, spec: Any, cause: Cause) 
 def formatted(
     state: Any, node: ast.AST, template: str, given: Sequence[Any], names: Mapping[str, Any], cause: Cause
 ) -> str:
-    """``template.format(*given, **names)``."""
+    """``template.format(*given, **names)``. Raises Needs."""
     made, automatic = "", 0
     for literal, field, spec, conversion in state.python(lambda: list(string.Formatter().parse(template))):
         made += literal
@@ -64,7 +64,7 @@ def _split(field: str) -> tuple[Any, list[Any]]:
 
 
 def percent(state: Any, template: str, values: Any, cause: Cause) -> Any:
-    """``template % values``."""
+    """``template % values``. Raises Needs."""
     lacking = state.missing(values)
     if not lacking and not state.marks.within(template):
         if any(_WIDE.search(found[0]) or "*" in found[0] for found in _PERCENT.finditer(template)):
