@@ -195,3 +195,39 @@ def test_what_python_refuses_is_no_traceback(line: str, tmp_path: Path) -> None:
     path = tmp_path / "launch.py"
     path.write_text(f"d = {{'a': 1}}\n{line}\n")
     everything(path)
+
+
+WAYS_OUT = [
+    "x = sagemaker.estimator.os.system('touch {out}')",
+    "from sagemaker.estimator import os as o\nx = o.system('touch {out}')",
+    "x = sagemaker.Session().upload_data.__globals__['os'].system('touch {out}')",
+    "x = boto3.Session().client('s3')._endpoint.http_session.send.__globals__['os'].system('touch {out}')",
+    "x = sagemaker.Session().__class__.__init__.__globals__['os'].system('touch {out}')",
+    "x = sagemaker.Session().__class__.__mro__[-1].__subclasses__()",
+    "x = getattr(sagemaker.estimator, 'os').system('touch {out}')",
+    "x = boto3.session.os.system('touch {out}')",
+    "x = botocore.utils.os.system('touch {out}')",
+    "x = sagemaker.utils.shutil.copy('/etc/hostname', '{out}')",
+    "x = sagemaker.utils.create_tar_file(['/etc/hostname'], target='{out}')",
+    "x = sagemaker.utils.tarfile.open('{out}', 'w')",
+    "x = sagemaker.utils.download_file('b', 'k', '{out}', sagemaker.Session())",
+    "x = sagemaker.s3.S3Downloader.download('s3://b/k', '{out}')",
+    "x = sagemaker.git_utils.subprocess.check_call(['touch', '{out}'])",
+    "x = sagemaker.local.image.subprocess.run(['touch', '{out}'])",
+    "sagemaker.Session().config.__class__.__init__.__globals__['os'].system('touch {out}')\nx = 1",
+]
+
+
+@pytest.mark.parametrize("line", WAYS_OUT)
+def test_the_sdk_that_is_asked_runs_no_code_and_writes_no_file_of_a_launcher(tmp_path: Path, line: str) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    out = tmp_path / "out"
+    (tmp_path / "launch.py").write_text(
+        "import boto3, botocore.utils, sagemaker, sagemaker.estimator, sagemaker.git_utils, sagemaker.local.image, sagemaker.s3\n"
+        f"import boto3.session\nfrom sagemaker.pytorch import PyTorch\n{line.format(out=out)}\n"
+        "PyTorch('t.py', role='arn:aws:iam::111122223333:role/r', framework_version='2.1', py_version='py310', instance_count=1,\n"
+        "        instance_type='ml.g5.xlarge', hyperparameters={'a': str(x)}).fit()\n"
+    )
+    read_launchers(tmp_path / "launch.py")
+    assert not out.exists()
+    assert ["launch.py"] == [path.name for path in tmp_path.iterdir()]

@@ -12,14 +12,16 @@ import importlib
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from . import answers
@@ -29,6 +31,29 @@ STAMP: Final = "1999-12-31-23-59-59-999"
 SHORT_STAMP: Final = "991231-2359"
 SECONDS: Final = 20  # of processor time for one job
 MEMORY: Final = 4_000_000_000  # bytes
+# Whose classes and functions may be called, and whose modules looked into: a launcher is read, and no other code may run for it.
+_SDKS: Final = frozenset({"sagemaker", "sagemaker_core", "boto3", "botocore", "s3transfer"})
+_DATA: Final = (str, bytes, int, float, bool, list, tuple, dict, set, frozenset, type(None))
+# What the SDK is never asked to do for values: start programs, load libraries, and change files beside its own scratch folder.
+_STARTS: Final = frozenset(
+    {
+        "os.system",
+        "os.exec",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.fork",
+        "os.forkpty",
+        "os.startfile",
+        "subprocess.Popen",
+        "pty.spawn",
+        "ctypes.dlopen",
+    }
+)
+_CHANGES: Final = frozenset(
+    {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime",
+     "os.setxattr", "os.removexattr", "shutil.rmtree"}
+)  # fmt: skip
+_WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _PIPELINE_SESSIONS: Final = frozenset({"PipelineSession", "LocalPipelineSession"})
 
 
@@ -63,17 +88,20 @@ class Replay:
             return self.call(_found(event["path"]), event)
         owner = self.value(event["owner"])
         if kind == "attribute":
-            return getattr(owner, event["name"])
+            return _part(owner, event["name"])
         if kind == "item":
             return owner[self.value(event["key"])]
         if kind == "set":
+            _expect_public(event["name"])
             return setattr(owner, event["name"], self.value(event["value"]))
-        return self.call(getattr(owner, event["name"]), event)
+        return self.call(_part(owner, event["name"]), event)
 
     def call(self, function: Any, event: dict[str, Any]) -> Any:
         """Call a function with the event's arguments."""
         given = [self.value(each) for each in event.get("args", ())]
         names = {name: self.value(each) for name, each in event.get("kwargs", {}).items()}
+        if not _is_of_sdk(function):
+            raise PermissionError(f"{getattr(function, '__qualname__', function)!s:.80}: only the SDK is called here")
         return function(*given, **names)
 
     def remember(self, heap: Mapping[str, Any]) -> None:
@@ -126,6 +154,10 @@ def _local(name: str, *, folder: bool) -> str:
 def _found(path: str) -> Any:
     """A class or function by its dotted path: of the session that a pipeline uses, the one that sends."""
     words = path.split(".")
+    for word in words:
+        _expect_public(word)
+    if words[0] not in _SDKS:
+        raise ModuleNotFoundError(path)
     if words[-1] in _PIPELINE_SESSIONS:
         words = ["sagemaker", "Session"]
     for end in range(len(words), 0, -1):
@@ -136,9 +168,31 @@ def _found(path: str) -> Any:
                 raise
             continue
         for word in words[end:]:
-            found = getattr(found, word)
+            found = _part(found, word)
         return found
     raise ModuleNotFoundError(path)
+
+
+def _expect_public(name: str) -> None:
+    if name.startswith("_"):
+        raise PermissionError(f"{name[:80]}: only public names are looked at here")
+
+
+def _part(owner: Any, name: str) -> Any:
+    """A public attribute. Modules that the SDK has imported for itself are no part of it."""
+    _expect_public(name)
+    found = getattr(owner, name)
+    if isinstance(found, ModuleType) and found.__name__.partition(".")[0] not in _SDKS:
+        raise PermissionError(f"{name[:80]}: only the SDK is looked into here")
+    return found
+
+
+def _is_of_sdk(function: Any) -> bool:
+    """Whether a function, a class or a method is the SDK's own, or a method of plain data."""
+    owner = getattr(function, "__self__", None)
+    if owner is not None and not isinstance(owner, (ModuleType, type)):
+        return isinstance(owner, _DATA) or type(owner).__module__.partition(".")[0] in _SDKS
+    return str(getattr(function, "__module__", "")).partition(".")[0] in _SDKS
 
 
 def answer(job: dict[str, Any]) -> dict[str, Any]:
@@ -315,6 +369,7 @@ def _alone() -> None:
     def refused(*_: object, **__: object) -> None:
         raise OSError("no network: only values are looked at here")
 
+    sys.addaudithook(_held(os.path.realpath(tempfile.gettempdir())))
     socket.socket.connect = refused  # type: ignore[method-assign]  # of this process alone
     socket.getaddrinfo = refused  # type: ignore[assignment]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -322,18 +377,40 @@ def _alone() -> None:
     os.chdir(tempfile.mkdtemp())
 
 
+def _held(scratch: str) -> Callable[[str, tuple[Any, ...]], None]:
+    """A hook that refuses what only a program does: the SDK makes requests here, and nothing else."""
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _STARTS:
+            raise PermissionError(f"{event}: nothing is started here")
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES
+        below = (
+            event in {"os.remove", "os.rmdir"} and arguments[-1] != -1
+        )  # in a folder that is open, as shutil.rmtree does
+        if (event in _CHANGES or writes) and not below:
+            for path in arguments[:1] if writes else arguments[:2]:
+                if isinstance(path, (str, bytes)) and not _lies_in(os.fsdecode(path), scratch):
+                    raise PermissionError(f"{event}: only the folder of this process is changed here")
+
+    return hook
+
+
+def _lies_in(path: str, scratch: str) -> bool:
+    place = os.path.realpath(path)
+    return path == os.devnull or place == scratch or place.startswith(scratch + os.sep)
+
+
 def _forked(job: dict[str, Any]) -> bytes:
     """The answer of a process made for this one job: whatever it does to the SDK ends with it."""
     reader, writer = os.pipe()
+    scratch = tempfile.mkdtemp()
     child = os.fork()
     if child == 0:
         os.close(reader)
         try:
-            with tempfile.TemporaryDirectory() as scratch:
-                tempfile.tempdir = scratch
-                _alone()
-                written = json.dumps(answer(job)).encode()
-                os.chdir("/")
+            tempfile.tempdir = scratch
+            _alone()
+            written = json.dumps(answer(job)).encode()
         except BaseException as error:  # noqa: BLE001 - said, not raised
             written = json.dumps({"failed": _words(error)}).encode()
         with os.fdopen(writer, "wb") as file:
@@ -343,6 +420,7 @@ def _forked(job: dict[str, Any]) -> bytes:
     with os.fdopen(reader, "rb") as file:
         written = file.read()
     _, status = os.waitpid(child, 0)
+    shutil.rmtree(scratch, ignore_errors=True)
     died = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"exit {status >> 8}"
     return written or json.dumps({"failed": f"the process that asked the SDK ended: {died}"}).encode()
 
