@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from command import sm_trn
+from fakes.launchers import ONE, REQUEST, notebook
 
 from sm_trn.bridge.commands.record import saved
 from sm_trn.bridge.launchers.source import cells
@@ -22,12 +23,6 @@ from sm_trn.bridge.recorder.recording import REMOVED, Recorded, RecordedCall, wi
 from sm_trn.core.errors import SmTrnError
 from sm_trn.core.specs.json import Json
 
-REQUEST: dict[str, Json] = {
-    "RoleArn": "arn:aws:iam::111122223333:role/mine", "OutputDataConfig": {"S3OutputPath": "s3://mine/out"},
-    "AlgorithmSpecification": {"TrainingImage": "1.dkr.ecr.eu-west-1.amazonaws.com/own:1", "TrainingInputMode": "File"},
-    "StoppingCondition": {"MaxRuntimeInSeconds": 60},
-    "ResourceConfig": {"InstanceCount": 1, "InstanceType": "ml.m5.xlarge", "VolumeSizeInGB": 1},
-}  # fmt: skip
 BOTO3 = """
 import boto3, os, socket, subprocess, sys, urllib.request
 session = boto3.Session(profile_name="not-of-this-machine")
@@ -97,14 +92,6 @@ def test_what_stays_in_the_copy_goes_well(tmp_path: Path, tier: str) -> None:
     assert tier == recorded.isolation
     assert "True all went well" in recorded.output
     assert "a child with -I" in recorded.output
-
-
-def notebook(*sources: str) -> str:
-    rows = [{"cell_type": "code", "source": [text], "metadata": {}, "outputs": []} for text in sources]
-    return json.dumps({"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
-
-
-ONE = f"import boto3\nboto3.client('sagemaker').create_training_job(TrainingJobName='one', **{REQUEST!r})"
 
 
 @pytest.mark.parametrize(
