@@ -32,7 +32,7 @@ SHORT_STAMP: Final = "991231-2359"
 SECONDS: Final = 20  # of processor time for one job
 MEMORY: Final = 4_000_000_000  # bytes
 # Whose classes and functions may be called, and whose modules looked into: a launcher is read, and no other code may run for it.
-_SDKS: Final = frozenset({"sagemaker", "sagemaker_core", "boto3", "botocore", "s3transfer"})
+_SDKS: Final = frozenset({"sagemaker", "sagemaker_core", "smdebug_rulesconfig", "boto3", "botocore", "s3transfer"})
 _DATA: Final = (str, bytes, int, float, bool, list, tuple, dict, set, frozenset, type(None))
 # What the SDK is never asked to do for values: start programs, load libraries, and change files beside its own scratch folder.
 _STARTS: Final = frozenset(

@@ -38,6 +38,11 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+# Names that Python's module site adds, and that notebooks take away.
+_EXIT: Final[Any] = getattr(builtins, "exit", sys.exit)
+_QUIT: Final[Any] = getattr(builtins, "quit", sys.exit)
+_HELP: Final[Any] = getattr(builtins, "help", breakpoint)
+
 # Modules of Python that compute alone: no files, no clock, no chance.
 _PURE: Final = frozenset({
     "json", "math", "re", "itertools", "functools", "collections", "collections.abc", "dataclasses", "enum", "string", "textwrap", "typing",
@@ -593,12 +598,12 @@ SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
         getattr: _get, hasattr: _has,
         setattr: _put, delattr: _drop, str: _text, len: _length, globals: _names("globals"), locals: _names("locals"), vars: _names("vars"),
         dir: _unknown, id: _unknown, hash: _unknown, input: _unknown, open: opened, exec: _code("exec"), eval: _code("eval"),
-        compile: _unknown, __import__: _import, exit: _left, quit: _left, next: _iterator, super: _super, memoryview: _unknown,
-        breakpoint: _ignored, help: _ignored, argparse.ArgumentParser: _parser, io.open: opened,
+        compile: _unknown, __import__: _import, _EXIT: _left, _QUIT: _left, next: _iterator, super: _super, memoryview: _unknown,
+        breakpoint: _ignored, _HELP: _ignored, argparse.ArgumentParser: _parser, io.open: opened,
     }
 )  # fmt: skip
 SPECIAL_PATHS: Final[Mapping[str, Any]] = MappingProxyType(
-    {"sys.exit": exit, "os._exit": exit, "importlib.import_module": __import__, "io.open": open}
+    {"sys.exit": _EXIT, "os._exit": _EXIT, "importlib.import_module": __import__, "io.open": open}
 )
 
 __all__ = ["Cause", "Scope", "builtins", "datetime", "os"]
