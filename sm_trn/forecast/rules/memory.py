@@ -273,7 +273,10 @@ def _instance(job: JobSpec) -> InstanceType | None:
 
 
 def _size(job: JobSpec) -> Architecture | None:
-    shapes = (in_folder(name) or find_model(name) for name in source.models_named(job))
+    named = (
+        name for name in source.models_named(job) if not name.startswith("tiny-")
+    )  # those that the shipped scripts make
+    shapes = (in_folder(name) or find_model(name) for name in named)
     return next((shape for shape in shapes if isinstance(shape, Architecture) and not shape.generic), None)
 
 
