@@ -148,7 +148,8 @@ def test_the_real_model_trainer_sends_our_request(wire: Wire, source: str) -> No
 
     compare()
     print(f"\n{sum(compared.values())} requests compared, by strategy {dict(compared)}")
-    assert {"none", "torch_distributed", "smdistributed.modelparallel.v2"} <= set(compared)
+    seldom = {"smdistributed.modelparallel.v2"} if EXAMPLES >= 300 else set()
+    assert {"none", "torch_distributed"} | seldom <= set(compared)
     assert sum(compared.values()) >= EXAMPLES
 
 

@@ -97,7 +97,7 @@ class Replay:
         return self.call(_part(owner, event["name"]), event)
 
     def call(self, function: Any, event: dict[str, Any]) -> Any:
-        """Call a function with the event's arguments."""
+        """Call a function with the event's arguments. Raises PermissionError for one that is not the SDK's."""
         given = [self.value(each) for each in event.get("args", ())]
         names = {name: self.value(each) for name, each in event.get("kwargs", {}).items()}
         if not _is_of_sdk(function):
