@@ -70,7 +70,6 @@ CLASSES = """
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
-import attrs
 @dataclass
 class Settings:
     OTHER = 7
@@ -95,9 +94,6 @@ class Settings:
 class Pair(NamedTuple):
     kind: str
     n: int = 4
-@attrs.define
-class Other:
-    rate: float = 1
 """
 
 
@@ -114,7 +110,6 @@ class Other:
         ("Settings(3).late", 3),
         ("Pair('a')._asdict()", {"kind": "a", "n": 4}),
         ("list(map(Settings.double, [1, 2]))", [2, 4]),
-        ("Other(5).rate", 5),
     ],
 )
 def test_a_class_of_the_launchers_own_is_known(expression: str, expected: object) -> None:

@@ -30,6 +30,7 @@ from ..values import (
     own_object,
 )
 from . import library, texts
+from .allowed import TextFormat, instead_of, may_be_looked_at, of_launcher
 from .expressions import Expressions, Rest
 from .functions import Coroutine, Function
 from .heap import Scope, reachable
@@ -46,7 +47,6 @@ _CHANGING: Final = frozenset(
 _LOGGED: Final = frozenset(
     {"debug", "info", "warning", "error", "exception", "critical", "log"}
 )  # what loggers do, whoever made them
-_HIDDEN: Final = ("gi_", "cr_", "ag_", "f_", "tb_", "co_")
 _PUBLIC: Final = frozenset(
     {
         "__name__",
@@ -90,6 +90,9 @@ class Calls(Expressions):
             return type(owner)
         if name == "__dict__" and own_object(owner):
             return self.attributes(owner)
+        instead = instead_of(owner, name)
+        if instead is not None:
+            return instead
         self._visible(node, owner, name)
         if own_object(owner) or isinstance(owner, type):
             self.touch(owner)
@@ -118,12 +121,16 @@ class Calls(Expressions):
         allowed = name in _PUBLIC or (
             name in _OF_OBJECT and (own or owner is object or isinstance(owner, (dict, list, str, type)))
         )
-        hidden = name.startswith(_HIDDEN) and not own
-        if (
-            (dunder and not allowed and not (own and name in vars(type(owner))))
-            or hidden
-            or name in {"mro", "__subclasses__"}
-        ):
+        kind = owner if isinstance(owner, type) else type(owner)
+        if own and not isinstance(owner, (super, Function)) and name.startswith("_") and not of_launcher(kind, name):
+            refused = not allowed or name == "__dict__"
+        elif own:
+            refused = (dunder and not allowed and name not in vars(type(owner))) or name in {"mro", "__subclasses__"}
+        elif allowed:
+            refused = name in {"__dict__", "__getattribute__", "__setattr__", "__delattr__"}
+        else:
+            refused = not may_be_looked_at(owner, name)
+        if refused:
             raise Needs((self.cause(node, Reason.CONSTRUCT, detail=f"{name} of a Python object"),))
 
     def _of_module(self, node: ast.AST, owner: Scope, name: str) -> Any:
@@ -246,6 +253,8 @@ class Calls(Expressions):
             return self.node_called(node, function, given, names)
         if isinstance(function, Moment):
             return function
+        if isinstance(function, TextFormat):
+            return self._of_text(node, function.text, function.name, given, names)
         if isinstance(function, (Unknown, Ref)):
             return self._unfollowed(node, function, given, names)
         if isinstance(function, Scope):

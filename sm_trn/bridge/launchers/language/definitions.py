@@ -271,7 +271,9 @@ class Definitions(Nodes):
 
         if "__del__" in {getattr(each, "name", "") for each in node.body}:
             raise Needs((self.cause(node, Reason.CONSTRUCT, detail="__del__ runs at a moment that nobody knows"),))
-        made = self.python(types.new_class, node.name, tuple(bases), words, body)
+        made: Any = self.python(types.new_class, node.name, tuple(bases), words, body)
+        if not isinstance(made, type):  # a metaclass may make anything
+            return made
         scope.names = dict(vars(made))
         scope.made = made
         return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import GeneratorType, MappingProxyType
@@ -27,6 +26,7 @@ from ..values import (
     own_object,
 )
 from . import texts
+from .allowed import BUILTINS
 from .estimators import ESTIMATORS
 from .functions import Function
 from .heap import Scope, changes_anything, either, own_class, reachable
@@ -270,9 +270,8 @@ class Expressions(State):
         if "*" in module.names:
             lost: Any = self.settled(name, module.names["*"])
             return self.lacking(*lost.causes)
-        found = getattr(builtins, name, _MISSING)
-        if found is not _MISSING and not name.startswith("__"):
-            return found
+        if name in BUILTINS:
+            return BUILTINS[name]
         return self.unknown(
             node, Reason.UNDEFINED, give=name, detail=f"perhaps of {self.stars[-1]}" if self.stars else ""
         )

@@ -6,7 +6,6 @@ back. Afterwards each object that either way has touched is joined: what differs
 
 from __future__ import annotations
 
-import builtins
 import collections
 import operator
 from collections.abc import Callable, Iterable
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from ..values import Cause, Needs, Node, Unknown, Unresolvable, contents, own_object
+from .allowed import BUILTINS
 
 _MISSING: Final = object()
 _CLASS_OWN: Final = frozenset({"__dict__", "__weakref__"})
@@ -132,7 +132,7 @@ def _names(scope: Scope, one: dict[str, Any], other: dict[str, Any], cause: Caus
     for name in {**one, **other}:
         if name in one and name in other:
             found[name] = either(one[name], other[name], cause)
-        elif scope.kind == "class" or hasattr(builtins, name):
+        elif scope.kind == "class" or name in BUILTINS:
             found[name] = Unknown((cause,))
         else:
             found[name] = one.get(name, other.get(name))

@@ -14,7 +14,6 @@ import copy
 import dataclasses
 import datetime
 import functools
-import importlib
 import io
 import itertools
 import json
@@ -31,6 +30,8 @@ from typing import Any, Final
 from ....core.errors import SmTrnError
 from ....core.jobfile import in_yaml
 from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable, own_object
+from . import allowed
+from .allowed import STANDS, QuietParser
 from .heap import Scope
 
 if sys.version_info >= (3, 11):
@@ -38,27 +39,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# Names that Python's module site adds, and that notebooks take away.
-_EXIT: Final[Any] = getattr(builtins, "exit", sys.exit)
-_QUIT: Final[Any] = getattr(builtins, "quit", sys.exit)
-_HELP: Final[Any] = getattr(builtins, "help", breakpoint)
-
-# Modules of Python that compute alone: no files, no clock, no chance.
-_PURE: Final = frozenset({
-    "json", "math", "re", "itertools", "functools", "collections", "collections.abc", "dataclasses", "enum", "string", "textwrap", "typing",
-    "operator", "copy", "urllib.parse", "posixpath", "base64", "hashlib", "statistics", "abc", "contextlib", "types", "numbers",
-    "decimal", "fractions", "argparse", "configparser", "tomllib", "datetime", "shlex", "bisect", "heapq", "html", "unicodedata",
-    "os.path", "pathlib", "attr", "attrs", "yaml", "typing_extensions",
-})  # fmt: skip
-_ASKS: Final = frozenset({
-    "os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.getsize", "os.path.getmtime", "os.path.expandvars", "os.path.islink",
-    "os.path.lexists", "os.path.ismount", "os.path.samefile", "os.path.relpath", "posixpath.exists", "os.path.expanduser",
-    "itertools.count", "itertools.cycle", "itertools.repeat", "argparse.FileType", "functools.singledispatch", "types.FunctionType",
-    "types.CodeType", "contextlib.chdir", "contextlib.redirect_stdout", "contextlib.redirect_stderr", "json.load", "yaml.load_all",
-    "operator.attrgetter", "operator.methodcaller", "pathlib.WindowsPath", "pathlib.PureWindowsPath", "yaml.unsafe_load", "yaml.full_load",
-    "collections.sys", "collections.abc.sys", "functools.lru_cache", "functools.cache", "typing.get_type_hints", "types.prepare_class",
-    "types.new_class", "configparser.os", "string.Formatter", "shlex.shlex", "argparse.sys", "argparse.os",
-})  # fmt: skip
 # Modules of one name under different paths, and classes of which the pure one is taken.
 _SAME: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -97,10 +77,12 @@ MOVES: Final[Mapping[type, frozenset[str]]] = MappingProxyType(
 )
 MOVING: Final = frozenset({
     list, tuple, dict, zip, enumerate, reversed, iter, next, len, map, filter, range, copy.copy, copy.deepcopy, property, staticmethod,
-    classmethod, SimpleNamespace, dataclasses.field, dataclasses.asdict, dataclasses.replace, dataclasses.astuple, dataclasses.dataclass,
+    classmethod, SimpleNamespace, dataclasses.field, dataclasses.asdict, dataclasses.replace, dataclasses.astuple,
+    allowed.of_module("dataclasses", "dataclass"),
     collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple, itertools.chain, itertools.islice,
     itertools.zip_longest, itertools.starmap, itertools.product, slice, sorted, any, all, functools.partial, functools.reduce,
-    functools.wraps, functools.cached_property, functools.total_ordering, contextlib.contextmanager, contextlib.suppress,
+    allowed.of_module("functools", "wraps"), functools.cached_property, functools.total_ordering,
+    contextlib.contextmanager, contextlib.suppress,
     contextlib.nullcontext, contextlib.ExitStack, operator.itemgetter, object,
 })  # fmt: skip
 
@@ -139,23 +121,13 @@ def found(state: Any, node: ast.AST, path: str) -> Any:
         return "/"
     if path in SPECIAL_PATHS:
         return SPECIAL_PATHS[path]
-    if path in FUNCTIONS or path in _ASKS or path in _TIMES:
+    if path in FUNCTIONS or path in _TIMES:
         return Ref(path, state.place(node))
     module, _, name = path.rpartition(".")
     if module == "typing" and name == "TYPE_CHECKING":
         return False
-    if module in _PURE and path not in _PURE and not name.startswith("_"):
-        held = _python(module, name)
-        if held is not None and type(held).__name__ != "module":
-            return held
-    return Ref(path, state.place(node))
-
-
-def _python(module: str, name: str) -> Any:
-    try:
-        return getattr(importlib.import_module(module), name, None)
-    except ImportError:
-        return None
+    held = allowed.of_module(module, name)
+    return held if held is not None else Ref(path, state.place(node))
 
 
 def keeps_marks(function: Any) -> bool:
@@ -395,13 +367,6 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
 )  # fmt: skip
 
 
-class QuietParser(argparse.ArgumentParser):
-    """A parser that prints nothing."""
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        del message, file
-
-
 def parsed(
     state: Any, node: ast.AST, parser: argparse.ArgumentParser, name: str, given: list[Any], names: dict[str, Any]
 ) -> Any:
@@ -500,6 +465,20 @@ def _drop(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) ->
     return state.python(delattr, given[0], state.key(given[1]))
 
 
+def _of_object(name: str) -> Callable[..., Any]:
+    """``object.__setattr__`` and its kin: past what the launcher's class makes of them, and for its objects alone."""
+
+    def answer(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+        del names
+        owner, word = given[0], state.key(given[1])
+        if not own_object(owner) or not isinstance(word, str) or word.startswith("__"):
+            return state.unknown(node, Reason.CALL)
+        state.touch(owner)
+        return state.python(getattr(object, name), owner, word, *given[2:])
+
+    return answer
+
+
 def _text(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     if not given:
         return ""
@@ -594,16 +573,27 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
-        print: _ignored, isinstance: _is_instance, issubclass: _is_subclass, type: _made_type, callable: _callable,
-        getattr: _get, hasattr: _has,
-        setattr: _put, delattr: _drop, str: _text, len: _length, globals: _names("globals"), locals: _names("locals"), vars: _names("vars"),
-        dir: _unknown, id: _unknown, hash: _unknown, input: _unknown, open: opened, exec: _code("exec"), eval: _code("eval"),
-        compile: _unknown, __import__: _import, _EXIT: _left, _QUIT: _left, next: _iterator, super: _super, memoryview: _unknown,
-        breakpoint: _ignored, _HELP: _ignored, argparse.ArgumentParser: _parser, io.open: opened,
+        isinstance: _is_instance, issubclass: _is_subclass, type: _made_type, callable: _callable, str: _text, len: _length,
+        next: _iterator, super: _super, QuietParser: _parser,
+        **{allowed.instead_of(object, name): _of_object(name) for name in ("__setattr__", "__getattribute__", "__delattr__")},
+        **{
+            STANDS[name]: answer
+            for name, answer in {
+                "getattr": _get, "hasattr": _has, "setattr": _put, "delattr": _drop, "globals": _names("globals"),
+                "locals": _names("locals"), "vars": _names("vars"), "dir": _unknown, "id": _unknown, "hash": _unknown, "input": _unknown,
+                "open": opened, "exec": _code("exec"), "eval": _code("eval"), "compile": _unknown, "__import__": _import, "exit": _left,
+                "quit": _left, "memoryview": _unknown, "breakpoint": _ignored, "help": _ignored, "print": _ignored,
+            }.items()
+        },
     }
 )  # fmt: skip
 SPECIAL_PATHS: Final[Mapping[str, Any]] = MappingProxyType(
-    {"sys.exit": _EXIT, "os._exit": _EXIT, "importlib.import_module": __import__, "io.open": open}
+    {
+        "sys.exit": STANDS["exit"],
+        "os._exit": STANDS["exit"],
+        "importlib.import_module": STANDS["__import__"],
+        "io.open": STANDS["open"],
+    }
 )
 
 __all__ = ["Cause", "Scope", "builtins", "datetime", "os"]

@@ -6,15 +6,16 @@ import ast
 import contextlib
 import functools
 import operator
+from argparse import Namespace
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
 from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable, own_object
 from .definitions import Definitions
 from .expressions import starred
-from .heap import Scope, either, held
+from .heap import Scope, either, held, own_class
 from .patterns import matches
 from .state import expression
 
@@ -232,6 +233,10 @@ class Statements(Definitions):
         else:
             if name.startswith("__") and name.endswith("__") and name not in {"__name__", "__doc__"}:
                 raise Needs((self.cause(node, Reason.CONSTRUCT),))
+            if not (
+                own_object(owner) or own_class(owner) or isinstance(owner, (SimpleNamespace, Namespace, FunctionType))
+            ):
+                raise Needs((self.cause(node, Reason.CONSTRUCT),))  # it is this process's own
             self.touch(owner)
             self.python(setattr, owner, name, value)
 

@@ -1,0 +1,298 @@
+"""What of Python itself a reading may use: a closed list. A launcher is read, so everything else is only a name to it.
+
+What stands here computes with what it is given, and calls at most that. It opens no file, evaluates no text, and starts nothing. Whatever
+else Python has by a name of its own (``open``, ``exec``, ``getattr`` …) is a ``Stand``: the reader answers a call of it, and Python,
+to which the launcher may hand it (``map(exec, texts)``), learns nothing from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import collections
+import configparser
+import contextlib
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import functools
+import importlib
+import io
+import re
+import string
+import types
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import Any, Final
+
+from ..values import Cause, Needs, Place, Reason
+
+
+class Stand:
+    """A function of Python that only the reader answers."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *_: object, **__: object) -> Any:
+        """Raises Needs: Python was handed this, and nobody knows what it would give."""
+        raise Needs((Cause(Reason.CALL, Place("", None, 1), f"{self.name}(…)"),))
+
+
+# Functions that the reader answers itself, or that nobody follows.
+STANDS: Final[Mapping[str, Stand]] = MappingProxyType(
+    {
+        name: Stand(name)
+        for name in (
+            "__import__", "breakpoint", "compile", "delattr", "dir", "eval", "exec", "exit", "getattr", "globals", "hasattr", "help", "id",
+            "hash", "input", "locals", "memoryview", "open", "print", "quit", "setattr", "vars",
+        )
+    }
+)  # fmt: skip
+_BUILTINS: Final = (
+    "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "classmethod", "complex", "dict", "divmod",
+    "enumerate", "filter", "float", "format", "frozenset", "hex", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max",
+    "min", "next", "object", "oct", "ord", "pow", "property", "range", "repr", "reversed", "round", "set", "slice", "sorted",
+    "staticmethod", "str", "sum", "super", "tuple", "type", "zip", "NotImplemented", "Ellipsis",
+)  # fmt: skip
+BUILTINS: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        **{name: getattr(builtins, name) for name in _BUILTINS},
+        **{
+            name: found
+            for name, found in vars(builtins).items()
+            if isinstance(found, type) and issubclass(found, BaseException)
+        },
+        **STANDS,
+    }
+)
+
+_ABCS: Final = (
+    "Awaitable", "Callable", "Collection", "Container", "Coroutine", "Generator", "Hashable", "ItemsView", "Iterable", "Iterator",
+    "KeysView",
+    "Mapping", "MutableMapping", "MutableSequence", "MutableSet", "Reversible", "Sequence", "Set", "Sized", "ValuesView",
+)  # fmt: skip
+_TYPING: Final = (
+    *_ABCS, "Annotated", "Any", "AnyStr", "AsyncIterator", "ClassVar", "Counter", "DefaultDict", "Deque", "Dict", "Final", "FrozenSet",
+    "Generic", "List", "Literal", "NamedTuple", "NewType", "NoReturn", "NotRequired", "Optional", "OrderedDict", "ParamSpec", "Protocol",
+    "Required", "Self", "SupportsFloat", "SupportsInt", "Text", "Tuple", "Type", "TypeAlias", "TypeVar", "TypedDict", "Union", "cast",
+    "final", "overload", "override", "runtime_checkable",
+)  # fmt: skip
+_MODULES: Final[Mapping[str, Iterable[str]]] = MappingProxyType(
+    {
+        "abc": ("ABC", "ABCMeta", "abstractmethod"),
+        "argparse": (
+            "ArgumentParser", "Namespace", "Action", "ArgumentError", "ArgumentTypeError", "ArgumentDefaultsHelpFormatter", "HelpFormatter",
+            "RawTextHelpFormatter", "RawDescriptionHelpFormatter", "BooleanOptionalAction", "SUPPRESS", "REMAINDER", "OPTIONAL",
+            "ZERO_OR_MORE", "ONE_OR_MORE",
+        ),
+        "base64": (
+            "b64encode", "b64decode", "urlsafe_b64encode", "urlsafe_b64decode", "b32encode", "b32decode", "b16encode", "b16decode",
+            "standard_b64encode", "standard_b64decode",
+        ),
+        "bisect": ("bisect", "bisect_left", "bisect_right", "insort", "insort_left", "insort_right"),
+        "collections": ("ChainMap", "Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
+        "collections.abc": _ABCS,
+        "configparser": (
+            "ConfigParser", "RawConfigParser", "BasicInterpolation", "ExtendedInterpolation", "Error", "NoOptionError", "NoSectionError",
+        ),
+        "contextlib": ("AbstractContextManager", "ContextDecorator", "ExitStack", "closing", "contextmanager", "nullcontext", "suppress"),
+        "copy": ("copy", "deepcopy"),
+        "dataclasses": (
+            "FrozenInstanceError", "InitVar", "KW_ONLY", "MISSING", "asdict", "astuple", "dataclass", "field", "fields", "is_dataclass",
+            "replace",
+        ),
+        "datetime": ("UTC", "date", "datetime", "time", "timedelta", "timezone"),
+        "decimal": (
+            "Decimal", "InvalidOperation", "ROUND_CEILING", "ROUND_DOWN", "ROUND_FLOOR", "ROUND_HALF_EVEN", "ROUND_HALF_UP", "ROUND_UP",
+        ),
+        "enum": ("Enum", "Flag", "IntEnum", "IntFlag", "StrEnum", "auto", "unique"),
+        "fractions": ("Fraction",),
+        "functools": ("cached_property", "cmp_to_key", "partial", "partialmethod", "reduce", "total_ordering", "wraps"),
+        "hashlib": ("blake2b", "blake2s", "md5", "new", "sha1", "sha224", "sha256", "sha384", "sha3_256", "sha3_512", "sha512"),
+        "heapq": ("heapify", "heappop", "heappush", "heappushpop", "heapreplace", "merge", "nlargest", "nsmallest"),
+        "html": ("escape", "unescape"),
+        "itertools": (
+            "accumulate", "chain", "combinations", "combinations_with_replacement", "compress", "dropwhile", "filterfalse", "groupby",
+            "islice", "pairwise", "permutations", "product", "starmap", "takewhile", "tee", "zip_longest",
+        ),
+        "json": ("JSONDecodeError", "dumps", "loads"),
+        "math": (
+            "acos", "asin", "atan", "atan2", "ceil", "comb", "copysign", "cos", "degrees", "dist", "e", "exp", "fabs", "factorial", "floor",
+            "fmod", "fsum", "gcd", "hypot", "inf", "isclose", "isfinite", "isinf", "isnan", "isqrt", "lcm", "log", "log10", "log1p", "log2",
+            "modf", "nan", "perm", "pi", "pow", "prod", "radians", "sin", "sqrt", "tan", "tanh", "tau", "trunc",
+        ),
+        "numbers": ("Complex", "Integral", "Number", "Rational", "Real"),
+        "operator": (
+            "abs", "add", "and_", "concat", "contains", "countOf", "delitem", "eq", "floordiv", "ge", "getitem", "gt", "iadd", "indexOf",
+            "invert", "is_", "is_not", "itemgetter", "le", "lshift", "lt", "mod", "mul", "ne", "neg", "not_", "or_", "pos", "pow", "rshift",
+            "setitem", "sub", "truediv", "truth", "xor",
+        ),
+        "posixpath": ("basename", "commonpath", "commonprefix", "dirname", "isabs", "join", "normpath", "split", "splitext"),
+        "re": (
+            "A", "ASCII", "DOTALL", "I", "IGNORECASE", "M", "MULTILINE", "Match", "Pattern", "S", "VERBOSE", "X", "compile", "escape",
+            "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn",
+        ),
+        "shlex": ("join", "quote", "split"),
+        "statistics": (
+            "fmean", "harmonic_mean", "mean", "median", "median_high", "median_low", "mode", "pstdev", "pvariance", "stdev", "variance",
+        ),
+        "string": (
+            "Template", "ascii_letters", "ascii_lowercase", "ascii_uppercase", "capwords", "digits", "hexdigits", "octdigits", "printable",
+            "punctuation", "whitespace",
+        ),
+        "textwrap": ("dedent", "fill", "indent", "shorten", "wrap"),
+        "types": ("MappingProxyType", "SimpleNamespace"),
+        "typing": _TYPING,
+        "typing_extensions": _TYPING,
+        "unicodedata": ("category", "name", "normalize"),
+        "urllib.parse": (
+            "parse_qs", "parse_qsl", "quote", "quote_plus", "unquote", "unquote_plus", "urlencode", "urljoin", "urlparse", "urlsplit",
+            "urlunparse", "urlunsplit",
+        ),
+    }
+)  # fmt: skip
+
+# Objects of Python's own whose public attributes and methods compute alone; others have none here.
+_PLAIN: Final[tuple[type, ...]] = (
+    dataclasses.Field,
+    str, bytes, bytearray, int, float, complex, bool, list, tuple, dict, set, frozenset, range, slice, type(None), type(Ellipsis),
+    collections.deque, collections.ChainMap, collections.Counter, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo,
+    decimal.Decimal, fractions.Fraction, enum.Enum, re.Pattern, re.Match, string.Template, PurePosixPath, io.StringIO, io.BytesIO,
+    argparse.Namespace, argparse.ArgumentParser, argparse.Action, argparse._ArgumentGroup, argparse._SubParsersAction,
+    configparser.RawConfigParser, configparser.SectionProxy, types.SimpleNamespace, MappingProxyType, types.GeneratorType,
+    types.CoroutineType, BaseException, functools.partial, functools.cached_property, property, classmethod, staticmethod,
+    contextlib.AbstractContextManager, type({}.keys()), type({}.values()), type({}.items()), type(importlib.import_module("hashlib").md5()),
+)  # fmt: skip
+# Methods of those that do more: they read files, write to the terminal, or change what others share.
+_MORE: Final = frozenset(
+    {"convert_arg_line_to_args", "exit", "format", "format_map", "print_help", "print_usage", "register", "write", "read", "read_file",
+     "read_dict", "with_traceback"}
+)  # fmt: skip
+_NAMED: Final = frozenset(
+    {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
+)  # what named tuples call their own
+_ANSWERED: Final = frozenset({"read", "read_file", "write"})  # of a parser of settings and of a text in memory
+
+
+def of_module(module: str, name: str) -> Any:
+    """A function, class or number that stands in the list; None for any other."""
+    if name not in _MODULES.get(module, ()):
+        return None
+    if (module, name) in _INSTEAD:
+        return _INSTEAD[module, name]
+    try:
+        return getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return None
+
+
+class QuietParser(argparse.ArgumentParser):
+    """A parser that prints nothing, and reads no arguments from files."""
+
+    def __init__(self, *given: Any, fromfile_prefix_chars: object = None, **names: Any) -> None:
+        del fromfile_prefix_chars
+        super().__init__(*given, **names)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        del message, file
+
+
+def _wraps(wrapped: Any, *_: object, **__: object) -> Callable[[Any], Any]:
+    """``functools.wraps`` without the attributes that a caller may name."""
+    return functools.wraps(wrapped)
+
+
+def _dataclass(kind: Any = None, /, **options: Any) -> Any:
+    """``dataclasses.dataclass`` of fields that have the names of fields: Python writes a program with them."""
+    if kind is None:
+        return functools.partial(_dataclass, **options)
+    if not isinstance(kind, type) or not all(map(_has_names, kind.__mro__)):
+        raise Needs((Cause(Reason.CONSTRUCT, Place("", None, 1), "dataclass(…)"),))
+    return dataclasses.dataclass(kind, **options)
+
+
+def _has_names(kind: type) -> bool:
+    names = vars(kind).get("__annotations__", {})
+    made = vars(kind).get("__dataclass_fields__", {})
+    if (
+        type(names) is not dict
+        or type(made) is not dict
+        or any(type(each) is not dataclasses.Field for each in made.values())
+    ):
+        return False
+    told = [*names, *made, *(each.name for each in made.values())]
+    return all(type(name) is str and name.isidentifier() for name in told)
+
+
+_INSTEAD: Final[Mapping[tuple[str, str], Any]] = MappingProxyType(
+    {
+        ("argparse", "ArgumentParser"): QuietParser,
+        ("dataclasses", "dataclass"): _dataclass,
+        ("functools", "wraps"): _wraps,
+    }
+)
+_CLASSES: Final = frozenset(
+    found for module, names in _MODULES.items() for name in names if isinstance(found := of_module(module, name), type)
+) | frozenset(found for found in BUILTINS.values() if isinstance(found, type))
+
+
+def may_be_looked_at(owner: object, name: str) -> bool:
+    """Whether a public attribute of an object of Python's own is one that computes alone."""
+    if name in _NAMED and isinstance(owner, tuple) | (isinstance(owner, type) and issubclass(owner, tuple)):
+        return True
+    if name.startswith("_"):
+        return False
+    if isinstance(owner, type):
+        return owner in _CLASSES and name not in _MORE
+    if isinstance(owner, (configparser.RawConfigParser, io.StringIO, io.BytesIO)) and name in _ANSWERED:
+        return True
+    return isinstance(owner, _PLAIN) and name not in _MORE
+
+
+_OF_OBJECT: Final = MappingProxyType(
+    {name: Stand(f"object.{name}") for name in ("__setattr__", "__getattribute__", "__delattr__")}
+)
+
+
+def instead_of(owner: object, name: str) -> Any:
+    """What stands for an attribute that would look under what is refused: ``object.__getattribute__``, ``"…".format``; None for others."""
+    if owner is object and name in _OF_OBJECT:
+        return _OF_OBJECT[name]
+    if name in {"format", "format_map"} and isinstance(owner, str):
+        return TextFormat(owner, name)
+    return None
+
+
+class TextFormat(Stand):
+    """``text.format``: Python's would look at any attribute."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(name)
+        self.text = text
+
+
+def of_launcher(kind: type, name: str) -> bool:
+    """Whether an attribute of a launcher's class, or of an object of it, is the launcher's own: the first class that has it is."""
+    holder = next((each for each in kind.__mro__ if name in vars(each)), None)
+    return holder is None or "__launcher__" in vars(holder) or name in _NAMED
+
+
+__all__ = [
+    "BUILTINS",
+    "STANDS",
+    "QuietParser",
+    "Stand",
+    "TextFormat",
+    "instead_of",
+    "may_be_looked_at",
+    "of_launcher",
+    "of_module",
+]
