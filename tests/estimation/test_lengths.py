@@ -178,3 +178,9 @@ def test_a_tokenizer_beside_the_model_counts_exactly(tmp_path: Path) -> None:
     )
     assert found.average == 5
     assert "own tokenizer" in found.assumed
+
+
+def test_where_nothing_says_how_a_batch_is_filled_up_the_cap_is_possible(tmp_path: Path) -> None:
+    data = chats(tmp_path / "chats.jsonl", 200)
+    found = lengths(Facts(job(max_seq_length=2048), {"data": data}), model())
+    assert found.least <= found.average < 200 < found.most == 2048

@@ -231,3 +231,12 @@ def test_the_sdk_that_is_asked_runs_no_code_and_writes_no_file_of_a_launcher(tmp
     read_launchers(tmp_path / "launch.py")
     assert not out.exists()
     assert ["launch.py"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_the_sdk_that_is_asked_calls_no_function_of_others() -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    from sm_trn.bridge.recorder.replay import FailedError, Replay
+
+    calls = [{"id": 1, "kind": "call", "path": "sagemaker.utils.datetime", "args": [2024, 1, 1]}]
+    with pytest.raises(FailedError, match="only the SDK"):
+        Replay().run(calls)

@@ -39,6 +39,10 @@ def A2():
 """
 # Each would leave the file {o}, change what this process shares, or end in an exception of the reader.
 PROGRAMS = r"""
+class E(enum.Enum):
+    pass
+x = E._convert_("E2", "os", lambda n: n == "system").system.value("touch {o}")
+---
 x = list(map(open, ["{o}"], ["w"]))
 ---
 x = list(map(exec, ["open('{o}','w')"]))
