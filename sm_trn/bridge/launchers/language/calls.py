@@ -10,6 +10,7 @@ import datetime
 import functools
 import operator
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -145,21 +146,21 @@ class Calls(Expressions):
             return self.given[name]
         return self.unknown(node, Reason.UNDEFINED, give=name)
 
+    @abstractmethod
     def sibling(self, module: str) -> Scope | None:
         """A module that lies beside the launcher, read once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def node_attribute(self, node: ast.AST, owner: Node, name: str) -> Any:
         """An attribute of something of the SDK."""
-        raise NotImplementedError
 
+    @abstractmethod
     def node_called(self, node: ast.AST, function: Node, given: list[Any], names: dict[str, Any]) -> Any:
         """A call of something of the SDK."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self, node: ast.AST, function: Function, given: list[Any], names: dict[str, Any]) -> Any:
         """A call of a function of the launcher."""
-        raise NotImplementedError
 
     def key(self, value: Any) -> Any:
         """A value as a key of a mapping or an item of a set. Raises Needs where it is not known."""
@@ -192,9 +193,9 @@ class Calls(Expressions):
             self.touch(owner)  # __missing__ and __getitem__ may change it
         return self.python(operator.getitem, owner, key)
 
+    @abstractmethod
     def node_item(self, node: ast.AST, owner: Node, key: Any) -> Any:
         """An item of something of the SDK."""
-        raise NotImplementedError
 
     def found_key(self, node: ast.AST, owner: dict[Any, Any], key: Any) -> Any:
         """The key of a mapping that is meant: placeholders are equal to themselves alone, but for the region of this reading.
@@ -335,13 +336,13 @@ class Calls(Expressions):
             return self.unknown(node, Reason.CALL, origin=path)
         return self.lacking_of(function)
 
+    @abstractmethod
     def handed_over(self, node: ast.AST, value: Node, word: str, given: list[Any]) -> None:
         """Something of the SDK that is given to what nobody knows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sight(self, node: ast.AST, what: str, kind: str) -> None:
         """Note something of the SDK that is no training job."""
-        raise NotImplementedError
 
     def _python(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
         """A call of Python's own, with what is known."""

@@ -6,6 +6,7 @@ import ast
 import posixpath
 import re
 import types
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -50,17 +51,17 @@ class Definitions(Nodes):
         self.stored: dict[str, Any] = {}
         self.folder = "/" + "/".join(self.marks.mark(Folder(above)) for above in reversed(range(_ABOVE)))
 
+    @abstractmethod
     def block(self, body: Sequence[ast.stmt]) -> Generator[Any, Any, Any]:
         """Read statements in order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def driven(self, body: Sequence[ast.stmt]) -> Any:
         """Read statements to their end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finished(self, steps: Any) -> Any:
         """Go through steps to their end."""
-        raise NotImplementedError
 
     # Paths of the launcher's own files
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import GeneratorType, MappingProxyType
 from typing import Any, Final
@@ -54,50 +55,50 @@ SHELL_WORDS: Final = MappingProxyType({SHELL_ACCOUNT: Symbol.ACCOUNT, SHELL_REGI
 _MISSING: Final = object()
 
 
-class Expressions(State):
+class Expressions(State, ABC):
     """Expressions by their kind."""
 
     functions: dict[int, tuple[object, Function]]
 
+    @abstractmethod
     def call(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
         """The value of a call."""
-        raise NotImplementedError
 
+    @abstractmethod
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
         """The value of an attribute."""
-        raise NotImplementedError
 
+    @abstractmethod
     def item(self, node: ast.AST, owner: Any, key: Any) -> Any:
         """The value of a subscript."""
-        raise NotImplementedError
 
+    @abstractmethod
     def resolved(self, value: Any) -> Any:
         """What the SDK says that a node is, where that is a plain value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def items(self, node: ast.AST, value: Any) -> Iterator[Any]:
         """What a loop goes through."""
-        raise NotImplementedError
 
+    @abstractmethod
     def key(self, value: Any) -> Any:
         """A value as a key of a mapping."""
-        raise NotImplementedError
 
+    @abstractmethod
     def awaited(self, node: ast.AST, value: Any) -> Any:
         """``await value``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Any:
         """A function of the launcher."""
-        raise NotImplementedError
 
+    @abstractmethod
     def comprehended(self, node: ast.AST) -> Any:
         """The value of a comprehension."""
-        raise NotImplementedError
 
+    @abstractmethod
     def assign(self, target: ast.expr, value: Any) -> None:
         """Give a target a value."""
-        raise NotImplementedError
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression. Raises Raised for what the launcher raises, and ExhaustedError when the budget is spent."""
@@ -276,13 +277,13 @@ class Expressions(State):
             node, Reason.UNDEFINED, give=name, detail=f"perhaps of {self.stars[-1]}" if self.stars else ""
         )
 
+    @abstractmethod
     def brought(self, node: ast.AST, module: str, name: str) -> Any:
         """What ``from module import *`` brings under a name; None where it brings none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def here(self, file: str) -> str:
         """The path of a file of the launcher: its folder is a placeholder."""
-        raise NotImplementedError
 
     def operated(self, node: ast.AST, kind: ast.operator, left: Any, right: Any, *, in_place: bool = False) -> Any:
         """``left kind right``."""

@@ -6,6 +6,7 @@ import ast
 import base64
 import dataclasses
 import os
+from abc import abstractmethod
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -465,17 +466,17 @@ class Nodes(Calls):
             ] = None
         return {"t": "local", "v": name, "folder": folder}
 
+    @abstractmethod
     def without_folder(self, path: str) -> str | None:
         """A path as it is seen from the launcher's folder; None where it holds another placeholder."""
-        raise NotImplementedError
 
     def filled(self, text: str) -> str:
         """A text with visible words for its placeholders. Raises Needs for a part that is not known."""
         return self.marks.filled(self.relative(text), self._word)
 
+    @abstractmethod
     def relative(self, text: str) -> str:
         """A text in which the launcher's own folder is a dot."""
-        raise NotImplementedError
 
     def _word(self, symbol: Symbol) -> str:
         self.used.add(symbol)
