@@ -45,16 +45,16 @@ class _Plain(pickle.Unpickler):
 def why_dumps(folder: Path) -> Diagnosis | None:
     """Why ranks waited for one another, from the dumps in a folder; None where no file is one, or all came to the end."""
     groups: dict[str, dict[int, Calls]] = {}
-    for rank, dump in _dumps(folder):
-        for group, members in _groups(dump).items():
-            ranks = groups.setdefault(group, {each: {} for each in members})  # a rank without a dump called nothing
-            ranks[rank] = _calls(dump, group)
+    for rank, group, members, calls in _dumps(folder):
+        ranks = groups.setdefault(group, {each: {} for each in members})  # a rank without a dump called nothing
+        ranks[rank] = calls
     causes = (_cause(group, ranks) for group, ranks in sorted(groups.items()))
     found = next((cause for cause in causes if cause is not None), None)
     return Diagnosis(name=folder.name, cause=found) if found is not None else None
 
 
-def _dumps(folder: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _dumps(folder: Path) -> Iterator[tuple[int, str, list[int], Calls]]:
+    """Of each dump and each process group in it: the rank, the group, its members, and what the rank called there."""
     for path in sorted(folder.iterdir()):
         named = _NAME.fullmatch(path.name)
         if named is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
@@ -62,33 +62,27 @@ def _dumps(folder: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             with path.open("rb") as file:
                 dump = _Plain(file).load()
-        except Exception:  # noqa: BLE001, S112 - an odd pickle raises anything
+            for group, configured in dump["pg_config"].items():
+                members = [int(each) for each in re.findall(r"\d+", str(configured["ranks"]))]
+                yield int(named[1]), str(group), members, _calls(dump["entries"], str(group))
+        except Exception:  # noqa: BLE001, S112 - an odd pickle raises anything, and holds anything
             continue
-        if isinstance(dump, dict) and isinstance(dump.get("entries"), list):
-            yield int(named[1]), dump
 
 
-def _groups(dump: Mapping[str, Any]) -> dict[str, list[int]]:
-    """The ranks of each process group, as the dump's configuration names them."""
-    configured = dump.get("pg_config")
-    rows = configured.items() if isinstance(configured, dict) else ()
-    return {str(name): [int(each) for each in re.findall(r"\d+", str(row.get("ranks", "")))] for name, row in rows}
-
-
-def _calls(dump: Mapping[str, Any], group: str) -> Calls:
+def _calls(entries: list[Any], group: str) -> Calls:
     return {
         each["collective_seq_id"]: Collective(
-            str(each.get("profiling_name", "")).removeprefix("nccl:"),
-            str(each.get("input_sizes", "")),
-            str(each.get("state", "")),
+            str(each["profiling_name"]).removeprefix("nccl:"),
+            str(each["input_sizes"]),
+            str(each["state"]),
             _place(each.get("frames", ())),
         )
-        for each in dump["entries"]
-        if str(each.get("process_group", ("",))[0]) == group and not each.get("is_p2p", False)
+        for each in entries
+        if str(each["process_group"][0]) == group and not each.get("is_p2p", False)
     }
 
 
-def _place(frames: list[Mapping[str, Any]]) -> str:
+def _place(frames: list[Any]) -> str:
     """The innermost line of the user's own code, as ``train.py:21``."""
     for frame in frames:
         file = str(frame.get("filename", ""))
