@@ -7,6 +7,7 @@ be read, nothing is said of what depends on it.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from ..core.preflight import source
@@ -16,7 +17,7 @@ from ..core.specs.value import suggestion
 from .commands import Command, of_click
 from .huggingface import of_dataclasses
 from .parsers import Declared, Refused, called, of_argparse
-from .sources import programs
+from .sources import Programs, programs, releases_of
 
 _RULES = rules_of(__package__)
 SCRIPT006 = _RULES["SCRIPT006"]
@@ -36,17 +37,23 @@ def declared(job: JobSpec) -> Declared | Command | None:
     texts = programs(job)
     if not texts or job.own_entrypoint:
         return None
-    made = of_dataclasses(job) or of_click(job)
+    (_, entry), *modules = texts
+    made = of_dataclasses(texts, releases_of(job), configured="config" in job.hyperparameters)
     if made is not None:
         return made
-    entry = next(iter(texts.values()))
-    defined = [text for text in texts.values() if text is entry or _called_in(entry, text)]
+    command = of_click(entry, frozenset(job.environment))
+    if command is not None:
+        return command
+    defined = [entry, *(text for _, text in modules if _called_in(entry, text))]
     found = [each for text in defined if (each := of_argparse(text)) is not None]
     return found[0] if len(found) == 1 else None
 
 
+@functools.lru_cache(maxsize=source.KEPT)
 def _called_in(entry: str, module: str) -> bool:
     """Whether a program calls a function that a module of its own defines to make its parser."""
+    if "parse_" not in module:
+        return False
     made = {
         node.name
         for node in source.tree(module).body
@@ -96,7 +103,7 @@ def unread(job: JobSpec) -> Iterator[Problem]:
         return
     entry = source.entry_name(job)
     if parser is None:
-        if not any(_may_read(text) for text in texts.values()):
+        if not any(_may_read(text) for _, text in texts):
             yield SCRIPT015.problem(
                 Field("hyperparameters"),
                 f"{entry} reads no arguments",
@@ -115,24 +122,21 @@ def unread(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def _passed_over(job: JobSpec, parser: Declared | Command, texts: dict[str, str]) -> tuple[str, ...]:
+def _passed_over(job: JobSpec, parser: Declared | Command, texts: Programs) -> tuple[str, ...]:
     """The hyperparameters that ``parse_known_args`` leaves, where the script does nothing with what is left."""
-    if (
-        parser.strict
-        or not isinstance(parser, Declared)
-        or any("argv" in text or "SM_HP" in text for text in texts.values())
-    ):
+    if parser.strict or not isinstance(parser, Declared) or any("argv" in text or "SM_HP" in text for _, text in texts):
         return ()
     try:
         rest = parser.leftover(source.command_line(job))
     except Refused:
         return ()
-    if any(_keeps_the_rest(text) for text in texts.values()):
+    if any(_keeps_the_rest(text) for _, text in texts):
         return ()
     names = (word.lstrip("-") for word in rest if word.startswith("-"))
     return tuple(name for name in names if name in job.hyperparameters)
 
 
+@functools.lru_cache(maxsize=source.KEPT)
 def _keeps_the_rest(text: str) -> bool:
     """Whether a program uses what ``parse_known_args`` does not know, or hands its answer on as it is."""
     asked = [call for call in source.calls(text) if called(call) == "parse_known_args"]
@@ -147,6 +151,7 @@ def _keeps_the_rest(text: str) -> bool:
     return bool(asked)
 
 
+@functools.lru_cache(maxsize=source.KEPT)
 def _may_read(text: str) -> bool:
     """Whether a program could read arguments in any way."""
     nodes = list(ast.walk(source.tree(text)))

@@ -55,11 +55,11 @@ def precision(job: JobSpec) -> Iterator[Problem]:
 
 def kernels(job: JobSpec) -> Iterator[Problem]:
     """CHIP002: FlashAttention 2 needs Ampere or newer, bitsandbytes a GPU."""
-    given = reading.keywords(job)
-    asked = given.get("attn_implementation", frozenset()) | given.get("_attn_implementation", frozenset())
-    flash = asked == {_FLASH} or _FLASH in map(str, job.hyperparameters.values())
     old = [row for row in _gpus(job) if _CAPABILITY[row.chip] < _AMPERE]
     neuron = [row for row in find_instances(job.compute.instances) if row.accelerator is Accelerator.NEURON]
+    given = reading.keywords(job) if old or neuron else {}
+    asked = given.get("attn_implementation", frozenset()) | given.get("_attn_implementation", frozenset())
+    flash = asked == {_FLASH} or _FLASH in map(str, job.hyperparameters.values())
     if flash and (old or neuron):
         row = (old or neuron)[0]
         yield CHIP002.problem(

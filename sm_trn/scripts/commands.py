@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import click
 
 from ..core.preflight import source
-from ..core.specs.job import JobSpec
 from .fields import FieldKind, enumerations, field_of
 from .parsers import Refused, constants, literal
 
@@ -60,10 +60,12 @@ class Command:
         return []
 
 
-def of_click(job: JobSpec) -> Command | None:
-    """The only command that the job's script declares with click or typer; None where one cannot be read."""
-    program = source.program(job)
-    if program is None:
+@functools.lru_cache(maxsize=source.KEPT)
+def of_click(program: str, environment: frozenset[str]) -> Command | None:
+    """The only command that a program declares with click or typer; None where one cannot be read. ``environment`` are the variables
+    that the job sets.
+    """
+    if "click" not in program and "typer" not in program:
         return None
     tree = source.tree(program)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
@@ -81,7 +83,7 @@ def of_click(job: JobSpec) -> Command | None:
         return None
     typed = run or any(ast.unparse(call.func) == "typer.Typer" for call in source.calls(program))
     try:
-        parameters = list(_typed(made[0], tree) if typed else _declared(made[0], constants(program), job))
+        parameters = list(_typed(made[0], tree) if typed else _declared(made[0], constants(program), environment))
         settings = {} if typed else _settings(made[0])
     except (ValueError, TypeError):
         return None
@@ -107,7 +109,7 @@ def _settings(function: ast.FunctionDef) -> dict[str, Any]:
     return {name: value for name, value in read.items() if name in _EARLY}
 
 
-def _declared(function: ast.FunctionDef, names: Any, job: JobSpec) -> Iterator[click.Parameter]:
+def _declared(function: ast.FunctionDef, names: Any, environment: frozenset[str]) -> Iterator[click.Parameter]:
     """The parameters of click's decorators. Raises ValueError for what is not written out."""
     for each in function.decorator_list:
         call = each if isinstance(each, ast.Call) else None
@@ -125,7 +127,7 @@ def _declared(function: ast.FunctionDef, names: Any, job: JobSpec) -> Iterator[c
             elif word.arg not in _LEFT:
                 raise ValueError(ast.unparse(each))
         stated = {word.arg: word.value for word in call.keywords}
-        set_here = "envvar" in stated and _is_set(literal(stated["envvar"], names), job)
+        set_here = "envvar" in stated and _is_set(literal(stated["envvar"], names), environment)
         options |= {"required": False} if "default" in stated or set_here else {}
         yield (
             click.Option(flags, **options)
@@ -134,9 +136,9 @@ def _declared(function: ast.FunctionDef, names: Any, job: JobSpec) -> Iterator[c
         )
 
 
-def _is_set(variable: object, job: JobSpec) -> bool:
+def _is_set(variable: object, environment: frozenset[str]) -> bool:
     """Whether the container has a variable of this name."""
-    return variable in job.environment or str(variable).startswith("SM_")
+    return variable in environment or str(variable).startswith("SM_")
 
 
 def _type(node: ast.expr, names: Any) -> click.ParamType[Any, Any]:

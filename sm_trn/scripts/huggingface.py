@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 from collections.abc import Mapping
 
 from ..core.preflight import source
-from ..core.specs.job import JobSpec
 from .fields import FieldKind, Fields, classes_of, hyphens, library_class
 from .parsers import Declared, Parser, called
-from .sources import LIBRARIES, programs, release_of
+from .sources import Programs
 
 MAKERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser")
 _PARSES = ("parse_args_into_dataclasses", "parse_args_and_config")
@@ -22,10 +22,15 @@ _TRUE, _FALSE = {"yes", "true", "t", "y", "1"}, {"no", "false", "f", "n", "0"}
 _TYPES = {"int": int, "float": float}
 
 
-def of_dataclasses(job: JobSpec) -> Declared | None:
-    """The parser that the job's script makes of dataclasses; None where it makes none, several, or asks it for other words."""
-    texts = programs(job)
-    calls = [call for text in texts.values() for call in source.calls(text)]
+@functools.lru_cache(maxsize=source.KEPT)
+def of_dataclasses(
+    texts: Programs, releases: tuple[tuple[str, str | None], ...], *, configured: bool
+) -> Declared | None:
+    """The parser that programs make of dataclasses; None where they make none, several, or ask it for other words.
+
+    ``configured``: a file gives arguments too, which TrlParser takes by ``--config``.
+    """
+    calls = [call for _, text in texts for call in source.calls(text)]
     making = [call for call in calls if called(call) in MAKERS]
     parsing = [call for call in calls if called(call) in _PARSES]
     given = {word.arg for call in parsing for word in call.keywords} - _HARMLESS
@@ -33,34 +38,30 @@ def of_dataclasses(job: JobSpec) -> Declared | None:
         return None
     asked = [*making[0].args[:1], *(word.value for word in making[0].keywords if word.arg == "dataclass_types")]
     names = [ast.unparse(each).rsplit(".", 1)[-1] for word in asked for each in getattr(word, "elts", [word])]
-    every = _Every(job, texts)
+    every = _Every(texts, dict(releases))
     parser, known = Parser("script", add_help=False), [every.fields(name) for name in names]
-    configured = called(making[0]) != MAKERS[0] and "config" in job.hyperparameters
-    if called(making[0]) != MAKERS[0]:
+    trl = called(making[0]) != MAKERS[0]
+    if trl:
         parser.add_argument("--config")
     taken: dict[str, FieldKind] = {}
     for fields in known:
         taken |= fields or {}
     for name, kind in taken.items():
-        _add(parser, name, kind, required=kind.required and not configured, hyphened=every.hyphened)
-    loose = any(
-        ast.unparse(word.value) == "True"
-        for call in parsing
-        for word in call.keywords
-        if word.arg == "return_remaining_strings"
-    )
+        _add(parser, name, kind, required=kind.required and not (trl and configured), hyphened=every.hyphened)
+    words = [word for call in parsing for word in call.keywords if word.arg == "return_remaining_strings"]
+    loose = any(ast.unparse(word.value) == "True" for word in words)
     return Declared(parser, not loose and None not in known, tuple(taken)) if taken else None
 
 
 class _Every:
     """The dataclasses that a script can name: its own, and the libraries' of its job."""
 
-    def __init__(self, job: JobSpec, texts: Mapping[str, str]) -> None:
+    def __init__(self, texts: Programs, releases: Mapping[str, str | None]) -> None:
         self.own: dict[str, Fields] = {}
-        for text in texts.values():
+        for _, text in texts:
             self.own |= classes_of(source.tree(text))
-        self.releases = {library: release_of(job, library) for library in LIBRARIES}
-        at = self.releases["transformers"]
+        self.releases = releases
+        at = releases["transformers"]
         self.hyphened = at is None or hyphens(at)
 
     def fields(self, name: str) -> dict[str, FieldKind] | None:

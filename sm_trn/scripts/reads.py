@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -78,15 +79,23 @@ def variables(job: JobSpec) -> Iterator[Problem]:
 
 
 def _needed(job: JobSpec) -> Iterator[Read]:
-    """Variables that a program reads without a condition and without another value, and folders that it opens."""
-    for file, text in programs(job).items():
-        tree = source.tree(text)
-        set_here = {str(each.value) for each in _set(tree)} | set(job.environment)
-        for node in _running(tree):
-            name = _variable(node)
-            if name and name not in set_here:
-                yield Read(name, file, node.lineno)
-            yield from (Read(f"/{folder}", file, node.lineno) for folder in _folders(node))
+    """What the script's programs read and the job's own environment does not hold."""
+    for file, text in programs(job):
+        yield from (Read(name, file, line) for name, line in _reads(text) if name not in job.environment)
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _reads(text: str) -> tuple[tuple[str, int], ...]:
+    """Variables that a program reads without a condition and without another value, and folders that it opens, with their lines."""
+    tree = source.tree(text)
+    set_here = {str(each.value) for each in _set(tree)}
+    found: list[tuple[str, int]] = []
+    for node in _running(tree):
+        name = _variable(node)
+        if name and name not in set_here:
+            found.append((name, node.lineno))
+        found += [(f"/{folder}", node.lineno) for folder in _folders(node)]
+    return tuple(found)
 
 
 def _running(tree: ast.Module) -> Iterator[ast.Call | ast.Subscript]:
@@ -137,21 +146,30 @@ def _folders(node: ast.Call | ast.Subscript) -> Iterator[str]:
 
 
 def _keys(job: JobSpec) -> Iterator[Read]:
-    """The keys that a program takes out of SM_HPS."""
-    for file, text in programs(job).items():
-        tree = source.tree(text)
-        held = {
-            ast.unparse(node.targets[0])
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Call)
-            and called(node.value) == "loads"
-            and "SM_HPS" in ast.unparse(node.value)
-        }
-        for node in _running(tree):
-            key = node.slice if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) else None
-            if isinstance(key, ast.Constant) and isinstance(node, ast.Subscript) and ast.unparse(node.value) in held:
-                yield Read(f"{HYPERPARAMETER}{key.value!s}", file, node.lineno)
+    """The keys that the script's programs take out of SM_HPS."""
+    for file, text in programs(job):
+        yield from (Read(f"{HYPERPARAMETER}{name}", file, line) for name, line in _taken(text))
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _taken(text: str) -> tuple[tuple[str, int], ...]:
+    """The keys that a program takes out of SM_HPS, with their lines."""
+    if "SM_HPS" not in text:
+        return ()
+    tree = source.tree(text)
+    held = {
+        ast.unparse(node.targets[0])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and "SM_HPS" in ast.unparse(node.value)
+    }
+    subscripts = [
+        node for node in _running(tree) if isinstance(node, ast.Subscript) and ast.unparse(node.value) in held
+    ]
+    return tuple(
+        (str(node.slice.value), node.lineno)
+        for node in subscripts
+        if isinstance(node.slice, ast.Constant) and isinstance(node.ctx, ast.Load)
+    )
 
 
 RULES = (channels, variables)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from ..core.catalog import images
 from ..core.preflight import source
@@ -14,40 +16,65 @@ from ..core.specs.job import JobSpec
 from . import fields
 
 LIBRARIES = ("transformers", "trl")  # of which the table has releases
+Programs: TypeAlias = tuple[tuple[str, str], ...]  # paths and texts
 MODULES = 40  # of a source that are read
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])? *(?P<rule>[^#;]*)")
 
 
-def programs(job: JobSpec) -> dict[str, str]:
-    """The text of the entry script, and of the modules of its folder that it imports, by their paths in the folder."""
+def programs(job: JobSpec) -> Programs:
+    """The entry script, and the modules of its folder that it imports: their paths in the folder, and their texts.
+
+    Of a shipped script the entry alone: what its kit does is known.
+    """
     entry, folder = source.program(job), source.source_folder(job)
     if entry is None or folder is None or job.script is None:
-        return {}
+        return ()
     found, waiting = {job.script.entry: entry}, [job.script.entry]
+    here = _stems(folder) if job.script.source_dir is not None else frozenset()
     while waiting and len(found) < MODULES:
-        here = Path(waiting.pop())
-        for path in _imported(found[str(here)], here, folder):
+        file = waiting.pop()
+        for path in _files(_imported(found[file]), Path(file).parent, folder, here):
             text = source.text(folder / path)
-            if str(path) not in found and text is not None and _parses(text):
-                found[str(path)] = text
-                waiting.append(str(path))
-    return found
+            if path not in found and text is not None and _parses(text):
+                found[path] = text
+                waiting.append(path)
+    return tuple(found.items())
 
 
-def _imported(text: str, here: Path, folder: Path) -> Iterator[Path]:
-    """The files of the folder that a program imports."""
+def _stems(folder: Path) -> frozenset[str]:
+    """The names under which a folder's files and folders can be imported."""
+    return _listed(str(folder), folder.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _listed(folder: str, mtime_ns: int) -> frozenset[str]:
+    del mtime_ns  # part of the key: a folder whose entries changed is listed again
+    return frozenset(path.stem for path in Path(folder).iterdir())
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _imported(text: str) -> frozenset[str]:
+    """The dotted names that a program imports."""
+    found: set[str] = set()
     for node in ast.walk(source.tree(text)):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            names = [f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names] + [node.module or ""]
-        for base in {Path(), here.parent}:
-            for name in names:
-                path = base.joinpath(*name.split("."))
-                yield from (
-                    each
-                    for each in (path.with_suffix(".py"), path / "__init__.py")
-                    if name and (folder / each).is_file()
-                )
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.update(f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names)
+            found.add(node.module or "")
+    return frozenset(found - {""})
+
+
+def _files(names: frozenset[str], beside: Path, folder: Path, top: frozenset[str]) -> Iterator[str]:
+    """The files of the folder that these names are; ``beside`` is where the program that imports them lies."""
+    for base, stems in ((Path(), top), (beside, _stems(folder / beside))) if beside != Path() else ((Path(), top),):
+        for name in names:
+            if name.partition(".")[0] not in stems:
+                continue
+            path = base.joinpath(*name.split("."))
+            yield from (
+                str(each) for each in (path.with_suffix(".py"), path / "__init__.py") if (folder / each).is_file()
+            )
 
 
 def _parses(text: str) -> bool:
@@ -56,6 +83,11 @@ def _parses(text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError):
         return False
     return True
+
+
+def releases_of(job: JobSpec) -> tuple[tuple[str, str | None], ...]:
+    """Each library, and its release."""
+    return tuple((library, release_of(job, library)) for library in LIBRARIES)
 
 
 def release_of(job: JobSpec, library: str) -> str | None:

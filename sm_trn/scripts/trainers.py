@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from ..core.specs.problems import Advice, Field, Line, Problem, rules_of
 from ..core.specs.value import suggestion
 from .fields import Fields, library_class
 from .parsers import called, constants, literal
-from .sources import LIBRARIES, programs, release_of
+from .sources import programs, releases_of
 
 _RULES = rules_of(__package__)
 SCRIPT017 = _RULES["SCRIPT017"]
@@ -28,6 +29,7 @@ _ARGUMENTS = (
     "ORPOConfig",
     "RewardConfig",
 )
+_CLASSES = ("Arguments", "Config", "Trainer")
 _STEPS = 500  # eval_steps and save_steps where nothing is said: eval_steps is then logging_steps, which is 500 too
 
 
@@ -39,40 +41,57 @@ class Settings:
     where: Field | Line
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call that makes an object of a library: its class, its line, its keywords, their values, and from where it is imported."""
+
+    name: str
+    line: int
+    values: Mapping[str, object]
+    library: str
+    written: bool  # no ``**``
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _objects(text: str) -> tuple[Made, ...]:
+    """The calls of a program that may make a Trainer or its arguments."""
+    libraries = {
+        alias.name: (node.module or "").split(".")[0]
+        for node in ast.walk(source.tree(text))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    names = constants(text)
+    return tuple(
+        Made(
+            called(call),
+            call.lineno,
+            {word.arg: _value(word.value, names) for word in call.keywords if word.arg is not None},
+            libraries.get(called(call), ""),
+            all(word.arg is not None for word in call.keywords),
+        )
+        for call in source.calls(text)
+        if called(call).endswith(_CLASSES)
+    )
+
+
 def unknown_names(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT017: a dataclass's ``__init__`` ends with a TypeError at a name that it does not have."""
-    releases = {library: at for library in LIBRARIES if (at := release_of(job, library)) is not None}
-    for file, text in programs(job).items() if releases else ():
-        for call in source.calls(text):
-            library, known = _class(called(call), releases, text)
+    releases = {library: at for library, at in releases_of(job) if at is not None}
+    for file, text in programs(job) if releases else ():
+        for made in _objects(text):
+            known = library_class(made.library, made.name, releases[made.library]) if made.library in releases else None
             names = _names(known, releases) if known is not None else None
-            if names is None:
-                continue
-            for word in call.keywords:
-                if word.arg is not None and word.arg not in names:
-                    yield SCRIPT017.problem(
-                        Line(file, call.lineno),
-                        f"{called(call)} of {library} {releases[library]} takes no {word.arg}",
-                        got=word.arg,
-                        wanted="a name that this release has",
-                        fix=Advice(
-                            f"correct the name{suggestion(word.arg, names)}, or ask for another release in requirements.txt"
-                        ),
-                    )
-
-
-def _class(name: str, releases: Mapping[str, str], text: str) -> tuple[str, Fields | None]:
-    """The library's class of this name, where the program imports it from that library."""
-    for library, at in releases.items():
-        imported = [
-            alias.name
-            for node in ast.walk(source.tree(text))
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == library
-            for alias in node.names
-        ]
-        if name in imported:
-            return library, library_class(library, name, at)
-    return "", None
+            for name in made.values.keys() - names if names is not None else ():
+                yield SCRIPT017.problem(
+                    Line(file, made.line),
+                    f"{made.name} of {made.library} {releases[made.library]} takes no {name}",
+                    got=name,
+                    wanted="a name that this release has",
+                    fix=Advice(
+                        f"correct the name{suggestion(name, names or ())}, or ask for another release in requirements.txt"
+                    ),
+                )
 
 
 def _names(found: Fields, releases: Mapping[str, str]) -> frozenset[str] | None:
@@ -91,19 +110,17 @@ def _names(found: Fields, releases: Mapping[str, str]) -> frozenset[str] | None:
 def settings(job: JobSpec) -> Iterator[Settings]:
     """The settings of each Trainer: the job's hyperparameters where a parser makes its arguments, and the literals of each call."""
     texts = programs(job)
-    if any(
-        called(call) in {"parse_args_into_dataclasses", "parse_args_and_config"}
-        for text in texts.values()
-        for call in source.calls(text)
-    ):
+    if any(_parses_dataclasses(text) for _, text in texts):
         yield Settings(job.hyperparameters, Field("hyperparameters"))
-    for file, text in texts.items():
-        names = constants(text)
-        for call in source.calls(text):
-            if called(call) in _ARGUMENTS and all(word.arg is not None for word in call.keywords):
-                yield Settings(
-                    {str(word.arg): _value(word.value, names) for word in call.keywords}, Line(file, call.lineno)
-                )
+    for file, text in texts:
+        for made in _objects(text):
+            if made.name in _ARGUMENTS and made.written:
+                yield Settings(made.values, Line(file, made.line))
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _parses_dataclasses(text: str) -> bool:
+    return bool({"parse_args_into_dataclasses", "parse_args_and_config"} & source.methods(text))
 
 
 class _Unknown:
