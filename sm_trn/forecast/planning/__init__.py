@@ -43,8 +43,8 @@ def plan(
 ) -> Plan:
     """Every machine the job could run on, with the batch that is quickest there, ranked; and why each other one is excluded.
 
-    ``only`` are patterns of instance types, ``limits`` the goal, a deadline and a budget. The global batch stays the job's, so that it
-    learns the same; a job whose spot is set is planned with and without it. Every choice passes ``check``. Offline. Raises MissingFact as
+    ``only`` are patterns of instance types, ``limits`` the goal, a deadline and a budget. The global batch stays the job's; a job
+    whose spot is set is planned with and without it. Every choice passes ``check``. Offline. Raises MissingFact as
     ``estimate`` does, and UnknownName where ``only`` names no machine.
 
     >>> found = st.plan(job, limits=st.Limits(goal="fastest"), only=["ml.trn1.*"], model="gpt2", batch=4, length=512, steps=100)

@@ -58,7 +58,7 @@ class Plan:
     """Choices that keep every limit, best first by ``goal``, and those excluded with their reasons.
 
     Limits hold at the upper end of the 80 % interval, or at the likely value where ``at`` is ``likely``. Each choice has the global batch
-    of the job, so that it learns the same.
+    of the job.
 
     >>> found = st.plan(job, only=["ml.trn1.*"], model="gpt2", batch=8, length=512, steps=1000)
     >>> found.best.job.compute.instance

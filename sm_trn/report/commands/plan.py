@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...cli.files import files
-from ...cli.shared import Number, emit, json_option, say
+from ...cli.shared import Number, emit, json_option, region_option, say
 from ...core.extras import extra
 from ...core.formatting.printable import printable
 from ...core.session.defaults import known_prices, known_region
@@ -56,14 +56,15 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
     help="Draw time against cost: .png or .svg.",
 )
 @known_options
+@region_option("Use the prices of this region.")
 @json_option
 def command(
     *, name: str, as_json: bool, region: str | None, take: int | None, save: Path | None, **options: Any
 ) -> int:
     """Rank the machines that the job in FILE can run on by estimated time and cost, without an account.
 
-    The global batch stays the same, so that the job learns the same. Every choice passes sm-trn check. The exit code is 1 if no
-    choice keeps the limits.
+    The global batch stays the same. Another accelerator may compute in another precision. Every choice passes sm-trn check. The
+    exit code is 1 if no choice keeps the limits.
 
     \b
     Example: sm-trn plan squad.toml --deadline 3h --max-usd 50
