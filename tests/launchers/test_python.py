@@ -1767,3 +1767,61 @@ def test_a_value_that_is_read_is_in_the_request() -> None:
     (launch,) = read_text(body, "launch.py").launches
     sent = [job.request["HyperParameters"] for job in launch.jobs]
     assert json.dumps(names["d"]) in [each["found"] for each in sent if isinstance(each, dict)]
+
+
+MANAGED = """
+@contextlib.contextmanager
+def managed(k):
+    a.append(1)
+    try:
+        yield k
+    finally:
+        a.append(2)
+"""
+CACHED = """
+@functools.lru_cache
+def cached(k):
+    a.append(k)
+    return 4
+"""
+SINGLE = """
+@functools.singledispatch
+def single(k):
+    return 1
+@single.register(int)
+def _(k):
+    a.append(8)
+    return 2
+"""
+HOLDER = """
+class Holder:
+    @contextlib.contextmanager
+    def managed(self, k):
+        a.append(6)
+        yield self
+        b.append(a[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorated", "use"),
+    [
+        (MANAGED, "with managed(n) as u:\n    b.append(2)"),
+        (MANAGED, "m = managed(n)\na = [7]\nwith m:\n    b.append(len(a))"),
+        (MANAGED, "def act():\n    with managed(n):\n        return 3\nu = act()"),
+        (MANAGED, "with managed(n), managed(k=n) as u:\n    pass"),
+        (MANAGED, "@managed(n)\ndef act():\n    b.append(5)\nact()"),
+        (MANAGED, "with contextlib.ExitStack() as stack:\n    u = stack.enter_context(managed(n))"),
+        (MANAGED, "with managed(n) as u:\n    a = [1]\na.append(3)"),
+        (CACHED, "u = cached(n)"),
+        (CACHED, "u = [cached(each) for each in (n, n)]"),
+        (CACHED, "u = functools.partial(cached, n)()"),
+        (SINGLE, "u = single(n)"),
+        (HOLDER, "u = Holder().managed(n)\nwith u:\n    b.append(3)"),
+    ],
+)
+def test_what_a_decorated_function_does_with_something_unknown_is_not_overlooked(decorated: str, use: str) -> None:
+    text = f"import contextlib, functools, os\na = [3]\nb = [1]\nn = os.getpid() % 1 + 1\n{decorated}\n{use}\n"
+    names = dict[str, Any](__name__="__main__")
+    exec(text, names)  # noqa: S102 - the lines above
+    assert not mistakes(text, names)[0]

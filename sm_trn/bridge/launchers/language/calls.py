@@ -379,6 +379,7 @@ class Calls(Expressions):
         told = tuple(causes) or (self.cause(node, Reason.CONSTRUCT),)
         values = list(values)
         self.lose(owner, told)
+        self.may_run(function, told)
         changes = getattr(function, "__module__", "") in _CHANGING
         for value in values:
             self.reach(value, told)
@@ -404,9 +405,7 @@ class Calls(Expressions):
             )
         if own_object(owner) or isinstance(owner, (super, type)):
             return True
-        return _hashed(function) in library.MOVING or _hashed(function) in self._decorated
-
-    _decorated: frozenset[Any] = frozenset()
+        return _hashed(function) in library.MOVING or getattr(function, "__code__", None) is library.MANAGED
 
     def _keyed(self, node: ast.AST, owner: dict[Any, Any], name: str, given: list[Any]) -> list[Any]:
         """The arguments of a mapping's method, with the key that is meant."""
