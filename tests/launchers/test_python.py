@@ -1825,3 +1825,29 @@ def test_what_a_decorated_function_does_with_something_unknown_is_not_overlooked
     names = dict[str, Any](__name__="__main__")
     exec(text, names)  # noqa: S102 - the lines above
     assert not mistakes(text, names)[0]
+
+
+SHOWN = ("input", "exit", "(lambda: 1)", "[print]", "C()", "C", "C().m", "[C()]", "os", "object()", "range(3)")
+FORMS = (
+    "len(str({0}))",
+    "len(f'{{{0}}}')",
+    "len('%s' % ({0},))",
+    "len('{{}}'.format({0}))",
+    "repr({0})",
+    "str({0})[:6]",
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shown", SHOWN)
+def test_what_an_object_is_shown_as_is_pythons_or_unknown(shown: str, form: str) -> None:
+    text = f"import os\nclass C:\n    def m(self): pass\nu = {form.format(shown)}\n"
+    names = dict[str, Any](__name__="__main__")
+    exec(text, names)  # noqa: S102 - the lines above
+    assert not mistakes(text, names)[0]
+
+
+def test_an_address_in_memory_is_no_value() -> None:
+    launch = "from sagemaker.pytorch import PyTorch\nfound = str(object())\n" + LAUNCH
+    (found,) = read_text(launch, "launch.py").launches
+    assert not found.complete
