@@ -46,6 +46,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
     "--only", multiple=True, metavar="PATTERN", help="Only these instances, such as 'ml.trn1.*'. You can repeat it."
 )
 @click.option("--counts", default="1,2,4", show_default=True, metavar="N,…", help="Numbers of instances to look at.")
+@click.option("--runs-on-xla", is_flag=True, help="The job's own script runs on Trainium and on GPUs: plan it on both.")
 @click.option("--all", "everything", is_flag=True, help="List every choice that was excluded, with its reason.")
 @click.option("--take", type=click.IntRange(min=1), metavar="N", help="Save choice N as a job file (with --save).")
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to save it.")
@@ -80,6 +81,7 @@ def command(
         prices=known_prices(),
         region=known_region(region),
         calibration=calibration_of(options),
+        runs_on_xla=options["runs_on_xla"],
         **known_of(options),
     )
     if as_json:
