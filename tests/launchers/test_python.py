@@ -1851,3 +1851,35 @@ def test_an_address_in_memory_is_no_value() -> None:
     launch = "from sagemaker.pytorch import PyTorch\nfound = str(object())\n" + LAUNCH
     (found,) = read_text(launch, "launch.py").launches
     assert not found.complete
+
+
+GENERATOR = """
+def numbers():
+    try:
+        yield 1
+        yield 2
+    finally:
+        a.append(99)
+"""
+LEFT = (
+    "for i in numbers():\n    break\nu = list(numbers())",
+    "for i in numbers():\n    if all(a):\n        break\na.append(5)",
+    "g = numbers()\nfor i in g:\n    break\na.append(1)",
+    "def act():\n    for i in numbers():\n        return 4\nu = act()\na.append(5)",
+    "try:\n    for i in numbers():\n        raise ValueError\nexcept ValueError:\n    a.append(5)",
+    "def kept():\n    return g\ng = numbers()\nfor i in kept():\n    break\na.append(5)",
+    "u = next(numbers())\na.append(5)",
+    "for i, j in zip(numbers(), numbers()):\n    break\na.append(5)",
+)
+
+
+@pytest.mark.parametrize("branch", [False, True], ids=["alone", "in a branch beside one that raises"])
+@pytest.mark.parametrize("left", LEFT)
+def test_what_a_generator_does_when_its_loop_is_left_is_not_overlooked(left: str, branch: bool) -> None:
+    text = f"{GENERATOR}\n{left}"
+    if branch:
+        text = f"if time.time() < 5:\n    u = a + 1\nelse:\n{textwrap.indent(text, '    ')}"
+    text = f"import time\na = ['x']\n{text}\n"
+    names = dict[str, Any](__name__="__main__")
+    exec(text, names)  # noqa: S102 - the lines above
+    assert not mistakes(text, names)[0]
