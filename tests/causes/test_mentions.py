@@ -24,6 +24,13 @@ MENTIONS = (
     'We can say "DataLoader worker is killed by signal: Bus error" here, can we not?',
     "- Fixed: CUDA out of memory in evaluation",
     'If training fails with "CUDA out of memory", reduce the batch',
+    '"""Raises OutOfMemoryError if the batch does not fit."""',
+    "| ThrottlingException | too many calls |",
+    "catch (const c10::OutOfMemoryError& e) { recover(); }",
+    "retry_on: [CapacityError, InternalServerError]",
+    'if grep -q "CUDA out of memory" log.txt; then echo retry; fi',
+    "TODO(me): handle 'Connection reset by peer' from the loader",
+    "We recommend a longer NCCL_TIMEOUT when you see watchdog timeouts on slow file systems.",
     "Known errors: ResourceLimitExceeded, ThrottlingException, AccessDeniedException",
 )
 REPORTS = (
@@ -43,6 +50,15 @@ def test_what_only_mentions_a_failure_is_no_evidence(text: str) -> None:
 @pytest.mark.parametrize(("text", "cause"), REPORTS)
 def test_what_reports_a_failure_is_evidence(text: str, cause: str) -> None:
     assert cause == st.why(text).id
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["fix: do not swallow torch.cuda.OutOfMemoryError in eval", "Understanding 'CUDA error: device-side assert triggered' in PyTorch",
+     'RUN pip install flash-attn || echo "Failed building wheel"'],
+)  # fmt: skip
+def test_what_stands_within_a_sentence_is_never_certain(text: str) -> None:
+    assert "certain" != st.why(text).confidence.value
 
 
 def test_what_a_letter_quotes_is_not_what_it_says() -> None:

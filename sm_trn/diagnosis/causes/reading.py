@@ -17,6 +17,7 @@ from .mentions import only_mentions
 from .watchdog import Watchdog
 
 MOST = 2_000  # findings that are kept: the first ones decide
+_AHEAD = 3  # words of a line, of which one begins what it reports
 WINDOW = 300  # lines of a traceback
 NEXT = 4  # lines on which a traceback begins that Python ignores, after it says so
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
@@ -53,6 +54,9 @@ _LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<string
 _REPORTS = re.compile(
     r"(?:\[?(?:ERROR|FATAL|CRITICAL|E\d{4})\b|[Ee]rror: |\S{1,80}: error: |An error occurred \("
     r"|.{0,120}?(?:\bERROR\b|\bFATAL\b|\bCRITICAL\b|rror: |[: ][EF] \S{1,120}:\d{1,6}\]))"
+)
+_LEVEL = re.compile(
+    r"[^\"`]{0,120}?(?:\bERROR\b|\bFATAL\b|\bCRITICAL\b|[: ][EF] \S{1,120}:\d{1,6}\]|\bWARN\b)|[Ee]rror: |\S{1,80}: error: "
 )
 _COMPLAINS = re.compile(  # of few lines, in small letters: what says that something went wrong
     r"fail|error|cannot|can't|could not|couldn't|unable|not found|missing|invalid|denied|refused|timed out|timeout|exhausted"
@@ -239,6 +243,8 @@ class LogReading:
         found = match(_PLACED.sub("", line.text), lists)
         if found is not None and not ended and only_mentions(said):
             return
+        if found is not None and self.short and not (ended or spoken) and not _announces(said):
+            found = replace(found, strength=max(found.strength, SURE - 1))
         if found is None and ended and (not refused(exception) or (worker.inner and worker.inner.entry.id == _PIP)):
             found = match_class(exception) or worker.inner
         if found is not None and self._says_more(worker, found, at):
@@ -349,6 +355,14 @@ class LogReading:
             if any(mark in lowered for mark in marks):
                 self.network = FastNetwork.SOCKETS
         return False
+
+
+def _announces(said: str) -> bool:
+    """Whether a line is a report: it has a level, or begins with what is exact of it. Anything may stand within a sentence."""
+    if _LEVEL.match(said[:LONGEST]) is not None:
+        return True
+    rest = match(said.split(" ", _AHEAD)[-1], 1) if said.count(" ") >= _AHEAD else None
+    return rest is None or not rest.exact
 
 
 def _mistakes(said: str) -> bool:
