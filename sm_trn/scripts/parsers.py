@@ -267,12 +267,14 @@ def _unconditional(program: str) -> frozenset[ast.Call]:
     return frozenset(node for node in unconditional(source.tree(program)) if isinstance(node, ast.Call))
 
 
-def unconditional(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that stand under no condition, in no loop and in no ``try``, but under that of a program that is run."""
+def unconditional(tree: ast.AST, *, runs: bool = True) -> Iterator[ast.AST]:
+    """The nodes that stand under no condition, in no loop and in no ``try``, but – where it ``runs`` – under that of a program that
+    is run.
+    """
     waiting: list[ast.AST] = list(ast.iter_child_nodes(tree))
     while waiting:
         node = waiting.pop()
-        if isinstance(node, (ast.If, ast.IfExp)) and "__name__" not in ast.unparse(node.test):
+        if isinstance(node, (ast.If, ast.IfExp)) and not (runs and "__name__" in ast.unparse(node.test)):
             continue
         if isinstance(node, (ast.Try, ast.While, ast.For)):
             continue

@@ -81,16 +81,17 @@ def variables(job: JobSpec) -> Iterator[Problem]:
 def _needed(job: JobSpec) -> Iterator[Read]:
     """What the script's programs read and the job's own environment does not hold."""
     for file, text in programs(job):
-        yield from (Read(name, file, line) for name, line in _reads(text) if name not in job.environment)
+        reads = _reads(text, runs=file == source.entry_name(job))
+        yield from (Read(name, file, line) for name, line in reads if name not in job.environment)
 
 
 @functools.lru_cache(maxsize=source.KEPT)
-def _reads(text: str) -> tuple[tuple[str, int], ...]:
+def _reads(text: str, *, runs: bool) -> tuple[tuple[str, int], ...]:
     """Variables that a program reads without a condition and without another value, and folders that it opens, with their lines."""
     tree = source.tree(text)
     set_here = {str(each.value) for each in _set(tree)}
     found: list[tuple[str, int]] = []
-    for node in _running(tree):
+    for node in _running(tree, runs=runs):
         name = _variable(node)
         if name and name not in set_here:
             found.append((name, node.lineno))
@@ -98,7 +99,7 @@ def _reads(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def _running(tree: ast.Module) -> Iterator[ast.Call | ast.Subscript]:
+def _running(tree: ast.Module, *, runs: bool = True) -> Iterator[ast.Call | ast.Subscript]:
     """Calls and subscripts under no condition, outside of functions that nobody in the file calls."""
     names = {called(node) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     idle = [
@@ -107,7 +108,7 @@ def _running(tree: ast.Module) -> Iterator[ast.Call | ast.Subscript]:
         if isinstance(node, ast.FunctionDef) and not node.decorator_list and node.name not in names
     ]
     inside = {id(each) for function in idle for each in ast.walk(function)}
-    for node in unconditional(tree):
+    for node in unconditional(tree, runs=runs):
         if isinstance(node, (ast.Call, ast.Subscript)) and id(node) not in inside:
             yield node
 

@@ -62,6 +62,10 @@ def test_a_module_of_the_script_is_read_too(tmp_path: Path) -> None:
     (tmp_path / "data.py").write_text('import os\nWHERE = os.environ["SM_CHANNEL_VALIDATION"]\n')
     assert "DATA007" in found(tmp_path, f"{READS}import data\n")
     assert "DATA007" not in found(tmp_path, READS)
+    (tmp_path / "data.py").write_text(
+        'import os\nif __name__ == "__main__":\n    os.environ["SM_CHANNEL_VALIDATION"]\n'
+    )
+    assert "DATA007" not in found(tmp_path, f"{READS}import data\n")
 
 
 PARSER = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--epochs')\n"
