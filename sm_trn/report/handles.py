@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Literal, TextIO
 
@@ -10,13 +10,13 @@ from typing_extensions import TypeVar
 
 from ..core.errors import UnknownName
 from ..core.extras import extra
-from ..core.logs.events import LogEvent
 from ..core.session import handles
 from .fleets.search import MOST, Search, fetch_fleet
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..diagnosis.guard.live import JobGuards
     from .fleets.fleet import Fleet
     from .watch.progress import Progress
 
@@ -86,10 +86,10 @@ class ReportingSession(handles.Session[M_co]):
         self,
         jobs: Sequence[handles.TrainingJob],
         stream: TextIO | None,
-        hear: Callable[[str, Sequence[LogEvent]], None],
+        guards: JobGuards,
     ) -> Progress:
         """What reads the logs of a wait and shows them on ``stream``; without one, it reads for whoever hears."""
         from .watch.display import Unseen, display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
         from .watch.progress import progress_of  # noqa: PLC0415 - as above
 
-        return progress_of(self, jobs, Unseen() if stream is None else display_for(stream), hear)
+        return progress_of(self, jobs, Unseen() if stream is None else display_for(stream), guards)

@@ -69,7 +69,7 @@ def waited(
         session=session,
         jobs=(job,),
         notify=lambda _text: None,
-        observers=(progress_of(session, (job,), Unseen(), guards.hear), guards),
+        observers=(progress_of(session, (job,), Unseen(), guards), guards),
     ).run()
     return final, found
 

@@ -16,6 +16,8 @@ from ...core.logs.saved import SavedLog, saved_line
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Advice
 from ...core.specs.snapshot import JobSnapshot, JobStatus
+from ...core.status import Verdict
+from ..health.health import Health
 from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence, FastNetwork
 from .choose import ordered
 from .entries import OF_PYTHON, Role, entry
@@ -255,20 +257,38 @@ def scan_of(parts: Iterable[Iterable[LogEvent]]) -> Scan:
     return scan
 
 
-def stalled(found: Diagnosis, what: str, since_s: float) -> Diagnosis:
-    """The diagnosis of a job that runs, with a stall as its cause."""
-    row = entry("hang.silent")
-    line = Evidence(text=what, time_s=since_s)
+def with_health(found: Diagnosis, state: Health) -> Diagnosis:
+    """The diagnosis of a live job: where its text names no cause and it is sick, that is the cause."""
+    if found.cause is not None or not state.needs_you or state.verdict is Verdict.ENDED_BADLY:
+        return dataclasses.replace(found, health=state)
+    name, fix = _OF_HEALTH[state.verdict]
+    proved = f" Not proved: {state.proof}." if state.proof else ""
     cause = Cause(
-        id=row.id,
-        what=f"{row.what}: {what}",
-        confidence=Confidence.LIKELY,
-        fix=Advice(row.fix),
-        source=row.source,
-        time_s=since_s,
-        evidence=(line,),
+        id=name,
+        what=f"{state.verdict.word}, {state.what}",
+        confidence=Confidence.CERTAIN if state.sure else Confidence.LIKELY,
+        fix=Advice(f"{fix}.{proved}"),
+        time_s=state.since_s,
+        evidence=tuple(Evidence(text=each.what, stream=each.host, rank=each.rank) for each in state.evidence),
     )
-    return dataclasses.replace(found, cause=cause)
+    return dataclasses.replace(found, cause=cause, health=state)
+
+
+_OF_HEALTH = {
+    Verdict.STALLED: (
+        "hang.silent",
+        "look at GPU and CPU use; py-spy on the workers; sm-trn stop keeps what the script saves",
+    ),
+    Verdict.NOT_FINITE: (
+        "num.nan",
+        "stop it and resume from a checkpoint before that; lower the learning rate, or use bf16 instead of fp16",
+    ),
+    Verdict.DIVERGED: (
+        "num.diverged",
+        "resume from a checkpoint before the rise with a lower learning rate or clipped gradients",
+    ),
+    Verdict.SLOWED: ("hang.slowed", "compare data loading and utilization with its beginning"),
+}
 
 
 def why_snapshot(snapshot: JobSnapshot, *, spec: JobSpec | None = None) -> Diagnosis:
@@ -276,4 +296,4 @@ def why_snapshot(snapshot: JobSnapshot, *, spec: JobSpec | None = None) -> Diagn
     return JobText(snapshot.name, snapshot, spec).diagnosis()
 
 
-__all__ = ["JobText", "scan_of", "stalled", "why_snapshot", "why_text"]
+__all__ = ["JobText", "scan_of", "why_snapshot", "why_text", "with_health"]

@@ -28,7 +28,7 @@ def detail_json(
     row: WatchRow, curves: Curves, lines: Lines, *, now: datetime, ready: bool, problem: str, options: str
 ) -> Json:
     """Everything but the log's lines, of which it says how many there are."""
-    job = row.snapshot
+    job, verdict = row.snapshot, row.health.verdict if row.health is not None else None
     return {
         "name": job.name,
         "ready": ready,
@@ -51,7 +51,7 @@ def detail_json(
             if not key.startswith(_INTERNAL)
         ],
         "about": [(name, value) for name, value in _about(row) if value],
-        "next": [(step.words, step.command + options) for step in next_steps(job.name, job.status)],
+        "next": [(step.words, step.command + options) for step in next_steps(job.name, job.status, verdict)],
         "log": {
             "end": lines.end,
             "hosts": [one_line(host) for host in lines.hosts],
@@ -110,6 +110,8 @@ def _sentence(row: WatchRow, now: datetime) -> str:
         cost = row.usd(now)
         spent = f" after {fmt.billable(billed, emulated=row.emulated)}" if billed is not None else ""
         return f"{name} {word}{spent}{f', for {fmt.usd(cost)}' if cost is not None else ''}"
+    if row.sick:
+        return f"{name} {row.look.predicate}: {row.reason}"
     if row.left_s is not None:
         return f"{name} is {word} and should end in about {fmt.brief(row.left_s)}"
     return f"{name} is {word}"

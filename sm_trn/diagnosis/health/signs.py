@@ -1,0 +1,119 @@
+"""What one log line says of a job's progress: counters, announced pauses, restarts, a full disk."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator, Sequence
+
+from ...core.logs.losses import LONGEST
+
+
+class Pause(enum.Enum):
+    """A silence that a job announces: its word, and how often ``Guard.pause_s`` it may last while its usual length is unknown.
+
+    The longest healthy ones of public logs: a compilation 682 s and, as optimum-neuron says, up to an hour; a download 498 s;
+    the tokenizing of a large corpus more than an hour.
+    """
+
+    COMPILE = ("compiling", 2)
+    EVALUATE = ("evaluating", 1)
+    SAVE = ("saving", 1)
+    PREPARE = ("preparing", 2)
+
+    def __init__(self, word: str, share: int) -> None:
+        self.word = word
+        self.share = share
+
+
+_PAUSES: Sequence[tuple[Pause, re.Pattern[str]]] = (
+    (
+        Pause.COMPILE,
+        re.compile(
+            r"neuronx?-cc|NEURON_CC_WRAPPER|NCC_WRAPPER|PARALLEL_COMPILE|Compiler status|cached neff|\b[Cc]ompil|^\.{2,}$"
+            r"|torch\._dynamo|\bXLA\b"
+        ),
+    ),
+    (Pause.EVALUATE, re.compile(r"\b[Ee]valuat|['\"]eval_|\b[Vv]alidat|Running [Pp]rediction|\*{3,} Running")),
+    (
+        Pause.SAVE,
+        re.compile(r"\b[Ss]aving|\b[Cc]heckpoint|\b[Ss]aved|save_pretrained|\b[Uu]pload"),
+    ),
+    (
+        Pause.PREPARE,
+        re.compile(
+            r"\b[Dd]ownload|\b[Ll]oading|\b[Ff]etching|\bMap\b|Generating .{0,40}split|\b[Tt]okeniz|\b[Ii]nstall|Filter \(|Resolving"
+            r"|\b[Pp]reprocess|Collecting |\b[Pp]acking"
+        ),
+    ),
+)
+# A bar of tqdm or Keras: what is done of how much, which may be bytes.
+_BAR = re.compile(r"(?<![\w.])(?P<done>\d[\d.]{0,12}[kKMGT]?)/(?P<all>\d[\d.]{0,12}[kKMGT]?)(?= (?:\[[\d=>.]|━))")
+# Trainer, DeepSpeed, Lightning, Megatron, NxD, fairseq, XGBoost, and what people print themselves.
+_NAMED = re.compile(
+    r"(?<!\w)(?<![A-Za-z]/)(?P<name>(?:global_?)?steps?|iter(?:ation)?s?|batch(?:es)?|epochs?|num_updates"
+    r"|consumed[ _]samples|(?:num_)?tokens(?:[ _]seen)?|round)"
+    r"\b['\"]?[ \t]{0,3}[:=#/\]]?[ \t]{0,12}['\"]?(?P<value>\d[\d.,]{0,20}(?:e[+-]?\d{1,3})?)"
+    r"(?:[ \t]{0,4}/[ \t]{0,12}(?P<all>\d{1,12}))?|^\[(?P<round>\d{1,7})\][\t#]"
+    r"|(?<![\w./])(?P<pair>\d{1,12})/(?P<of>\d{1,12}) (?:batches|steps|iterations|epochs)\b",
+    re.IGNORECASE,
+)
+_EPOCH = "epoch"
+_RESTART = re.compile(r"will restart worker group|[Rr]estarting (?:the )?(?:worker|training)")
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_SCALER = re.compile(r"OVERFLOW|[Ss]kipping step|[Gg]radient overflow")
+_SCALE = re.compile(r"reducing (?:loss scale )?to (?P<scale>\d[\d.]{0,20}(?:e[+-]?\d{1,3})?)")
+_SPEAKER = re.compile(r"\b[Rr]ank[ _:=]{0,2}(\d{1,5})\b")
+_HEAD = 80  # characters in which a line says who speaks
+
+
+def pause_of(text: str) -> Pause | None:
+    """The pause that a line announces."""
+    line = text[-LONGEST:]
+    return next((pause for pause, pattern in _PAUSES if pattern.search(line)), None)
+
+
+def counters(text: str) -> Iterator[tuple[str, str, str]]:
+    """Name, value and total – empty where none is told – of what a line counts; the newest state of a bar that was drawn
+    again and again."""
+    line = text[-LONGEST:]
+    bars = list(_BAR.finditer(line))
+    if bars:
+        yield "", bars[-1]["done"], bars[-1]["all"]
+    for found in _NAMED.finditer(line):
+        if found["name"] is not None:
+            yield found["name"].lower().rstrip("s"), found["value"].rstrip(".,"), found["all"] or ""
+        elif found["round"] is not None:
+            yield "round", found["round"], ""
+        else:
+            yield "", found["pair"], found["of"]
+
+
+def is_epoch(name: str) -> bool:
+    """Whether a counter counts epochs, which are too seldom, or rounded, to measure a speed by."""
+    return name == _EPOCH
+
+
+def speaker(text: str) -> int | None:
+    """The rank that a line names at its beginning, where no launcher does."""
+    found = _SPEAKER.search(text[:_HEAD])
+    return int(found[1]) if found is not None else None
+
+
+def restarts(text: str) -> bool:
+    """Whether a launcher starts the workers again."""
+    return _RESTART.search(text) is not None
+
+
+def disk_is_full(text: str) -> bool:
+    """Whether something could not be written because the disk is full."""
+    return _FULL.search(text[-LONGEST:]) is not None
+
+
+def scales(text: str) -> float | None:
+    """The new scale of a loss scaler that skips a step, infinity where it does not say which; None for other lines."""
+    line = text[-LONGEST:]
+    if _SCALER.search(line) is None:
+        return None
+    found = _SCALE.search(line)
+    return float(found["scale"].rstrip(".")) if found is not None else float("inf")

@@ -1,0 +1,179 @@
+"""What a job's log has told so far: steps of each worker, how far apart they lie, announced pauses, losses."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ...core.logs.events import LogEvent
+from ...core.logs.losses import loss_of, norm_of, says_not_finite
+from ...core.logs.prefixes import prefix_of
+from . import signs
+from .losses import Losses, Worker
+from .pace import Pace
+from .signs import Pause
+
+LEARNED = 5  # steps after which a rhythm is known
+KNOWN = 2  # pauses of a kind after which its usual length is known
+OF_GAPS, OF_LONGEST, OF_PAUSES = 5.0, 2.0, 3.0  # times a usual gap, the longest gap, the longest pause of a kind
+_GAPS = 512  # the newest gaps between steps, which the usual one is taken from
+_USUAL = 0.9  # the quantile of them that counts as usual: a worker may speak in bursts
+_COUNTERS = 8  # that are measured, and compared between workers
+
+
+@dataclass(slots=True)
+class Steps:
+    """How one worker, or the whole job, gets on. ``at`` is when its last step was heard, in epoch seconds."""
+
+    count: int = 0
+    at: float = -math.inf
+    longest_s: float = 0.0
+    _gaps: deque[float] = field(default_factory=lambda: deque(maxlen=_GAPS))
+
+    def hear(self, at: float, *, paused: bool) -> None:
+        """A step was heard; ``paused`` says that the time before it had another reason."""
+        if self.count and not paused:
+            gap = max(0.0, at - self.at)
+            self._gaps.append(gap)
+            self.longest_s = max(self.longest_s, gap)
+        self.count += 1
+        self.at = max(at, self.at)
+
+    @property
+    def known(self) -> bool:
+        """Whether enough steps were heard to know the rhythm."""
+        return self.count >= LEARNED
+
+    @property
+    def usual_s(self) -> float:
+        """Seconds between two steps, as nine of ten are; 0 before there are two."""
+        ordered = sorted(self._gaps)
+        return ordered[int(_USUAL * (len(ordered) - 1))] if ordered else 0.0
+
+    def patience_s(self, stall_s: float) -> float:
+        """Seconds without a step after which the job stalls: never less than ``stall_s``, nor than its own rhythm asks for."""
+        return max(stall_s, OF_GAPS * self.usual_s, OF_LONGEST * self.longest_s)
+
+
+@dataclass(slots=True)
+class Story:
+    """Hears a job's log. A step is a counter that changes, or another loss; a line alone is none.
+
+    ``own`` reads a line of a script that logs in its own way: whether it is a step, and its loss. Then no other line is one.
+    """
+
+    own: Callable[[str], tuple[bool, float | None]] | None = None
+    steps: Steps = field(default_factory=Steps)
+    peers: dict[tuple[str, str], dict[Worker, Steps]] = field(default_factory=dict)  # by what they count alike
+    losses: Losses = field(default_factory=Losses)
+    pause: Pause | None = None  # announced since the last step
+    pause_s: float = math.nan  # when it was
+    line_s: float | None = None  # when anything was said last
+    restarts: int = 0  # of the workers since a counter was further than ever
+    full_disks: int = 0  # since the last step
+    finished: bool = False  # a counter has come to its total
+    _values: dict[tuple[Worker, str, str], str] = field(default_factory=dict)
+    _reached: dict[tuple[str, str], float] = field(default_factory=dict)
+    _paces: dict[tuple[str, str], Pace] = field(default_factory=dict)
+    _ended: dict[Pause, list[float]] = field(default_factory=dict)  # how often a pause ended, and the longest
+
+    def hear(self, events: Iterable[LogEvent]) -> None:
+        """Take in new lines, in time order; lines without a time say nothing here."""
+        for event in events:
+            if not math.isnan(event.time_s):
+                self._line(event.text, event.time_s, event.host)
+
+    def _line(self, text: str, at: float, host: str) -> None:
+        self.line_s = at if self.line_s is None else max(at, self.line_s)
+        prefix = prefix_of(text)
+        who = (prefix.host or host, prefix.rank if prefix.rank is not None else signs.speaker(text))
+        if signs.restarts(text):
+            self.restarts += 1
+        elif self._counts(text, at, who):
+            self._step(at)
+        if signs.disk_is_full(text):
+            self.full_disks += 1
+        pause = signs.pause_of(text) if self.own is None else None
+        if pause is not None and pause is not self.pause:
+            self.pause_s = at if self.pause is None else self.pause_s
+            self.pause = pause
+
+    def _counts(self, text: str, at: float, who: Worker) -> bool:
+        """Whether the line tells a step: another state than before of anything that the worker counts."""
+        scale = signs.scales(text)
+        if scale is not None:
+            self.losses.scaled(scale, at)
+        if self.own is not None:
+            is_step, loss = self.own(text)
+        else:
+            is_step, loss = False, math.nan if says_not_finite(text) else loss_of(text)
+        if loss is not None:
+            self.losses.hear(loss, norm_of(text), at, who)
+        if self.own is not None:
+            return is_step
+        counted = False
+        for name, value, total in signs.counters(text):
+            counted = counted or not signs.is_epoch(name)
+            if self._changes((who, name, total), value):
+                is_step = True
+                self._advance(name, value, total, at, who)
+        if not counted and loss is not None and self._changes((who, "loss", ""), text):
+            is_step = True
+            self._measure(("loss", ""), float(self.losses.heard), at, who)
+        return is_step
+
+    def _changes(self, key: tuple[Worker, str, str], value: str) -> bool:
+        before = self._values.get(key)
+        self._values[key] = value
+        return before != value
+
+    def _advance(self, name: str, value: str, total: str, at: float, who: Worker) -> None:
+        try:
+            number = float(value.replace(",", ""))
+        except ValueError:
+            return  # bytes of a bar: a change, and no speed
+        if number > self._reached.get((name, total), -math.inf):
+            self._reached[name, total] = number
+            self.restarts = 0
+        self.finished = value == total
+        if not signs.is_epoch(name):
+            self._measure((name, total), number, at, who)
+
+    def _measure(self, key: tuple[str, str], number: float, at: float, who: Worker) -> None:
+        if key not in self._paces and len(self._paces) >= _COUNTERS:
+            return
+        self._paces.setdefault(key, Pace()).hear(number, at)
+        self.peers.setdefault(key, {}).setdefault(who, Steps()).hear(at, paused=self.pause is not None)
+
+    def _step(self, at: float) -> None:
+        paused = self.pause is not None
+        if self.pause is not None:
+            times, longest = self._ended.get(self.pause, [0, 0.0])
+            self._ended[self.pause] = [times + 1, max(longest, at - max(self.steps.at, self.pause_s))]
+            for pace in self._paces.values():
+                pace.pause()
+        self.steps.hear(at, paused=paused)
+        self.pause, self.full_disks = None, 0
+
+    def patience_s(self, stall_s: float, pause_s: float) -> float:
+        """Seconds without a step after which the job stalls, an announced pause being as long as pauses of its kind are."""
+        own = self.steps.patience_s(stall_s)
+        pause = self.pause or (Pause.SAVE if self.finished else None)
+        if pause is None:
+            return own
+        times, longest = self._ended.get(pause, [0, 0.0])
+        if times < KNOWN or pause is Pause.COMPILE:  # the next graph can be a larger one
+            return max(own, pause.share * pause_s, OF_PAUSES * longest)
+        return max(own, OF_PAUSES * longest)
+
+    @property
+    def pace(self) -> Pace | None:
+        """The speed of the counter that was measured most."""
+        return max(self._paces.values(), key=lambda pace: pace.windows, default=None)
+
+    @property
+    def silent_s(self) -> float:
+        """Since when nothing got on: the last step, or the announcement of a pause after it; in epoch seconds."""
+        return self.steps.at if self.pause is None else max(self.steps.at, self.pause_s)
