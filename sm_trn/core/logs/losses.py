@@ -39,16 +39,6 @@ def says_not_finite(text: str) -> bool:
     return _NOT_FINITE.search(text[-LONGEST:]) is not None
 
 
-def is_lost(text: str) -> bool | None:
-    """Whether a line tells a loss that is no number; None where it tells none. Hugging Face's Trainer leaves such a loss out of
-    its mean and prints 0 (``logging_nan_inf_filter``): there the norm of the gradients is NaN."""
-    loss = loss_of(text)
-    if loss is None:
-        return None
-    norm = norm_of(text)
-    return not math.isfinite(loss) or (loss == 0 and norm is not None and math.isnan(norm))
-
-
 def _last(pattern: re.Pattern[str], text: str) -> float | None:
     found = None
     for each in pattern.finditer(text[-LONGEST:]):

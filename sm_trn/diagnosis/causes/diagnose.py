@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ...core.formatting.printable import printable
 from ...core.logs.events import LogEvent
-from ...core.logs.losses import LONGEST, is_lost
+from ...core.logs.losses import LONGEST, loss_of, norm_of
 from ...core.logs.marks import HEAD
 from ...core.logs.prefixes import prefix_of
 from ...core.logs.saved import SavedLog, saved_line
@@ -18,6 +18,7 @@ from ...core.specs.problems import Advice
 from ...core.specs.snapshot import JobSnapshot, JobStatus
 from ...core.status import Verdict
 from ..health.health import Health
+from ..health.losses import Losses
 from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence, FastNetwork
 from .choose import ordered
 from .entries import OF_PYTHON, Role, entry
@@ -92,19 +93,22 @@ class JobText:
         return self._learns_nothing() or self._recompiles()
 
     def _learns_nothing(self) -> Cause | None:
-        """The loss that is no number in the last lines that tell one: in all of them, or in several in a row."""
-        scan = self.scan
+        """The losses that are no numbers, to the last lines that tell one."""
+        scan, losses, last = self.scan, Losses(), None
         if scan is None:
             return None
-        lines = (scan.parse(line.decode("utf-8", "replace")) for line in scan.last)
-        told = [(line, lost) for line in lines if (lost := is_lost(line[2])) is not None]
-        if not told or not all(lost for _, lost in told[-IN_A_ROW:]):
+        for raw in scan.last:
+            time_s, host, text = scan.parse(raw.decode("utf-8", "replace"))
+            loss = loss_of(text)
+            if loss is not None:
+                prefix = prefix_of(text)
+                stream = prefix.host or host
+                losses.hear(loss, norm_of(text), time_s)
+                said = printable(text[prefix.length :])[:LONGEST]
+                last = Evidence(text=said, stream=stream, rank=prefix.rank, time_s=time_s)
+        if last is None or losses.not_finite(min(IN_A_ROW, losses.heard)) is None:
             return None
-        time_s, host, text = told[-1][0]
-        prefix = prefix_of(text)
-        said = printable(text[prefix.length :])[:LONGEST]
-        line = Evidence(text=said, stream=prefix.host or host, rank=prefix.rank, time_s=time_s)
-        return dataclasses.replace(self._named("num.nan", line), host=line.stream, rank=line.rank, time_s=time_s)
+        return dataclasses.replace(self._named("num.nan", last), host=last.stream, rank=last.rank, time_s=last.time_s)
 
     def _recompiles(self) -> Cause | None:
         """The Neuron compiler that runs again and again between the steps: the job goes on, and is slow."""
