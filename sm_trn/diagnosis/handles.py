@@ -142,9 +142,11 @@ class DiagnosedJob(handles.TrainingJob):
         story = super().record()
         if story.snapshot.status is JobStatus.FAILED:
             cause = cause_line(diagnosis_of(self._log, story.snapshot))
-            return dataclasses.replace(story, notes=(f"failed: {cause}",)) if cause else story
+            return dataclasses.replace(story, notes=(*story.notes, f"failed: {cause}")) if cause else story
         found = health(story.snapshot, None, story.points, now=self.session.clock.now())
-        return dataclasses.replace(story, notes=(f"{found.verdict.word}: {found.what}",)) if found.needs_you else story
+        if not found.needs_you:
+            return story
+        return dataclasses.replace(story, notes=(*story.notes, f"{found.verdict.word}: {found.what}"))
 
 
 D_co = TypeVar("D_co", bound=DiagnosedJob, default=DiagnosedJob, covariant=True)

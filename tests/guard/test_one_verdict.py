@@ -69,8 +69,8 @@ def begin(here: World, lines: Sequence[Line], name: str = "sick") -> st.Training
     return attached(here.session, name)
 
 
-def on_the_page(here: World, opened: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
-    """The live page's row of the one job, and its head; ``opened`` is the job that somebody looks at."""
+def on_the_page(here: World, opened: str = "") -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The live page's row of the one job, its head, and what it shows of the job that somebody looks at, ``opened``."""
     board = Board()
     watcher = Watcher(here.session, board, PageSettings(), pause=here.clock.sleep, jitter=lambda: 0.5)
     watcher.first()
@@ -78,9 +78,9 @@ def on_the_page(here: World, opened: str = "") -> tuple[dict[str, Any], dict[str
         end = here.clock.now() + 200
         while here.clock.now() < end:
             watcher.step()
-        update = board.since(0)
+        update = board.since(0, opened)
     assert update is not None
-    return dict(update.rows[0]), dict(update.head)
+    return dict(update.rows[0]), dict(update.head), dict(update.detail or {})
 
 
 @pytest.mark.parametrize("verdict", SICK)
@@ -105,7 +105,7 @@ def test_every_surface_says_the_same(here: World, verdict: Verdict, capsys: pyte
     assert f"sick  {verdict.word}" in text
     assert f"next      {command}" in text
 
-    row, head = on_the_page(here)
+    row, head, _ = on_the_page(here)
     assert verdict.word == row["word"]
     assert [(verdict.word, command)] == [(need["word"], need["command"]) for need in head["needs"]]
     assert head["sentence"].startswith("1 job needs you")
@@ -134,7 +134,7 @@ def test_a_completed_job_that_learned_nothing_ended_badly_everywhere(here: World
     stream = io.StringIO()
     here.session.wait([job], stream=stream)
     assert "ended badly" in stream.getvalue()
-    row, _ = on_the_page(here, opened="sick")
+    row, _, _ = on_the_page(here, opened="sick")
     assert "ended badly" == row["word"]
 
 
@@ -146,9 +146,26 @@ def test_a_healthy_job_is_progressing_everywhere(here: World) -> None:
     assert found.cause is None
     assert "sick: progressing, last step" in diagnosis_text(found, job="sick")
     assert 0 == _once(here.session, [job], st.Guard(), as_json=True)
-    row, head = on_the_page(here)
+    row, head, _ = on_the_page(here)
     assert "training" == row["word"]
     assert [] == head["needs"]
     notes: list[str] = []
     here.session.wait([job], stream=io.StringIO(), notice=notes.append)
     assert not [note for note in notes if "✗" in note]
+
+
+def test_numbers_that_no_rule_reads_are_offered_and_not_used(here: World) -> None:
+    lines = [
+        (150.0 + 20 * at, f"Epoch {at}/440 | train loss: {2 / at:.3f} | val acc: {at / 5:.1f} %")
+        for at in range(1, 440)
+    ]
+    job = begin(here, lines)
+    here.clock.sleep(TRAINING_S + 600)
+    story = job.record()
+    command = "sm-trn logs sick --suggest"
+    assert () == story.points
+    assert [f"its log tells epoch, train_loss, val_acc, which no rule reads; {command} offers rules"] == list(
+        story.notes
+    )
+    _, _, detail = on_the_page(here, opened="sick")
+    assert command in [each[1] for each in detail["next"]]
