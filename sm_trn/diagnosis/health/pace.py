@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 WINDOW_S = 30.0  # shorter windows measure how lines are buffered
-KEPT, HICCUPS = 15, 3  # windows of one speed, and how many of them may be as long as they like
+KEPT, ODD = 15, 3  # windows of one speed; of so many slowest nothing is made, nor of as many fastest: lines that came late
 SLOWER = 0.75  # the share of the best speed below which slowness begins
 
 
@@ -36,7 +36,7 @@ class Pace:
             self._measure(at)
 
     def _measure(self, at: float) -> None:
-        steady = sorted(self._windows)[:-HICCUPS]
+        steady = sorted(self._windows, key=lambda window: window[1] / window[0])[ODD:-ODD]
         self.now = sum(count for _, count in steady) / sum(seconds for seconds, _ in steady)
         self.best = max(self.best, self.now)
         if self.now >= SLOWER * self.best:

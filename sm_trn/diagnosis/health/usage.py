@@ -75,7 +75,8 @@ def _work(recent: Sequence[float], before: Sequence[float], processors: Sequence
         return Work.WORKS
     if len(before) < POINTS:
         return Work.SPINS
-    varied = max(before) - min(before) > FLAT
+    ninths = statistics.quantiles(before, n=10)
+    varied = ninths[-1] - ninths[0] > FLAT  # an hour has outliers that ten minutes have not
     moved = abs(statistics.median(recent) - statistics.median(before)) > FLAT
     return Work.SPINS if varied or moved else Work.WORKS
 
