@@ -190,12 +190,12 @@ class _Seen:
         if not stall_s or not log.steps.known:
             return None
         for workers in log.peers.values():
-            newest = max(steps.at for steps in workers.values())
-            for (host, rank), steps in workers.items():
+            newest = max(worker.steps.at for worker in workers.values())
+            for (host, rank), worker in workers.items():
+                steps = worker.steps
                 behind = newest - max(steps.at, self.began)  # by the others' newest step: all may pause together
                 if steps.count >= SPOKE and behind > steps.patience_s(stall_s):
-                    who = host if rank is None else f"rank {rank} of {host}"
-                    told = f"{who} has told no step for {fmt.compact(self.now - steps.at)}, while others go on"
+                    told = f"{_who(host, rank)} has told no step for {fmt.compact(self.now - steps.at)}, while others go on"
                     return _absent(Kind.STEPS, told, steps.at, _PROVES[Work.UNKNOWN], host=host, rank=rank)
         return self._idle_host() if log.pause is None else None
 
@@ -216,14 +216,15 @@ class _Seen:
         return _sick(Verdict.DIVERGED, Kind.LOSS, found.told, found.since_s, proof=proof)
 
     def _slowed(self) -> Health | None:
-        pace, share = self.log.pace, self.limits.slower_than
-        if pace is None or share is None or pace.share is None or pace.share >= share or pace.slow_s is None:
-            return None
-        told = f"it runs at {100 * pace.share:.0f} % of its best speed"
-        proof = (
-            "longer inputs would explain it; utilization that fell too speaks for a machine or for data that is late"
-        )
-        return _sick(Verdict.SLOWED, Kind.SPEED, told, pace.slow_s, value=pace.share, proof=proof)
+        limit, many = self.limits.slower_than, len({name for workers in self.log.peers.values() for name in workers}) > 1
+        for (host, rank), pace in self.log.paces:
+            if limit is None or pace.share is None or pace.share >= limit or pace.slow_s is None:
+                continue
+            told = f"{_who(host, rank) if many else 'it'} runs at {100 * pace.share:.0f} % of its best speed"
+            proof = "longer inputs would explain it; utilization that fell too speaks for a machine or for data that is late"
+            seen = Observation(kind=Kind.SPEED, what=told, value=pace.share, host=host, rank=rank)
+            return Health(verdict=Verdict.SLOWED, what=told, since_s=pace.slow_s, evidence=(seen,), proof=proof)
+        return None
 
     def _well(self) -> Health:
         """A job that gets on, or a pause that has a reason."""
@@ -277,6 +278,10 @@ class _Seen:
 
 
 _OF_PAUSE: Mapping[Pause | None, Verdict] = {Pause.SAVE: Verdict.SAVING, Pause.EVALUATE: Verdict.EVALUATING}
+
+
+def _who(host: str, rank: int | None) -> str:
+    return host if rank is None else f"rank {rank} of {host}"
 
 
 def _sick(

@@ -19,7 +19,7 @@ ZEROS = 3  # losses of exactly 0 in a row, where the run was far from it
 FAR = 0.05  # a loss below this may be rounded to 0
 FLOORS = 5  # skipped steps at a loss scale of 1 or less: smaller scales lose the gradients themselves
 
-Worker = tuple[str, "int | None"]
+Name = tuple[str, "int | None"]  # host and rank of a worker
 
 
 @dataclass(slots=True)
@@ -43,11 +43,11 @@ class Losses:
 
     newest: float | None = None
     heard: int = 0
-    _lost: dict[Worker, Row] = field(default_factory=dict)
-    _norms: dict[Worker, Row] = field(default_factory=dict)
+    _lost: dict[Name, Row] = field(default_factory=dict)
+    _norms: dict[Name, Row] = field(default_factory=dict)
     _floor: Row = field(default_factory=Row)
     _grace: int = 0  # losses that a scaler's search excuses
-    _leader: Worker | None = None  # the worker whose losses are compared: those of all would hide a trend
+    _leader: Name | None = None  # the worker whose losses are compared: those of all would hide a trend
     _first: list[float] = field(default_factory=list)
     _recent: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
     _changes: deque[float] = field(default_factory=lambda: deque(maxlen=5 * WINDOW))
@@ -64,7 +64,7 @@ class Losses:
         elif math.isfinite(scale):
             self._floor = Row()
 
-    def hear(self, loss: float, norm: float | None, at: float, who: Worker = ("", None)) -> None:
+    def hear(self, loss: float, norm: float | None, at: float, who: Name = ("", None)) -> None:
         """Take in a loss of ``at`` epoch seconds; ``norm`` is that of the gradients where the line tells it."""
         self.heard += 1
         lost, norms = self._lost.setdefault(who, Row()), self._norms.setdefault(who, Row())
@@ -89,7 +89,7 @@ class Losses:
         elif norm is not None:
             self._norms[who] = Row()
 
-    def _finite(self, loss: float, at: float, who: Worker) -> None:
+    def _finite(self, loss: float, at: float, who: Name) -> None:
         self.newest = loss
         self._leader = self._leader or who
         if who != self._leader:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...core.logs.events import LogEvent
 from ...core.logs.losses import loss_of, norm_of, says_not_finite
 from ...core.logs.prefixes import prefix_of
 from . import signs
-from .losses import Losses, Worker
+from .losses import Losses, Name
 from .pace import Pace
 from .signs import Pause
 
 LEARNED = 5  # steps after which a rhythm is known
 KNOWN = 2  # pauses of a kind after which its usual length is known
 OF_GAPS, OF_LONGEST, OF_PAUSES = 5.0, 2.0, 3.0  # times a usual gap, the longest gap, the longest pause of a kind
-_GAPS = 512  # the newest gaps between steps, which the usual one is taken from
+_GAPS = 128  # the newest gaps between steps, which the usual one is taken from
 _USUAL = 0.9  # the quantile of them that counts as usual: a worker may speak in bursts
 _COUNTERS = 8  # that are measured, and compared between workers
 
@@ -58,6 +58,14 @@ class Steps:
 
 
 @dataclass(slots=True)
+class Worker:
+    """How one worker comes on with one counter."""
+
+    steps: Steps = field(default_factory=Steps)
+    pace: Pace = field(default_factory=Pace)
+
+
+@dataclass(slots=True)
 class Story:
     """Hears a job's log. A step is a counter that changes, or another loss; a line alone is none.
 
@@ -66,7 +74,7 @@ class Story:
 
     own: Callable[[str], tuple[bool, float | None]] | None = None
     steps: Steps = field(default_factory=Steps)
-    peers: dict[tuple[str, str], dict[Worker, Steps]] = field(default_factory=dict)  # by what they count alike
+    peers: dict[tuple[str, str], dict[Name, Worker]] = field(default_factory=dict)  # by what they count alike
     losses: Losses = field(default_factory=Losses)
     pause: Pause | None = None  # announced since the last step
     pause_s: float = math.nan  # when it was
@@ -74,9 +82,8 @@ class Story:
     restarts: int = 0  # of the workers since a counter was further than ever
     full_disks: int = 0  # since the last step
     finished: bool = False  # a counter has come to its total
-    _values: dict[tuple[Worker, str, str], str] = field(default_factory=dict)
+    _values: dict[tuple[Name, str, str], str] = field(default_factory=dict)
     _reached: dict[tuple[str, str], float] = field(default_factory=dict)
-    _paces: dict[tuple[str, str], Pace] = field(default_factory=dict)
     _ended: dict[Pause, list[float]] = field(default_factory=dict)  # how often a pause ended, and the longest
 
     def hear(self, events: Iterable[LogEvent]) -> None:
@@ -100,7 +107,7 @@ class Story:
             self.pause_s = at if self.pause is None else self.pause_s
             self.pause = pause
 
-    def _counts(self, text: str, at: float, who: Worker) -> bool:
+    def _counts(self, text: str, at: float, who: Name) -> bool:
         """Whether the line tells a step: another state than before of anything that the worker counts."""
         scale = signs.scales(text)
         if scale is not None:
@@ -124,12 +131,12 @@ class Story:
             self._measure(("loss", ""), float(self.losses.heard), at, who)
         return is_step
 
-    def _changes(self, key: tuple[Worker, str, str], value: str) -> bool:
+    def _changes(self, key: tuple[Name, str, str], value: str) -> bool:
         before = self._values.get(key)
         self._values[key] = value
         return before != value
 
-    def _advance(self, name: str, value: str, total: str, at: float, who: Worker) -> None:
+    def _advance(self, name: str, value: str, total: str, at: float, who: Name) -> None:
         try:
             number = float(value.replace(",", ""))
         except ValueError:
@@ -141,19 +148,21 @@ class Story:
         if not signs.is_epoch(name):
             self._measure((name, total), number, at, who)
 
-    def _measure(self, key: tuple[str, str], number: float, at: float, who: Worker) -> None:
-        if key not in self._paces and len(self._paces) >= _COUNTERS:
+    def _measure(self, key: tuple[str, str], number: float, at: float, who: Name) -> None:
+        if key not in self.peers and len(self.peers) >= _COUNTERS:
             return
-        self._paces.setdefault(key, Pace()).hear(number, at)
-        self.peers.setdefault(key, {}).setdefault(who, Steps()).hear(at, paused=self.pause is not None)
+        worker = self.peers.setdefault(key, {}).setdefault(who, Worker())
+        worker.pace.hear(number, at)
+        worker.steps.hear(at, paused=self.pause is not None)
 
     def _step(self, at: float) -> None:
         paused = self.pause is not None
         if self.pause is not None:
             times, longest = self._ended.get(self.pause, [0, 0.0])
             self._ended[self.pause] = [times + 1, max(longest, at - max(self.steps.at, self.pause_s))]
-            for pace in self._paces.values():
-                pace.pause()
+            for workers in self.peers.values():
+                for worker in workers.values():
+                    worker.pace.pause()
         self.steps.hear(at, paused=paused)
         self.pause, self.full_disks = None, 0
 
@@ -169,9 +178,11 @@ class Story:
         return max(own, OF_PAUSES * longest)
 
     @property
-    def pace(self) -> Pace | None:
-        """The speed of the counter that was measured most."""
-        return max(self._paces.values(), key=lambda pace: pace.windows, default=None)
+    def paces(self) -> Iterator[tuple[Name, Pace]]:
+        """The speeds that were measured long enough beside the one that was measured longest."""
+        found = [(name, worker.pace) for workers in self.peers.values() for name, worker in workers.items()]
+        longest = max((pace.windows for _, pace in found), default=0)
+        return ((name, pace) for name, pace in found if pace.windows * 2 >= longest)
 
     @property
     def silent_s(self) -> float:
