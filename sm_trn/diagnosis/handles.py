@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TextIO
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from .causes.cause import Diagnosis
 
 
+_LAST = 2_000  # lines of a job that ended
+
+
 def diagnosis_of(
     log: JobLog, snapshot: JobSnapshot, hear: Callable[[Sequence[LogEvent]], None] = lambda _events: None
 ) -> Diagnosis:
@@ -43,6 +48,7 @@ def diagnosis_of(
         for part in log.batches(LogCursor(), follow=False):
             hear(part.events)
             yield part.events
+        hear(())  # all was read, though it may be empty
 
     try:
         scan = scan_of(parts())
@@ -107,6 +113,7 @@ class DiagnosedJob(handles.TrainingJob):
         guards = JobGuards(cloud=self.session, guards={self.name: guard})
         for part in self._log.batches(LogCursor(), follow=False):
             guards.hear(self.name, part.events)
+        guards.hear(self.name, ())  # all was read, though it may be empty
         return _checked(guards, self.snapshot())
 
     def health(self) -> Health:
@@ -121,7 +128,11 @@ class DiagnosedJob(handles.TrainingJob):
 
         now = self.snapshot()
         guards = JobGuards(cloud=self.session, guards={})
-        diagnosis = diagnosis_of(self._log, now, lambda events: guards.hear(self.name, events))
+        last: deque[LogEvent] = deque(maxlen=_LAST)
+        hear = last.extend if now.terminal else functools.partial(guards.hear, self.name)
+        diagnosis = diagnosis_of(self._log, now, hear)
+        if last:
+            guards.hear(self.name, last)  # how a run ended stands at its end
         return with_health(diagnosis, _checked(guards, now)[0])
 
     def _failed(self, final: JobSnapshot) -> JobFailed:

@@ -20,7 +20,7 @@ from sm_trn.core.logs.losses import loss_of
 from sm_trn.core.specs import MetricPoint, parse_snapshot
 from sm_trn.core.status import Verdict
 from sm_trn.diagnosis.guard.watch import Alarm, JobWatch
-from sm_trn.diagnosis.health.signs import Pause, counters, pause_of
+from sm_trn.diagnosis.health.signs import Pause, counters, traits
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 LOGS = sorted((CORPUS / "logs").glob("*.txt")) if CORPUS.is_dir() else []
@@ -312,7 +312,7 @@ def test_other_numbers_are_no_steps(line: str) -> None:
     ],
 )
 def test_a_pause_is_announced(line: str, pause: Pause | None) -> None:
-    assert pause is pause_of(line)
+    assert pause is traits(line).pause
 
 
 @pytest.mark.parametrize(

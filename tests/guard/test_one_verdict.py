@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from fakes.simulated_sagemaker import Story
+from fakes.simulated_sagemaker import Refusal, Service, Story
 from fakes.simulated_wire import World, attached, world
 
 import sm_trn as st
@@ -169,3 +169,23 @@ def test_numbers_that_no_rule_reads_are_offered_and_not_used(here: World) -> Non
     )
     _, _, detail = on_the_page(here, opened="sick")
     assert command in [each[1] for each in detail["next"]]
+
+
+def test_an_empty_log_is_a_sign_and_one_that_cannot_be_read_is_none(here: World) -> None:
+    job = begin(here, ())
+    here.clock.sleep(ASKED_S)
+    assert "its log is empty" in job.health().what
+    found = job.why()
+    assert found.cause is not None
+    assert "its log is empty" in found.cause.what
+
+    class Closed(Service):
+        def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
+            if operation in {"DescribeLogStreams", "GetLogEvents"}:
+                raise Refusal("AccessDeniedException", "no")
+            return super().answer(operation, body)
+
+    here.service.__class__ = Closed
+    state = job.why().health
+    assert state is not None
+    assert Verdict.UNKNOWN is state.verdict

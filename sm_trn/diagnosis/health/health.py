@@ -159,7 +159,7 @@ class _Seen:
         since = self._since
         if not steps.known and math.isinf(self.began):
             return None  # nobody knows since when it trains
-        if self.now - since <= patience * (LONGER if work is Work.WORKS and steps.known else 1.0):
+        if self.now - since <= patience * (LONGER if work is Work.WORKS else 1.0):
             return None
         silent = self.now - since
         if steps.known:
@@ -216,7 +216,10 @@ class _Seen:
         return _sick(Verdict.DIVERGED, Kind.LOSS, found.told, found.since_s, proof=proof)
 
     def _slowed(self) -> Health | None:
-        limit, many = self.limits.slower_than, len({name for workers in self.log.peers.values() for name in workers}) > 1
+        limit, many = (
+            self.limits.slower_than,
+            len({name for workers in self.log.peers.values() for name in workers}) > 1,
+        )
         for (host, rank), pace in self.log.paces:
             if limit is None or pace.share is None or pace.share >= limit or pace.slow_s is None:
                 continue

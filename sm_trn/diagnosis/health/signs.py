@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import enum
+import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from ...core.logs.losses import LONGEST
+from ...core.logs.losses import LONGEST, says_not_finite
 
 
 class Pause(enum.Enum):
@@ -64,13 +67,35 @@ _FULL = re.compile(r"No space left on device|Disk quota exceeded")
 _SCALER = re.compile(r"OVERFLOW|[Ss]kipping step|[Gg]radient overflow")
 _SCALE = re.compile(r"reducing (?:loss scale )?to (?P<scale>\d[\d.]{0,20}(?:e[+-]?\d{1,3})?)")
 _SPEAKER = re.compile(r"\b[Rr]ank[ _:=]{0,2}(\d{1,5})\b")
+_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _HEAD = 80  # characters in which a line says who speaks
 
 
-def pause_of(text: str) -> Pause | None:
-    """The pause that a line announces."""
-    line = text[-LONGEST:]
-    return next((pause for pause, pattern in _PAUSES if pattern.search(line)), None)
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What the words of a line say, whatever its numbers are."""
+
+    pause: Pause | None
+    restarts: bool
+    full_disk: bool
+    skips: bool  # a loss scaler skips a step
+    lost: bool  # the loss or the gradients are no numbers
+
+
+def traits(text: str) -> Traits:
+    """The traits of a line. Logs say the same with other numbers again and again: each form is looked at once."""
+    return _traits(text[-LONGEST:].translate(_NO_DIGITS))
+
+
+@lru_cache(maxsize=4096)
+def _traits(form: str) -> Traits:
+    return Traits(
+        pause=next((pause for pause, pattern in _PAUSES if pattern.search(form)), None),
+        restarts=_RESTART.search(form) is not None,
+        full_disk=_FULL.search(form) is not None,
+        skips=_SCALER.search(form) is not None,
+        lost=says_not_finite(form),
+    )
 
 
 def counters(text: str) -> Iterator[tuple[str, str, str]]:
@@ -100,20 +125,7 @@ def speaker(text: str) -> int | None:
     return int(found[1]) if found is not None else None
 
 
-def restarts(text: str) -> bool:
-    """Whether a launcher starts the workers again."""
-    return _RESTART.search(text) is not None
-
-
-def disk_is_full(text: str) -> bool:
-    """Whether something could not be written because the disk is full."""
-    return _FULL.search(text[-LONGEST:]) is not None
-
-
-def scales(text: str) -> float | None:
-    """The new scale of a loss scaler that skips a step, infinity where it does not say which; None for other lines."""
-    line = text[-LONGEST:]
-    if _SCALER.search(line) is None:
-        return None
-    found = _SCALE.search(line)
-    return float(found["scale"].rstrip(".")) if found is not None else float("inf")
+def scale_of(text: str) -> float:
+    """The new scale in the line of a loss scaler, infinity where it does not say which."""
+    found = _SCALE.search(text[-LONGEST:])
+    return float(found["scale"].rstrip(".")) if found is not None else math.inf

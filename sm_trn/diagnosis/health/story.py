@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...core.logs.events import LogEvent
-from ...core.logs.losses import loss_of, norm_of, says_not_finite
+from ...core.logs.losses import loss_of, norm_of
 from ...core.logs.prefixes import prefix_of
 from . import signs
 from .losses import Losses, Name
 from .pace import Pace
-from .signs import Pause
+from .signs import Pause, Traits
 
 LEARNED = 5  # steps after which a rhythm is known
 KNOWN = 2  # pauses of a kind after which its usual length is known
@@ -96,26 +96,25 @@ class Story:
         self.line_s = at if self.line_s is None else max(at, self.line_s)
         prefix = prefix_of(text)
         who = (prefix.host or host, prefix.rank if prefix.rank is not None else signs.speaker(text))
-        if signs.restarts(text):
+        told = signs.traits(text)
+        if told.restarts:
             self.restarts += 1
-        elif self._counts(text, at, who):
+        elif self._counts(text, told, at, who):
             self._step(at)
-        if signs.disk_is_full(text):
-            self.full_disks += 1
-        pause = signs.pause_of(text) if self.own is None else None
+        self.full_disks += told.full_disk
+        pause = told.pause if self.own is None else None
         if pause is not None and pause is not self.pause:
             self.pause_s = at if self.pause is None else self.pause_s
             self.pause = pause
 
-    def _counts(self, text: str, at: float, who: Name) -> bool:
+    def _counts(self, text: str, told: Traits, at: float, who: Name) -> bool:
         """Whether the line tells a step: another state than before of anything that the worker counts."""
-        scale = signs.scales(text)
-        if scale is not None:
-            self.losses.scaled(scale, at)
+        if told.skips:
+            self.losses.scaled(signs.scale_of(text), at)
         if self.own is not None:
             is_step, loss = self.own(text)
         else:
-            is_step, loss = False, math.nan if says_not_finite(text) else loss_of(text)
+            is_step, loss = False, math.nan if told.lost else loss_of(text)
         if loss is not None:
             self.losses.hear(loss, norm_of(text), at, who)
         if self.own is not None:
