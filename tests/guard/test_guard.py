@@ -123,6 +123,14 @@ def measured(
     ]
 
 
+def test_idle_accelerators_prove_nothing_in_a_pause_that_was_announced_and_is_not_known_yet() -> None:
+    saving = LogEvent(BEGAN + 401, "algo-1", "Saving a full checkpoint of 1.3 TB")
+    watch, now = watched([*steps(20), saving]), BEGAN + 401 + 3_700
+    (alarm,) = watch.alarms(job(), now, utilization=measured(now, before=(1, 1), after=(1, 1)))
+    assert (Verdict.STALLED, False) == (alarm.verdict, alarm.sure)
+    assert "how long saving takes" in alarm.proof
+
+
 def test_accelerators_that_work_give_silence_more_time_and_those_that_spin_do_not() -> None:
     watch = watched(steps(60), st.Guard(stall_s=600))
     now = BEGAN + 1200 + 1200
@@ -211,6 +219,14 @@ def test_a_loss_that_is_no_number_is_known_by_all_its_signs(lines: list[LogEvent
     assert lost == any(alarm.verdict is Verdict.NOT_FINITE for alarm in found)
 
 
+def test_a_loss_of_exactly_zero_is_told_and_proves_nothing() -> None:
+    (alarm,) = watched([*steps(19), *steps(3, loss="0.0", begin=BEGAN + 400)]).alarms(job(), BEGAN + 470)
+    assert (Verdict.NOT_FINITE, False) == (alarm.verdict, alarm.sure)
+    assert "norm" in alarm.proof
+    alive = trainer(5, 0.0, "0.2", BEGAN + 400)
+    assert () == watched([*steps(19), *alive]).alarms(job(), BEGAN + 490)
+
+
 def curve(*parts: tuple[int, float, float]) -> list[LogEvent]:
     """Losses in parts, each from a value to another; with a noise that repeats."""
     values = [
@@ -285,6 +301,11 @@ def test_an_expression_that_would_not_end_matches_nothing() -> None:
         ("step 3/100", ("step", "3", "100")),
         ("epoch=0/micro_step=10/global_step=5, RunningAvgSamplesPerSec=12.1", ("global_step", "5", "")),
         (" iteration      300/   20000 | consumed samples:  19200", ("iteration", "300", "20000")),
+        ("Epoch 3/9 ━━━━━━ 450/1000 0:12:30 • 0:15:00 0.60it/s", ("", "450", "1000")),
+        ("300/2000 ━━━━━━━━━━ 1:02 5ms/step - loss: 0.3", ("", "300", "2000")),
+        ("|    total_timesteps      | 10240     |", ("total_timestep", "10240", "")),
+        ("120:\tlearn: 0.51\ttotal: 1.2s\tremaining: 10s", ("round", "120", "")),
+        ("iter 300: loss 2.31, time 12.2ms", ("iter", "300", "")),
         ("| epoch 1 | 300/2000 batches | ms/batch 12.3", ("", "300", "2000")),
     ],
 )

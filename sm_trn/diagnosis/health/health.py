@@ -104,12 +104,14 @@ def health(
     lost = losses.not_finite(limits.metric_evaluation_data_points) if limits.not_finite else None
     ended = ending(snapshot)
     if ended is not None:
-        return _ended(snapshot, ended, lost.told if lost is not None else "")
+        return _ended(snapshot, ended, lost.told if lost is not None and lost.proved else "")
     if snapshot.secondary != TRAINING or snapshot.status is not JobStatus.IN_PROGRESS:
         return _phase(snapshot)
     if lost is not None:
         told = f"{lost.told} {lost.count} times in a row"
-        return _sick(Verdict.NOT_FINITE, Kind.LOSS, told, lost.since_s, sure=True, value=float(lost.count))
+        proof = "" if lost.proved else "the norm of its gradients would prove it; some losses are exactly 0 by nature"
+        count = float(lost.count)
+        return _sick(Verdict.NOT_FINITE, Kind.LOSS, told, lost.since_s, sure=lost.proved, value=count, proof=proof)
     if log is None:
         rise = losses.diverged() if limits.diverging else None
         if rise is not None:
@@ -171,7 +173,8 @@ class _Seen:
             empty = "; its log is empty" if self.log.line_s is None else ""
             what = f"{count} logged after {fmt.compact(self.now - self.began)} of training{empty}"
         seen = tuple(self._machines())
-        sure = work is Work.IDLE and self.log.line_s is not None
+        sure = work is Work.IDLE and self.log.line_s is not None and self.log.usual
+        reason = self.log.reason
         told = what + "".join(f"; {each.what}" for each in seen[:1])
         first = Observation(kind=Kind.STEPS, what=what, value=silent)
         return Health(
@@ -180,7 +183,9 @@ class _Seen:
             since_s=since,
             evidence=(first, *seen),
             sure=sure or limits.silence_suffices,
-            proof="" if sure else _PROVES[work],
+            proof=""
+            if sure
+            else _PROVES[work] or f"how long {reason.word if reason else 'its silence'} takes would prove it",
             unseen=self._unseen(),
         )
 

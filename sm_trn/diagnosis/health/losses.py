@@ -24,17 +24,20 @@ Name = tuple[str, "int | None"]  # host and rank of a worker
 
 @dataclass(slots=True)
 class Row:
-    """Losses of one worker in a row that are no losses."""
+    """Losses of one worker in a row that are no losses. ``need`` of them count, where the kind asks for more than the guard does;
+    ``proved`` is False for what can be right: a hinge loss is exactly 0."""
 
     count: int = 0
     since_s: float = math.nan
     told: str = ""
+    need: int = 1
+    proved: bool = True
 
-    def more(self, at: float, told: str) -> None:
+    def more(self, at: float, told: str, *, need: int = 1, proved: bool = True) -> None:
         """Count one more."""
         if not self.count:
             self.since_s = at
-        self.count, self.told = self.count + 1, told
+        self.count, self.told, self.need, self.proved = self.count + 1, told, need, proved
 
 
 @dataclass(slots=True)
@@ -76,11 +79,8 @@ class Losses:
             lost.more(at, f"the loss is {loss}")
         elif loss == 0 and bad_norm:
             lost.more(at, f"the loss is printed as 0 and the norm of the gradients is {norm}")
-        elif loss == 0 and lost.count + 1 < ZEROS and (self.newest or 0.0) > FAR:
-            lost.more(at, f"the loss fell from {self.newest:g} to exactly 0")
-            return
-        elif loss == 0 and lost.count and "exactly 0" in lost.told:
-            lost.more(at, lost.told)
+        elif loss == 0 and not norm and (not lost.proved or (self.newest or 0.0) > FAR):
+            lost.more(at, "the loss fell to exactly 0", need=ZEROS, proved=False)
         else:
             self._finite(loss, at, who)
             self._lost[who] = Row()
@@ -116,7 +116,7 @@ class Losses:
     def not_finite(self, need: int) -> Row | None:
         """The losses that are no numbers, if ``need`` of them came in a row."""
         for row in self._lost.values():
-            if row.count >= (ZEROS if "exactly 0" in row.told else need):
+            if row.count >= max(need, row.need):
                 return row
         for row in self._norms.values():
             if row.count > SCALED:

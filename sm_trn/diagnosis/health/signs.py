@@ -51,13 +51,15 @@ _PAUSES: Sequence[tuple[Pause, re.Pattern[str]]] = (
     ),
 )
 # A bar of tqdm or Keras: what is done of how much, which may be bytes.
-_BAR = re.compile(r"(?<![\w.])(?P<done>\d[\d.]{0,12}[kKMGT]?)/(?P<all>\d[\d.]{0,12}[kKMGT]?)(?= (?:\[[\d=>.]|━))")
+_BAR = re.compile(
+    r"(?<![\w./])(?P<done>\d[\d.]{0,12}[kKMGT]?)/(?P<all>\d[\d.]{0,12}[kKMGT]?)(?= (?:\[[\d=>.]|━|\d+:\d\d))"
+)
 # Trainer, DeepSpeed, Lightning, Megatron, NxD, fairseq, XGBoost, and what people print themselves.
 _NAMED = re.compile(
     r"(?<!\w)(?<![A-Za-z]/)(?P<name>(?:global_?)?steps?|iter(?:ation)?s?|batch(?:es)?|epochs?|num_updates"
-    r"|consumed[ _]samples|(?:num_)?tokens(?:[ _]seen)?|round)"
-    r"\b['\"]?[ \t]{0,3}[:=#/\]]?[ \t]{0,12}['\"]?(?P<value>\d[\d.,]{0,20}(?:e[+-]?\d{1,3})?)"
-    r"(?:[ \t]{0,4}/[ \t]{0,12}(?P<all>\d{1,12}))?|^\[(?P<round>\d{1,7})\][\t#]"
+    r"|(?:consumed[ _])?samples|examples|(?:num_)?tokens(?:[ _]seen)?|(?:total_)?timesteps|episodes?|round)"
+    r"\b['\"]?[ \t]{0,8}[:=#/\]|]?[ \t]{0,12}['\"]?(?P<value>\d[\d.,]{0,20}(?:e[+-]?\d{1,3})?)"
+    r"(?:[ \t]{0,4}/[ \t]{0,12}(?P<all>\d{1,12}))?|^\[?(?P<round>\d{1,7})(?:\][\t#]|:[\t ]+learn\b)"
     r"|(?<![\w./])(?P<pair>\d{1,12})/(?P<of>\d{1,12}) (?:batches|steps|iterations|epochs)\b",
     re.IGNORECASE,
 )

@@ -168,13 +168,22 @@ class Story:
     def patience_s(self, stall_s: float, pause_s: float) -> float:
         """Seconds without a step after which the job stalls, an announced pause being as long as pauses of its kind are."""
         own = self.steps.patience_s(stall_s)
-        pause = self.pause or (Pause.SAVE if self.finished else None)
+        pause = self.reason
         if pause is None:
             return own
-        times, longest = self._ended.get(pause, [0, 0.0])
-        if times < KNOWN or pause is Pause.COMPILE:  # the next graph can be a larger one
-            return max(own, pause.share * pause_s, OF_PAUSES * longest)
-        return max(own, OF_PAUSES * longest)
+        longest = self._ended.get(pause, [0, 0.0])[1]
+        new = not self.usual or pause is Pause.COMPILE  # the next graph can be a larger one
+        return max(own, pause.share * pause_s if new else 0.0, OF_PAUSES * longest)
+
+    @property
+    def reason(self) -> Pause | None:
+        """Why steps may not come: what was announced, or what follows the last step of all."""
+        return self.pause or (Pause.SAVE if self.finished else None)
+
+    @property
+    def usual(self) -> bool:
+        """Whether it is known how long a silence like this one takes: it has no reason, or pauses of its kind were heard to end."""
+        return self.reason is None or self._ended.get(self.reason, [0, 0.0])[0] >= KNOWN
 
     @property
     def paces(self) -> Iterator[tuple[Name, Pace]]:
