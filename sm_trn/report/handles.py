@@ -63,7 +63,7 @@ class ReportingSession(handles.Session[M_co]):
 
     __slots__ = ()
 
-    def fleet(
+    def fleet(  # noqa: PLR0913 - what a search can be told, each by name
         self,
         containing: str = "",
         *,
@@ -73,14 +73,16 @@ class ReportingSession(handles.Session[M_co]):
         tags: bool = False,
         at: date | str | None = None,
         limit: int = MOST,
+        health: bool = False,
     ) -> Fleet:
         """What jobs cost together: those with ``containing`` in their name, with the ``tag``, created ``after`` and ``before``.
 
         At most the ``limit`` newest; priced at the newest price, or that of a day. ``tags`` reads their tags too, for
-        ``fleet.by("tag:KEY")``: a call a job more. Raises CloudError.
+        ``fleet.by("tag:KEY")``: a call a job more. ``health`` reads the log of each job that trains, and says which are sick.
+        Raises CloudError.
         """
         search = Search(containing=containing, tag=tag, after=after, before=before)
-        return fetch_fleet(self, search, tags=tags, at=at, limit=limit)
+        return fetch_fleet(self, search, tags=tags, at=at, limit=limit, healthy=health)
 
     def _progress(
         self,

@@ -105,6 +105,13 @@ def test_every_surface_says_the_same(here: World, verdict: Verdict, capsys: pyte
     assert f"sick  {verdict.word}" in text
     assert f"next      {command}" in text
 
+    found_fleet = here.session.fleet(health=True)
+    assert verdict.word in found_fleet.text(120)
+    assert any(
+        line.startswith(f"sick: {verdict.word}, ") and line.endswith(f"Next: {command}")
+        for line in found_fleet.findings()
+    )
+
     row, head, _ = on_the_page(here)
     assert verdict.word == row["word"]
     assert [(verdict.word, command)] == [(need["word"], need["command"]) for need in head["needs"]]
