@@ -27,7 +27,7 @@ import kit.trainer as kit
 from kit.data import CHUNK, Encoded, said_of
 from kit.device import length_of, load_config, load_tokenizer
 from kit.questions import Questions, questions_of
-from kit.spot import StopRequest, UsageError, exit_code_of, leave
+from sm_spot import UsageError, exit_code_of, leave
 
 from transformers import Trainer
 
@@ -41,7 +41,9 @@ PUNCTUATION = frozenset(string.punctuation)
 class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
-    model_name_or_path: str = "bert-large-uncased-whole-word-masking"
+    model_name_or_path: str = field(
+        default="bert-large-uncased-whole-word-masking", metadata={"aliases": ["--model_name"]}
+    )
     validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
     max_seq_length: Optional[int] = field(
         default=None, metadata={"help": "of question and context together; default: 384, or what the model takes"}
@@ -209,14 +211,13 @@ def best_span(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     args.label_names = ["start_positions", "end_positions"]
-    spot = kit.begin(own, args, stop, notes)
+    spot = kit.begin(own, args, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
-        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
-        config = load_config(own.model_name_or_path, tokenizer)
+        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path, **own.hub())
+        config = load_config(own.model_name_or_path, tokenizer, **own.hub())
     own.max_seq_length = length_of("max_seq_length", own.max_seq_length, 384, config)
     stride = own.doc_stride or min(128, own.max_seq_length // 3)
     questions, held_out = load_questions(own, spot.console.say)

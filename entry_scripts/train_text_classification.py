@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any, Sequence
 
 import kit.loop as loop
-import kit.spot as spot
+import sm_spot
 from kit.data import encode, pick_columns, read_table
 from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
+from kit.job import CHECKPOINTS, GRAPHS_ONLY_STEPS, Console, check_folder, graphs_only
 from kit.labels import drop_missing, labels_of, split
 from kit.loop import Parser, fraction, integer, not_negative, proper_fraction, str2bool
-from kit.spot import Console, UsageError
+from sm_spot import StopRequest, UsageError
 
 import torch
 
@@ -65,7 +66,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--save_steps", type=integer(1), default=200, help="between checkpoints, where there is a --checkpoint_dir")
     add("--baselines", type=str2bool, default=False, help="also print what simple methods reach on the same texts")
     add("--model_dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR") or "model"))
-    add("--checkpoint_dir", type=Path, default=spot.CHECKPOINTS if spot.CHECKPOINTS.is_dir() else None)
+    add("--checkpoint_dir", type=Path, default=CHECKPOINTS if CHECKPOINTS.is_dir() else None)
     args = parser.parse_strictly(argv)
     if args.baselines and not importlib.util.find_spec("sklearn"):
         wanted = "wanted the library scikit-learn, which is not here"
@@ -115,8 +116,8 @@ class Run(loop.Loop):
         self.shapes = loop.batch_lengths(self.lengths, args.max_length, shapes)
         self.steps_per_epoch = len(self.train) // self.samples
         self.total_steps = self.steps_per_epoch * args.epochs
-        if spot.graphs_only():
-            self.total_steps = min(self.total_steps, spot.GRAPHS_ONLY_STEPS)
+        if graphs_only():
+            self.total_steps = min(self.total_steps, GRAPHS_ONLY_STEPS)
         warmup, rates = int(args.warmup_ratio * self.total_steps), (args.learning_rate, args.weight_decay)
         made = loop.adamw_with_linear_schedule(model, *rates, warmup_steps=warmup, total_steps=self.total_steps)
         self.optimizer, self.scheduler = made
@@ -126,6 +127,13 @@ class Run(loop.Loop):
         same = "model seed learning_rate weight_decay warmup_ratio max_grad_norm bf16 group_by_length gradient_checkpointing".split()
         sizes = {"total_steps": self.total_steps, "samples_per_step": self.samples, "longest": self.shapes[-1]}
         return {**{name: getattr(self.args, name) for name in same}, **sizes, "data": self.train.fingerprint()}
+
+
+def compiled(model: Any, runtime: Any) -> Any:
+    """On Trainium's native device Neuron's compiler is another backend of torch.compile than the default."""
+    if runtime.device.type == "neuron":
+        return torch.compile(model, backend="neuron")
+    return torch.compile(model)
 
 
 def loss_of(model: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
@@ -154,7 +162,7 @@ def take_step(run: Run, batches: Any, mine: loop.Batches, number: int) -> None:
     run.window[1] += 1
 
 
-def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: spot.StopRequest) -> None:
+def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: StopRequest) -> None:
     """Every step still to be done; raises Interrupted when any worker was asked to stop."""
     args, runtime, meter, accumulation = run.args, run.runtime, run.meter, run.layout[0]
     first_step, started = run.step + 1, time.perf_counter()
@@ -230,10 +238,10 @@ def baseline_accuracies(train: tuple[Sequence[str], Any], held_out: tuple[Sequen
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    stop = spot.StopRequest()
+    stop = StopRequest()
     args = parse_arguments(argv)
-    spot.check_folder("model_dir", args.model_dir)
-    spot.check_folder("checkpoint_dir", args.checkpoint_dir)
+    check_folder("model_dir", args.model_dir)
+    check_folder("checkpoint_dir", args.checkpoint_dir)
     runtime = detect()
     console = Console(is_main=runtime.is_main)
     args.bf16 = runtime.bf16 if args.bf16 is None else args.bf16
@@ -263,11 +271,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         model = model.to(runtime.device)
     unused = args.ddp_find_unused_parameters and not args.gradient_checkpointing
     model = loop.prepare(runtime, model, find_unused_parameters=unused)
-    run = Run(args, runtime, torch.compile(model) if args.torch_compile else model, parts, tokenizer.pad_token_id)
+    run = Run(args, runtime, compiled(model, runtime) if args.torch_compile else model, parts, tokenizer.pad_token_id)
     checkpoints = None
-    if args.checkpoint_dir is not None and not spot.graphs_only():
-        checkpoints = loop.BackgroundCheckpoints(args.checkpoint_dir, run.identity(), console.say)
-        checkpoints.claim(is_main=runtime.is_main)
+    if args.checkpoint_dir is not None and not graphs_only():
+        checkpoints = loop.BackgroundCheckpoints(args.checkpoint_dir, run.identity())
+        checkpoints.claim()
         run.resume(checkpoints)
     console.say(
         f"{args.model} on {runtime.name}: {runtime.world_size} worker(s), {'bfloat16' if args.bf16 else 'float32'}, batches of "
@@ -282,7 +290,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             checkpoints.finish()
     console.metrics(evaluate(run))
     console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 6)))
-    if runtime.is_main and not spot.graphs_only():
+    if runtime.is_main and not graphs_only():
         state = loop.to_cpu(loop.unwrap(model).state_dict())  # the live model stays on its device
         loop.unwrap(model).save_pretrained(str(args.model_dir), state_dict=state)
         tokenizer.save_pretrained(str(args.model_dir))
@@ -292,8 +300,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _mp_fn(_index: int) -> None:
     """Where torch_xla's spawn launcher (the Training Compiler's `pytorchxla` distribution) enters each worker."""
-    sys.exit(spot.exit_code_of(main))
+    sys.exit(sm_spot.exit_code_of(main))
 
 
 if __name__ == "__main__":
-    spot.leave(spot.exit_code_of(main))
+    sm_spot.leave(sm_spot.exit_code_of(main))

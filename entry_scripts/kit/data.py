@@ -22,9 +22,10 @@ import zlib
 from array import array
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-from kit.spot import UsageError
+from sm_spot import UsageError
 
 import numpy as np
 
@@ -64,6 +65,7 @@ class Table:
     rows: list[int]  # in their file; the first row is 1, and the names of columns are no row
     files: list[str]
     said: list[str] = field(default_factory=list)
+    classes: dict[str, list[str]] = field(default_factory=dict)  # names of a column's numbers, where the file has them
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -87,10 +89,27 @@ class Table:
         return UsageError(f"--{self.name}: row {self.rows[index]} of {self.files[index]} {message}")
 
 
-def table_from(columns: dict[str, list[Any]], name: str) -> Table:
-    """Of columns that a library has read, such as `datasets`."""
+def table_from(columns: dict[str, list[Any]], name: str, classes: Mapping[str, list[str]] | None = None) -> Table:
+    """Of columns that a library has read, such as `datasets`. Numbers of classes become their names, -1 becomes a gap."""
     count = len(next(iter(columns.values()), []))
-    return Table(name, columns, list(range(1, count + 1)), [name] * count)
+    table = Table(name, columns, list(range(1, count + 1)), [name] * count)
+    for column, names in (classes or {}).items():
+        table.columns[column] = _named(columns[column], names)
+        table.classes[column] = list(names)
+    return table
+
+
+def class_names(features: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Of the columns that `datasets` knows as classes."""
+    return {column: list(feature.names) for column, feature in features.items() if hasattr(feature, "names")}
+
+
+def _named(numbers: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    named: list[Any] = []
+    for number in numbers:
+        known = isinstance(number, int) and 0 <= number < len(names)
+        named.append(names[number] if known else None)
+    return named
 
 
 def said_of(tables: Mapping[str, Table]) -> list[str]:
@@ -111,6 +130,7 @@ class _Part(NamedTuple):
     rows: Sequence[int]
     bad: list[str]
     note: str
+    classes: Mapping[str, list[str]] = MappingProxyType({})
 
 
 def read_table(where: str | Path, name: str, *, split: str = "train", encoding: str | None = None) -> Table:
@@ -123,7 +143,7 @@ def read_table(where: str | Path, name: str, *, split: str = "train", encoding: 
         table.say(f"left out {some([path.name for path in left_out])}, which is not for {split}")
     for path in paths:
         try:
-            columns, rows, bad, note = _read(path, encoding)
+            columns, rows, bad, note, classes = _read(path, encoding)
         except UsageError as error:
             raise UsageError(f"--{name}: {path.name} {error}") from error
         got = f"--{name}: {path.name} has"
@@ -135,6 +155,7 @@ def read_table(where: str | Path, name: str, *, split: str = "train", encoding: 
             raise UsageError(f"{got}; wanted the same in all files")
         for column in {**table.columns, **columns}:
             table.columns.setdefault(column, [None] * len(table)).extend(columns.get(column, [None] * len(rows)))
+        table.classes.update(classes)
         table.rows += rows
         table.files += [path.name] * len(rows)
         table.say(f"read {len(rows)} rows of {path.name} ({note})")
@@ -222,13 +243,26 @@ def _parquet(path: Path) -> _Part:
         with path.open("rb") as file:
             table = parquet.ParquetFile(file).read()
         columns = dict(zip(_once(table.column_names), [column.to_pylist() for column in table.columns]))
+        classes = _classes_in(table.schema.metadata or {})
     except ImportError as error:
         raise UsageError(f"needs the library pyarrow ({error}); install it, or write the table as csv") from error
     except (ValueError, OSError, NotImplementedError, LookupError) as error:
         raise UsageError(f"is no readable Parquet file ({error}); write it again") from error
     for values in columns.values():
         values[:] = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
-    return _Part(columns, range(1, table.num_rows + 1), [], "parquet")
+    for column, names in classes.items():
+        columns[column] = _named(columns[column], names)
+    return _Part(columns, range(1, table.num_rows + 1), [], "parquet", classes)
+
+
+def _classes_in(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
+    """The names of classes, which `datasets` writes into a Parquet file."""
+    features = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
+    return {
+        column: feature["names"]
+        for column, feature in features.items()
+        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" and "names" in feature
+    }
 
 
 def _once(names: Sequence[str]) -> Sequence[str]:
@@ -506,3 +540,20 @@ def encode(
         found.add(tokenizer(*columns, truncation=True, max_length=max_length, return_attention_mask=False))
     found.labels = {} if labels is None else {"labels": labels}
     return found
+
+
+def lengths_of(examples: Any) -> Any:
+    """Tokens of each example, of Encoded or of any other data set that has `input_ids`, such as one of `datasets`."""
+    if isinstance(examples, Encoded):
+        return examples.lengths
+    return np.array([len(example["input_ids"]) for example in examples])
+
+
+def fingerprint_of(examples: Any) -> str:
+    """For recognising a run's own checkpoints."""
+    if isinstance(examples, Encoded):
+        return examples.fingerprint()
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(repr(sorted(example.items())).encode())
+    return digest.hexdigest()[:16]

@@ -21,13 +21,12 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, MutableMapping, NamedTuple, Sequence
 
-from kit.spot import UsageError, first_line, tell
+from sm_spot import UsageError, first_line, tell
 
 import torch
 import torch.distributed as dist
@@ -313,28 +312,8 @@ MASKED = frozenset(  # made to fill gaps; transformers can also train them to fo
 UNSHIFTED = frozenset(("flaubert", "xlm", "xlnet"))  # as of BART and its like, their heads see what they are asked for
 
 
-def import_without_extras(module: str) -> None:
-    """Import a module of transformers, but not what it would load only because it is installed: the scripts never call
-    that, and it is a fifth of a worker's start and 120 MB. Whoever imports one of these later gets it.
-    """
-    extras = [name for name in ("boto3", "datasets", "scipy", "sklearn") if name not in sys.modules]
-    if any(map(importlib.util.find_spec, ("jax", "smdistributed", "tensorflow", "torch_xla"))):
-        extras = []  # transformers loads these too, and they need some of the others
-    for hidden in (extras, []):
-        sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: as if it were not installed
-        try:
-            importlib.import_module(module)
-            break
-        except ImportError:  # some library needs one of them after all
-            if not hidden:
-                raise
-        finally:
-            for name in hidden:
-                del sys.modules[name]
-
-
-def load_tokenizer(name: str) -> Any:
-    import_without_extras("transformers.modeling_utils")
+def load_tokenizer(name: str, **hub: Any) -> Any:
+    """`hub` is what `from_pretrained` takes: revision, token, cache_dir, trust_remote_code."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # a job's log is read as lines
@@ -348,7 +327,7 @@ def load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
     with _loading(name):
-        tokenizer = AutoTokenizer.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name, **hub)
     if tokenizer.pad_token is None:  # GPT-like models
         if tokenizer.eos_token is None:
             got = f"got {name!r}, which has neither a pad token nor an end token"
@@ -374,7 +353,9 @@ def load_config(name: str, tokenizer: Any, **more: Any) -> Any:
     return config
 
 
-def load_model(name: str | None, config: Any, head: str, attention: str | None = None, tokens: int = 0) -> Any:
+def load_model(
+    name: str | None, config: Any, head: str, attention: str | None = None, tokens: int = 0, **hub: Any
+) -> Any:
     """Pretrained weights, or new ones where there is no name or it is a tiny one; always in float32: a checkpoint in half
     precision would else be trained in it. `head` is the end of transformers' class names: SequenceClassification, CausalLM.
     Of the tokenizer's `tokens` each has a row of the embeddings. New weights are drawn from torch's generator: seed it first.
@@ -393,8 +374,11 @@ def load_model(name: str | None, config: Any, head: str, attention: str | None =
     more = {"ignore_mismatched_sizes": True} if head == "SequenceClassification" else {}
     with _loading(name or config.model_type):
         fresh = name is None or name in TINY
-        pretrained = {**chosen, **more, "config": config}
-        model = auto.from_config(config, **chosen) if fresh else auto.from_pretrained(name, **pretrained)
+        if fresh:
+            trusted = {"trust_remote_code": True} if hub.get("trust_remote_code") else {}
+            model = auto.from_config(config, **chosen, **trusted)
+        else:
+            model = auto.from_pretrained(name, config=config, **chosen, **more, **hub)
     rows = getattr(config, "vocab_size", tokens)
     if rows < tokens and getattr(model.get_input_embeddings(), "num_embeddings", None) == rows:
         model.resize_token_embeddings(tokens)

@@ -15,7 +15,7 @@ import re
 from typing import Any, NamedTuple, Sequence
 
 from kit.data import NUMBER, Columns, Table, some
-from kit.spot import UsageError
+from sm_spot import UsageError
 
 
 class Labels(NamedTuple):
@@ -38,7 +38,12 @@ class Labels(NamedTuple):
 def labels_of(
     table: Table, column: str, *, num_labels: int | None = None, names: Sequence[str] | None = None
 ) -> Labels:
-    """Classes, or scores (fractions, or num_labels=1). `names` are those of training: [] means scores."""
+    """Classes, or scores (fractions, or num_labels=1). `names` are those of training: [] means scores.
+
+    Where the file itself names its classes, their order is the file's.
+    """
+    if names is None and num_labels in {None, len(table.classes.get(column, []))}:
+        names = table.classes.get(column)
     column_values = table.columns[column]
     if all(value is None or (isinstance(value, list) and len(value) == 1) for value in column_values):
         column_values = [value and value[0] for value in column_values]  # one each, in a list
@@ -70,6 +75,7 @@ def labels_of(
     for one in sorted(distinct - set(names)):
         known = f"{some(names, 10)} as in the training data"
         raise table.wrong(found.index(one), f"has the label {one!r}, wanted {known}; correct it")
+    _say_near(distinct, table)
     numbers = {name: number for number, name in enumerate(names)}
     return Labels([None if one is None else numbers[one] for one in found], names)
 
@@ -89,6 +95,16 @@ def _refuse_words(words: set[Any], gaps: set[Any], found: list[Any], table: Tabl
         infinite = re.fullmatch("[+-]?inf(inity)?", one.lower()) and words < distinct
         if one in slips and (infinite or scores > len(slips)):
             raise table.wrong(index, f"has the label {one!r}, wanted a finite number as the others have; correct it")
+
+
+def _say_near(distinct: set[str], table: Table) -> None:
+    """Two classes that only the case tells apart are seldom meant."""
+    spellings: dict[str, list[str]] = {}
+    for one in sorted(distinct):
+        spellings.setdefault(one.casefold(), []).append(one)
+    for alike in spellings.values():
+        if len(alike) > 1:
+            table.say(f"{' and '.join(map(repr, alike))} are different classes, though only the case tells them apart")
 
 
 def _label(value: Any, table: Table, index: int) -> Any:

@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple, Sequence
 
 from kit.data import Table, some
-from kit.spot import UsageError
+from sm_spot import UsageError
 
 
 class Questions(NamedTuple):

@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from kit.loop import BackgroundCheckpoints
-from kit.spot import INTERRUPTED
+from sm_spot import INTERRUPTED
 
 from launch import DEADLINE_S, Finished, Launch
 
@@ -210,7 +210,7 @@ def test_the_loss_of_each_of_96_steps_is_that_of_the_cpu(both: tuple[dict[str, A
 
 def test_a_checkpoint_written_on_xla_loads_on_the_cpu(both: tuple[dict[str, Any], dict[str, Any], Path]) -> None:
     folder = both[2]
-    states = [BackgroundCheckpoints(folder / name / "checkpoints", {}, print).load(96) for name in ("xla", "cpu")]
+    states = [BackgroundCheckpoints(folder / name / "checkpoints", {}).load(96) for name in ("xla", "cpu")]
     assert all(tensor.device.type == "cpu" for tensor in states[0]["model"].values())
     assert set(states[0]["model"]) == set(states[1]["model"])
     assert all(

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.data import read_table
 from kit.labels import labels_of, split
-from kit.spot import UsageError
+from sm_spot import UsageError
 from train_glue import compute_metrics, hub_tables, main, parse_arguments
 
 from launch import Finished, run_here

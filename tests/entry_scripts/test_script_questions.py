@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from kit.data import read_table, table_from
 from kit.device import load_tokenizer
 from kit.questions import Questions, questions_of
-from kit.spot import USAGE_ERROR
+from sm_spot import USAGE_ERROR
 from train_question_answering import answer_f1, answers_of, exact_match, main, windows_of
 
 import make_questions

@@ -20,9 +20,10 @@ import train_text_classification as script
 from fork_server import TORCH, python_with
 from kit.data import encode
 from kit.device import TorchRuntime, XlaRuntime, choose, detect, set_environment
+from kit.job import Console
 from kit.loop import optimizer_step, prepare
-from kit.spot import Console, StopRequest, UsageError
 from recording_torch_xla import RecordingTorchXla
+from sm_spot import StopRequest, UsageError
 
 from launch import QUIET
 

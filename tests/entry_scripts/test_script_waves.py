@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from fork_server import TORCH, python_with
 from kit.device import LOADING_AT_ONCE, Place, Runtime
-from kit.spot import UsageError
+from sm_spot import UsageError
 
 from launch import QUIET
 
