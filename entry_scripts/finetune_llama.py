@@ -51,7 +51,7 @@ class Arguments(kit.SharedArguments):
 
     model_name_or_path: str = field(
         default="TinyLlama/TinyLlama-1.1B-Chat-v1.0",
-        metadata={"aliases": ["--model_id", "--model_name"], "help": "hub id, local folder, tiny-llama or tiny-gpt2"},
+        metadata={"aliases": ["--model_id"], "help": "hub id, local folder, tiny-llama or tiny-gpt2"},
     )
     validation_split_percentage: int = field(default=5, metadata={"help": "where there is nothing to hold out"})
     text_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})

@@ -88,31 +88,34 @@ class Interrupted(Exception):  # noqa: N818 - not an error: asked for, and answe
 
 
 class Place(NamedTuple):
-    """Where this process stands: among all workers, on its host, and its host among the hosts."""
+    """Where this process stands: among all workers, among those `here` on its host, and its host among the hosts."""
 
     rank: int
     size: int
     local_rank: int
+    here: int
     host: int
     hosts: int
 
 
-def place() -> Place:
+def place(environ: Mapping[str, str] = os.environ) -> Place:
     """From the variables of torchrun, else of Open MPI; a worker that torch_xla has spawned asks torch_xla."""
-    rank = _variable("RANK", "OMPI_COMM_WORLD_RANK", 0)
-    size = _variable("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1)
-    local_rank = _variable("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", 0)
+
+    def number(name: str, mpi: str, absent: int) -> int:
+        return int(environ.get(name) or environ.get("OMPI_COMM_WORLD_" + mpi) or absent)
+
+    rank, size, local_rank = (
+        number("RANK", "RANK", 0),
+        number("WORLD_SIZE", "SIZE", 1),
+        number("LOCAL_RANK", "LOCAL_RANK", 0),
+    )
     xm, xr = sys.modules.get("torch_xla.core.xla_model"), sys.modules.get("torch_xla.runtime")
-    if "WORLD_SIZE" not in os.environ and xr is not None and hasattr(xr, "world_size"):
+    if size == 1 and xr is not None and hasattr(xr, "world_size"):
         rank, size, local_rank = xr.global_ordinal(), xr.world_size(), xr.local_ordinal()
-    elif "WORLD_SIZE" not in os.environ and xm is not None and hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
+    elif size == 1 and xm is not None and hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
         rank, size, local_rank = xm.get_ordinal(), xm.xrt_world_size(), xm.get_local_ordinal()
-    here = _variable("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", size)
-    return Place(rank, size, local_rank, rank // here, math.ceil(size / here))
-
-
-def _variable(name: str, other: str, absent: int) -> int:
-    return int(os.environ.get(name) or os.environ.get(other) or absent)
+    here = number("LOCAL_WORLD_SIZE", "LOCAL_SIZE", size)
+    return Place(rank, size, local_rank, here, rank // here, math.ceil(size / here))
 
 
 def agree(value: int, *, most: bool = True) -> int:
@@ -286,7 +289,7 @@ class Checkpoints:
         self.saved_step = 0
         self._identity = json.loads(json.dumps(identity or {}, default=str))
         self._keep = None if keep is None else max(KEEP, keep)
-        self._host, self._hosts = (0, 1) if each_host else place()[3:]
+        self._host, self._hosts = (0, 1) if each_host else place()[4:]
         self._begun: threading.Thread | None = None
         self._error: Exception | None = None
 

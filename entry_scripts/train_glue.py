@@ -35,9 +35,7 @@ TASKS = "cola mnli mrpc qnli qqp rte sst2 stsb wnli".split()  # of huggingface.c
 class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
-    model_name_or_path: str = field(
-        default="roberta-base", metadata={"aliases": ["--model_name"], "help": "hub id, local folder, or tiny-random"}
-    )
+    model_name_or_path: str = field(default="roberta-base", metadata={"help": "hub id, local folder, or tiny-random"})
     task_name: Optional[str] = field(default=None, metadata={"help": f"of GLUE, from the hub: {', '.join(TASKS)}"})
     # A channel `test` is not to be judged on.
     validation_file: Optional[str] = field(default_factory=lambda: kit.channel("validation"))

@@ -37,9 +37,7 @@ DEFAULT_BLOCK = 1024  # where the model could take more
 class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
-    model_name_or_path: Optional[str] = field(
-        default=None, metadata={"aliases": ["--model_name"], "help": "pretrained: hub id or local folder"}
-    )
+    model_name_or_path: Optional[str] = field(default=None, metadata={"help": "pretrained: hub id or local folder"})
     model_type: Optional[str] = field(
         default=None, metadata={"help": "from scratch: gpt2, bert, … or tiny-gpt2, tiny-bert, which need no network"}
     )

@@ -41,9 +41,7 @@ PUNCTUATION = frozenset(string.punctuation)
 class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
-    model_name_or_path: str = field(
-        default="bert-large-uncased-whole-word-masking", metadata={"aliases": ["--model_name"]}
-    )
+    model_name_or_path: str = "bert-large-uncased-whole-word-masking"
     validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
     max_seq_length: Optional[int] = field(
         default=None, metadata={"help": "of question and context together; default: 384, or what the model takes"}

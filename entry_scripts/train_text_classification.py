@@ -145,7 +145,7 @@ def loss_of(model: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
 def take_step(run: Run, batches: Any, mine: loop.Batches, number: int) -> None:
     """The batches of one optimizer step, forward and backward, and the step. Nothing here waits for the device."""
     runtime, meter, accumulation = run.runtime, run.meter, run.layout[0]
-    runtime.seed(run.args.seed, run.step, runtime.rank)  # dropout is a function of these, also after a resume
+    sm_spot.seed(run.args.seed, run.step, runtime.rank)  # dropout is a function of these, also after a resume
     for place in range(number * accumulation, (number + 1) * accumulation):
         before, compiled = time.perf_counter(), meter.compiled()[1]
         batch = next(batches)  # XLA's loader also cuts the graph here and compiles it, which is no waiting

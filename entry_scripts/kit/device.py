@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import gc
-import hashlib
 import importlib
 import importlib.util
 import inspect
 import json
+import math
 import os
 import shutil
 import socket
@@ -24,9 +23,9 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, MutableMapping, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, Mapping, MutableMapping, Sequence
 
-from sm_spot import UsageError, first_line, tell
+from sm_spot import UsageError, first_line, place, tell
 
 import torch
 import torch.distributed as dist
@@ -43,28 +42,10 @@ NEURON_DEFAULTS = {
     "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": "3",
     "NEURON_RT_STOCHASTIC_ROUNDING_EN": "1",
     "NEURON_RT_STOCHASTIC_ROUNDING_SEED": "0",
-    "MALLOC_ARENA_MAX": "64",
     "TOKENIZERS_PARALLELISM": "false",
 }
 EFA = {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}  # between machines
 LOADING_AT_ONCE = "SM_TRN_LOADING_AT_ONCE"  # workers of a machine; 8 as in optimum-neuron's num_local_ranks_per_step
-
-
-class Place(NamedTuple):
-    """Where this process stands among the workers, and how many of them are on this machine."""
-
-    rank: int
-    world_size: int
-    local_rank: int
-    here: int
-
-    @classmethod
-    def read(cls, environ: Mapping[str, str]) -> Place:
-        """From torchrun's variables, else from Open MPI's (which is what starts SMDDP's and SMP's workers)."""
-        names = {"RANK": "RANK", "WORLD_SIZE": "SIZE", "LOCAL_RANK": "LOCAL_RANK", "LOCAL_WORLD_SIZE": "LOCAL_SIZE"}
-        found = [environ.get(name) or environ.get("OMPI_COMM_WORLD_" + mpi) for name, mpi in names.items()]
-        rank, size, local_rank = (int(value or absent) for value, absent in zip(found, "010"))
-        return cls(rank, size, local_rank, int(found[3] or size))
 
 
 # --- choosing ---
@@ -103,34 +84,18 @@ def framework_flag(environ: Mapping[str, str], name: str) -> bool:
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     """Set what is not set, before torch_xla is imported and workers are connected, and return the runtime's name."""
-    name, place = choose(environ), Place.read(environ)
+    name, here = choose(environ), place(environ)
     if name == "xla":
-        for variable, value in {**NEURON_DEFAULTS, **(EFA if place.here < place.world_size else {})}.items():
+        for variable, value in {**NEURON_DEFAULTS, **(EFA if here.hosts > 1 else {})}.items():
             if not (variable == "NEURON_COMPILE_CACHE_URL" and "--cache_dir" in environ.get("NEURON_CC_FLAGS", "")):
                 environ.setdefault(variable, value)
     elif name == "cpu":
-        keep_memory(environ)
-        local = place.here == place.world_size or environ.get("MASTER_ADDR", "").startswith(("127.", "localhost"))
+        local = here.hosts == 1 or environ.get("MASTER_ADDR", "").startswith(("127.", "localhost"))
         if local and "lo" in (own for _, own in socket.if_nameindex()):
             environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # whatever the host name resolves to
     else:
         torch.set_float32_matmul_precision("high")  # TF32 where the GPU has it
     return name
-
-
-def keep_memory(environ: Mapping[str, str]) -> bool:
-    """Keep blocks of megabytes for the next step, which asks for the same ones, and return whether glibc agreed.
-
-    glibc gives them back as soon as they are free, and the system clears every page that it hands out: on a CPU a fifth
-    of a tiny language model's time. What the user has set of malloc stays.
-    """
-    own = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
-    if "glibc.malloc" in environ.get("GLIBC_TUNABLES", "") or any(name in environ for name in own):
-        return False
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # macOS, musl, Windows
-        mallopt = ctypes.CDLL(None).mallopt  # mallopt(3): -3 is M_MMAP_THRESHOLD, 32 MB at most, -1 M_TRIM_THRESHOLD
-        return bool(mallopt(-3, 1 << 25) and mallopt(-1, (1 << 31) - 1))
-    return False
 
 
 # --- runtimes ---
@@ -150,10 +115,14 @@ class Runtime:
     attention: str | None = None  # what transformers should compute it with; None: what it would choose
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self.rank, self.world_size, self.local_rank, self._here = Place.read(environ)
+        self._stand(environ)
         self._at_once = environ.get(LOADING_AT_ONCE, "8")
         if not self._at_once.isdigit() or int(self._at_once) < 1:
             raise UsageError(f"{LOADING_AT_ONCE}: got {self._at_once!r}, wanted a number of workers from 1 on")
+
+    def _stand(self, environ: Mapping[str, str]) -> None:
+        here = place(environ)
+        self.rank, self.world_size, self.local_rank, self._here = here.rank, here.size, here.local_rank, here.here
 
     @property
     def is_main(self) -> bool:
@@ -174,30 +143,18 @@ class Runtime:
         the host until it is on its device, so move it there inside. Inside there can be no collective.
         """
         size = int(self._at_once)
-        own, waves = -(-self.local_rank // size), 1 - (-(self._here - 1) // size)
+        own, waves = math.ceil(self.local_rank / size), 1 + math.ceil((self._here - 1) / size)
         for _ in range(own):
             self.barrier()
         yield  # after a failure in it nobody waits: the launcher ends the others
         for _ in range(waves - own):
             self.barrier()
 
-    def values_of_workers(self, value: float) -> list[float]:
-        """Every worker's value, in the order of ranks."""
-        return self.sum_over_workers([value if rank == self.rank else 0.0 for rank in range(self.world_size)])
-
-    def seed(self, *parts: Any) -> None:
-        """The generators become a function of `parts`, such as seed, step and rank: nothing to save, nothing to restore."""
-        drawn = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
-        number = int.from_bytes(drawn[:4], "big") >> 1
-        torch.default_generator.manual_seed(number)  # torch.manual_seed walks through devices that are not there
-        self.seed_device(number)
-
     def compilations(self) -> tuple[int, float]:
         """Number of this process's compilations, and their seconds; none where nothing compiles."""
         return 0, 0.0
 
     memory: Callable[[], float]  # bytes; 0 where the device does not say
-    seed_device: Callable[[int], None]
     barrier: Callable[[], None]
     sum_over_workers: Callable[[Sequence[Any]], list[float]]  # one collective; waits for the device
 
@@ -227,10 +184,6 @@ class TorchRuntime(Runtime):
         if self.world_size > 1:
             dist.barrier()
 
-    def seed_device(self, seed: int) -> None:
-        if self.device.type != "cpu":
-            getattr(torch, self.device.type).manual_seed(seed)
-
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
         total = stacked(values, self.device)
         if self.world_size > 1:
@@ -259,21 +212,13 @@ class XlaRuntime(Runtime):
             importlib.import_module("torch_xla.distributed.xla_backend")  # registers the backend
             dist.init_process_group("xla")
         self.device = xm.xla_device()
-        launched = self.world_size > 1
-        if hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
-            self.rank, self.world_size, self.local_rank = xm.get_ordinal(), xm.xrt_world_size(), xm.get_local_ordinal()
-        else:
-            xr = importlib.import_module("torch_xla.runtime")
-            self.rank, self.world_size = xr.global_ordinal(), xr.world_size()
-            self.local_rank = self.local_rank if launched else xr.local_ordinal()
-        self._here = self._here if launched else self.world_size
+        with contextlib.suppress(ImportError):
+            importlib.import_module("torch_xla.runtime")  # there is none in old versions
+        self._stand(environ)  # a worker that torch_xla has spawned knows its place only now
 
     def barrier(self) -> None:
         if self.world_size > 1:
             self.xm.rendezvous("sm_trn")
-
-    def seed_device(self, seed: int) -> None:
-        self.xm.set_rng_state(seed, self.device)
 
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
         if self.world_size == 1:  # what is there is fetched; putting it together first would be one more graph

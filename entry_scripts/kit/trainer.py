@@ -10,6 +10,7 @@ import contextlib
 import math
 import os
 import re
+import sys
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -40,9 +41,10 @@ SYNONYMS = (
 )
 # As Hugging Face's examples for SageMaker call their hyperparameters.
 OTHER_NAMES = {
-    "epochs": "num_train_epochs",
-    "train_batch_size": "per_device_train_batch_size",
-    "eval_batch_size": "per_device_eval_batch_size",
+    "--epochs": "--num_train_epochs",
+    "--train_batch_size": "--per_device_train_batch_size",
+    "--eval_batch_size": "--per_device_eval_batch_size",
+    "--model_name": "--model_name_or_path",
 }
 # Of optimum-neuron's arguments, with the values that ask for no more than happens without it.
 NEURON_ONLY: Mapping[str, tuple[str, ...] | None] = {
@@ -162,9 +164,9 @@ def parse_flags(
     """
     set_environment()
     how: Any = {"description": own_class.__doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    own, rest = parse(own_class, argv, **how)
+    own, rest = parse(own_class, [renamed(token) for token in (sys.argv[1:] if argv is None else argv)], **how)
     fields = {field.name for field in fields_of(kind) if field.init}
-    given = {OTHER_NAMES.get(name, name): value for name, value in pairs(rest)}
+    given = dict(pairs(rest))
     known = {*fields, *SOMETIMES, *NEURON_ONLY, *(name for names in SYNONYMS for name in names)}
     for name, value in given.items():
         if name not in known:
@@ -191,6 +193,12 @@ def parse_flags(
         args.trust_remote_code = own.trust_remote_code
     args.output_dir = str(own.checkpoint_dir or own.output_dir)
     return own, args, notes
+
+
+def renamed(token: str) -> str:
+    """A flag by the name that the scripts have for it; other words as they are."""
+    flag, equals, value = token.partition("=")
+    return OTHER_NAMES.get(flag, flag) + equals + value
 
 
 def trainer_defaults(fields: Collection[str]) -> dict[str, Any]:
