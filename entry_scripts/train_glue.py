@@ -28,7 +28,17 @@ from transformers import Trainer
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
-TASKS = "cola mnli mrpc qnli qqp rte sst2 stsb wnli".split()  # of huggingface.co/datasets/nyu-mll/glue
+TASKS = (
+    "cola",
+    "mnli",
+    "mrpc",
+    "qnli",
+    "qqp",
+    "rte",
+    "sst2",
+    "stsb",
+    "wnli",
+)  # of huggingface.co/datasets/nyu-mll/glue
 
 
 @dataclass
@@ -36,6 +46,8 @@ class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
     model_name_or_path: str = field(default="roberta-base", metadata={"help": "hub id, local folder, or tiny-random"})
+    config_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
+    ignore_mismatched_sizes: bool = field(default=True, metadata={"help": "accepted; a head for other labels is new"})
     task_name: Optional[str] = field(default=None, metadata={"help": f"of GLUE, from the hub: {', '.join(TASKS)}"})
     # A channel `test` is not to be judged on.
     validation_file: Optional[str] = field(default_factory=lambda: kit.channel("validation"))
@@ -163,7 +175,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path, **own.hub())
-        known = load_config(own.model_name_or_path, tokenizer, **own.hub()).id2label
+        known = load_config(own.config_name or own.model_name_or_path, tokenizer, **own.hub()).id2label
     examples, labels, said = load_examples(own, list(known.values()))
     spot.console.say(*said)
     if args.do_predict and "test" not in examples:
@@ -171,10 +183,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             "--do_predict: got True and nothing to label, wanted --test_file, or a channel test; leave it out"
         )
     names = labels.names
-    head = {"num_labels": 1, "problem_type": "regression"} if not names else {
-        "num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}
-    }  # fmt: skip
-    config = load_config(own.model_name_or_path, tokenizer, **head, **own.hub())
+    head: dict[str, Any] = {"num_labels": 1, "problem_type": "regression"}
+    if names:
+        label2id = {name: number for number, name in enumerate(names)}
+        head = {"num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": label2id}
+    config = load_config(own.config_name or own.model_name_or_path, tokenizer, **head, **own.hub())
     own.max_seq_length = length_of("max_seq_length", own.max_seq_length, 128, config)
     sets = {
         name: encode(tokenizer, part.texts, part.beside, max_length=own.max_seq_length, labels=part.labels)
@@ -204,8 +217,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": fingerprint_of(sets["train"])})
     kit.drop_printers(trainer)
     kit.in_order(args)
-    for name in judged if args.do_eval else ():
-        trainer.evaluate(sets[name], metric_key_prefix=name)
+    if args.do_eval:
+        for name in judged:
+            trainer.evaluate(sets[name], metric_key_prefix=name)
     if args.do_train:
         kit.save(trainer, spot, tokenizer, own.output_dir)
     if args.do_predict and "test" in sets:

@@ -52,7 +52,6 @@ class Arguments(kit.SharedArguments):
         default=None, metadata={"help": "the same, as masked models' scripts call it"}
     )
     mlm_probability: float = field(default=0.15, metadata={"help": "share of the tokens that are hidden"})
-    use_fast_tokenizer: bool = field(default=True, metadata={"help": "accepted; it always is"})
 
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:

@@ -34,12 +34,13 @@ SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the sam
 
 
 def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    channel = {name: os.environ.get("SM_CHANNEL_" + name) for name in ("TRAIN", "TRAINING", "VALIDATION", "TEST")}
+    train = os.environ.get("SM_CHANNEL_TRAIN") or os.environ.get("SM_CHANNEL_TRAINING") or "sample"
+    validation = os.environ.get("SM_CHANNEL_VALIDATION") or os.environ.get("SM_CHANNEL_TEST")
     parser = Parser(__doc__)
     add = parser.add_argument
     add("--model", default="bert-base-cased", help="hub id, local folder, or tiny-random")
-    add("--train", default=channel["TRAIN"] or channel["TRAINING"] or "sample", help="file, folder, or `sample`")
-    add("--validation", default=channel["VALIDATION"] or channel["TEST"], help="as --train; default: a part of it")
+    add("--train", default=train, help="file, folder, or `sample`")
+    add("--validation", default=validation, help="as --train; default: a part of it")
     add("--validation_fraction", type=proper_fraction, default=0.1, help="how much of it is then held out")
     add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
     add("--text_column", help="default: by the names that data sets use")
@@ -110,7 +111,9 @@ class Run(loop.Loop):
     def __init__(self, args: argparse.Namespace, runtime: Any, model: Any, parts: Any, pad_id: int) -> None:
         self.layout = args.gradient_accumulation_steps, runtime.world_size, args.per_device_batch_size
         super().__init__(runtime, model, self.layout[0] * self.layout[1] * self.layout[2])
-        self.args, self.pad_id, (self.train, self.held_out) = args, pad_id, parts
+        self.args = args
+        self.pad_id = pad_id
+        self.train, self.held_out = parts
         self.lengths = torch.as_tensor(self.train.lengths)
         shapes = args.shapes or (1 if runtime.name == "xla" else None)
         self.shapes = loop.batch_lengths(self.lengths, args.max_length, shapes)
@@ -118,13 +121,27 @@ class Run(loop.Loop):
         self.total_steps = self.steps_per_epoch * args.epochs
         if graphs_only():
             self.total_steps = min(self.total_steps, GRAPHS_ONLY_STEPS)
-        warmup, rates = int(args.warmup_ratio * self.total_steps), (args.learning_rate, args.weight_decay)
-        made = loop.adamw_with_linear_schedule(model, *rates, warmup_steps=warmup, total_steps=self.total_steps)
-        self.optimizer, self.scheduler = made
+        self.optimizer, self.scheduler = loop.adamw_with_linear_schedule(
+            model,
+            args.learning_rate,
+            args.weight_decay,
+            warmup_steps=int(args.warmup_ratio * self.total_steps),
+            total_steps=self.total_steps,
+        )
 
     def identity(self) -> dict[str, Any]:
         """Two runs with the same identity are the same run. The number of workers is not in it."""
-        same = "model seed learning_rate weight_decay warmup_ratio max_grad_norm bf16 group_by_length gradient_checkpointing".split()
+        same = (
+            "model",
+            "seed",
+            "learning_rate",
+            "weight_decay",
+            "warmup_ratio",
+            "max_grad_norm",
+            "bf16",
+            "group_by_length",
+            "gradient_checkpointing",
+        )
         sizes = {"total_steps": self.total_steps, "samples_per_step": self.samples, "longest": self.shapes[-1]}
         return {**{name: getattr(self.args, name) for name in same}, **sizes, "data": self.train.fingerprint()}
 

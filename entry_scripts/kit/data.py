@@ -44,10 +44,33 @@ DIALECTS = {  # what a cell in quotes is, and what a bare one; D is the delimite
     "after a backslash": r' *"([^"\\]*(?:(?:\\.|"")[^"\\]*)*)" *|(?!")([^\\D\n]*(?:\\.[^\\D\n]*)*)',
     "as text": r"(?!)()|([^D\n]*)",  # GLUE
 }
-TEXTS = "text content sentence review tweet comment body document message".split()
+TEXTS = (
+    "text",
+    "content",
+    "sentence",
+    "review",
+    "tweet",
+    "comment",
+    "body",
+    "document",
+    "message",
+)
 PAIRS = {"sentence1": "sentence2", "premise": "hypothesis", "question1": "question2", "question": "sentence",
          "text1": "text2", "#1 string": "#2 string"}  # fmt: skip
-LABELS = "label labels sentiment class category target score stars rating gold_label is_duplicate quality".split()
+LABELS = (
+    "label",
+    "labels",
+    "sentiment",
+    "class",
+    "category",
+    "target",
+    "score",
+    "stars",
+    "rating",
+    "gold_label",
+    "is_duplicate",
+    "quality",
+)
 NAMES = {*TEXTS, *PAIRS, *PAIRS.values(), *LABELS, "id", "idx", "context", "answers"}
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 JSON = json.JSONDecoder(parse_constant=lambda name: None if name == "NaN" else float(name))  # NaN is a gap
@@ -171,7 +194,7 @@ def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
     if not root.exists():
         raise UsageError(f"--{name}: got {str(root)!r}, which does not exist; wanted a file or a folder")
     found: dict[str, list[Path]] = {} if root.is_dir() else {split: [root]}
-    for path in sorted(root.rglob("*")) if root.is_dir() else ():
+    for path in sorted(root.rglob("*")):  # none, where it is a file
         own = path.relative_to(root)
         hidden = path.name in BESIDE or any(part.startswith((".", "_")) for part in own.parts)
         if not hidden and path.is_file() and _kind(path) in KINDS:
@@ -348,12 +371,15 @@ def _delimited(text: str, kind: str) -> _Part:
     )  # Excel's
     first = [cell.strip() for cell in records[0]]
     again = (cell == one[place].strip() for one in records[1:] for place, cell in enumerate(first[: len(one)]) if cell)
-    header = any(cell.lower() in NAMES for cell in first) or not (any(map(NUMBER.fullmatch, first)) or any(again))
-    header = header or (len(first) > 1 and first == ["", *map(str, range(len(first) - 1))])  # as pandas counts columns
+    known_name = any(cell.lower() in NAMES for cell in first)
+    looks_like_a_row = any(map(NUMBER.fullmatch, first)) or any(again)
+    counted_by_pandas = len(first) > 1 and first == ["", *map(str, range(len(first) - 1))]
+    header = known_name or counted_by_pandas or not looks_like_a_row
     names = [cell if header and cell else f"column{place}" for place, cell in enumerate(first, 1)]
     _once(names)
     good, bad = [], []
-    for index in range(header, len(records)):
+    skipped = 1 if header else 0
+    for index in range(skipped, len(records)):
         if len(records[index]) != len(names):
             bad.append(f"line {lines[index]} has {len(records[index])} fields, line {lines[0]} has {len(names)}")
         elif header and records[index] == records[0]:
@@ -361,7 +387,7 @@ def _delimited(text: str, kind: str) -> _Part:
         else:
             good.append(index)
     columns = {name: [records[index][place] for index in good] for place, name in enumerate(names)}
-    rows = [index + 1 - header for index in good]
+    rows = [index + 1 - skipped for index in good]
     return _Part(columns, rows, bad, note + ("" if header else ", no names of columns"))
 
 
@@ -370,7 +396,8 @@ def _best_reading(text: str, kind: str) -> _Reading:
     usual = "\t,;|" if kind == ".tsv" else ",;\t|"
     head = re.sub(r'"[^"]*"', "", next(line for line in text.split("\n") if line.strip()))
     readings: list[_Reading] = []
-    for delimiter in [one for one in usual if one in head][: 1 if kind == ".tsv" else 4] or usual[0]:
+    delimiters = [one for one in usual if one in head] or [usual[0]]
+    for delimiter in delimiters[:1] if kind == ".tsv" else delimiters:
         quoted = _read_as("doubled", text, delimiter)
         perfect, tabs = not any(quoted.faults()), delimiter == "\t"
         escaped = [_read_as("after a backslash", text, delimiter)] if "\\" in text and (tabs or not perfect) else []
@@ -415,22 +442,32 @@ def _read_as(style: str, text: str, delimiter: str) -> _Reading:
             continue
         one_column = bool(records) and len(records[0]) == 1
         if len(record) > 1 or cell is not None or value.strip() or (one_column and value):
-            for place in blank if one_column else ():  # there a blank line is an empty text, but for the last ones
-                records.append([""])
-                lines.append(place)
+            if one_column:  # there a blank line is an empty text, but for the last ones
+                records += [[""] for _ in blank]
+                lines += blank
             records.append(record)
             lines.append(start)
             blank = []
         else:
             blank.append(start)
         record, start = [], line
-    for place in range(len(records[0])) if plain else ():
-        column = [record[place] for record in records[1:] if place < len(record)]
-        cells = [cell for cell in column if len(cell) > 1 and cell[0] == cell[-1] == '"']
-        odd += len(cells) if len(cells) == len(column) else sum('""' in cell[1:-1] or "\r" in cell for cell in cells)
+    if plain:
+        odd += _cells_that_look_quoted(records)
     ragged = sum(len(record) != len(records[0]) for record in records)
     note = f"separated by {SEPARATORS[delimiter]}" + (f", quotes {style}" if '"' in text else "")
     return _Reading(records, lines, note, 0, ragged, odd)
+
+
+def _cells_that_look_quoted(records: list[list[str]]) -> int:
+    """Of a table read without quoting: all cells of a column that is quoted throughout, else those with a quote in quotes."""
+    odd = 0
+    for place in range(len(records[0])):
+        column = [record[place] for record in records[1:] if place < len(record)]
+        cells = [cell for cell in column if len(cell) > 1 and cell[0] == cell[-1] == '"']
+        if len(cells) < len(column):
+            cells = [cell for cell in cells if '""' in cell[1:-1] or "\r" in cell]
+        odd += len(cells)
+    return odd
 
 
 # --- columns ---
@@ -474,7 +511,9 @@ def pick_columns(
 
 def in_one_text(value: Any) -> Any:
     """A conversation whose turns are lists of parts, with the texts of each put together; what is none stays as it is."""
-    for turn in value if isinstance(value, list) else ():
+    if not isinstance(value, list):
+        return value
+    for turn in value:
         parts = turn.get("content") if isinstance(turn, dict) else None
         if isinstance(parts, list) and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in parts):
             turn["content"] = "".join(one["text"] for one in parts)

@@ -23,7 +23,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any, Iterator, Mapping, MutableMapping, Sequence
 
 from sm_spot import UsageError, first_line, place, tell
 
@@ -120,6 +120,18 @@ class Runtime:
         if not self._at_once.isdigit() or int(self._at_once) < 1:
             raise UsageError(f"{LOADING_AT_ONCE}: got {self._at_once!r}, wanted a number of workers from 1 on")
 
+    def memory(self) -> float:
+        """Bytes; 0 where the device does not say."""
+        raise NotImplementedError
+
+    def barrier(self) -> None:
+        """Wait for all workers."""
+        raise NotImplementedError
+
+    def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
+        """One collective; waits for the device."""
+        raise NotImplementedError
+
     def _stand(self, environ: Mapping[str, str]) -> None:
         here = place(environ)
         self.rank, self.world_size, self.local_rank, self._here = here.rank, here.size, here.local_rank, here.here
@@ -153,10 +165,6 @@ class Runtime:
     def compilations(self) -> tuple[int, float]:
         """Number of this process's compilations, and their seconds; none where nothing compiles."""
         return 0, 0.0
-
-    memory: Callable[[], float]  # bytes; 0 where the device does not say
-    barrier: Callable[[], None]
-    sum_over_workers: Callable[[Sequence[Any]], list[float]]  # one collective; waits for the device
 
 
 class TorchRuntime(Runtime):
@@ -248,11 +256,39 @@ def stacked(values: Sequence[Any], device: Any) -> Any:
 TINY_RANDOM = Path(__file__).resolve().parent.parent / "tiny_random"
 TINY = {"tiny-random": "bert", "tiny-bert": "bert", "tiny-gpt2": "gpt2", "tiny-llama": "llama"}  # need no network
 AFTER_PADDING = frozenset(  # whose positions start after the padding's
-    "camembert data2vec-text esm ibert longformer luke mpnet roberta roberta-prelayernorm xlm-roberta xlm-roberta-xl xmod".split()
+    (
+        "camembert",
+        "data2vec-text",
+        "esm",
+        "ibert",
+        "longformer",
+        "luke",
+        "mpnet",
+        "roberta",
+        "roberta-prelayernorm",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "xmod",
+    )
 )
 MASKED = frozenset(  # made to fill gaps; transformers can also train them to foretell the next token
-    "bert big_bird camembert data2vec-text electra ernie megatron-bert rembert roberta roberta-prelayernorm roc_bert "
-    "roformer xlm-roberta xlm-roberta-xl xmod".split()
+    (
+        "bert",
+        "big_bird",
+        "camembert",
+        "data2vec-text",
+        "electra",
+        "ernie",
+        "megatron-bert",
+        "rembert",
+        "roberta",
+        "roberta-prelayernorm",
+        "roc_bert",
+        "roformer",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "xmod",
+    )
 )
 UNSHIFTED = frozenset(("flaubert", "xlm", "xlnet"))  # as of BART and its like, their heads see what they are asked for
 

@@ -128,7 +128,8 @@ def train_order(lengths: Any, layout: Sequence[int], seed: int, epoch: int, *, a
             parts.append(ranked[torch.randperm(len(ranked), generator=generator)])  # short texts are not always first
         order = torch.cat(parts)
         own = lengths[order].long()
-        most = int((own.max(dim=1).values * (own.sum(dim=1).max() + 1) + own.sum(dim=1)).argmax())
+        longest, tokens = own.max(dim=1).values.tolist(), own.sum(dim=1).tolist()
+        most = max(range(steps), key=lambda step: (longest[step], tokens[step]))
         order[[0, most]] = order[[most, 0]]
     return order.reshape(steps, *layout)
 

@@ -52,42 +52,161 @@ NEURON_ONLY: Mapping[str, tuple[str, ...] | None] = {
     "pipeline_parallel_size": ("1",),
     "pipeline_parallel_num_microbatches": ("-1", "1"),
     **dict.fromkeys(("zero_1", "zero1"), ("False", "false", "0")),
-    **dict.fromkeys("disable_sequence_parallel kv_size_multiplier num_local_ranks_per_step use_xser".split()),
-    **dict.fromkeys("async_save stochastic_rounding_enabled skip_cache_push use_autocast".split()),
+    **dict.fromkeys(
+        (
+            "disable_sequence_parallel",
+            "kv_size_multiplier",
+            "num_local_ranks_per_step",
+            "use_xser",
+        )
+    ),
+    **dict.fromkeys(
+        (
+            "async_save",
+            "stochastic_rounding_enabled",
+            "skip_cache_push",
+            "use_autocast",
+        )
+    ),
 }
 # Of some version, and without a meaning, or with another way to say it, in another: left out with a line in the log.
 SOMETIMES = frozenset(
-    """
-    accelerator_config activation_checkpointing activation_checkpointing_kwargs adafactor auto_find_batch_size
-    average_tokens_across_devices batch_eval_metrics bf16 bf16_full_eval data_seed dataloader_in_order
-    dataloader_multiprocessing_context dataloader_persistent_workers dataloader_prefetch_factor ddp_broadcast_buffers
-    ddp_bucket_cap_mb ddp_static_graph ddp_timeout dispatch_batches enable_jit_checkpoint eval_delay eval_do_concat_batches
-    eval_on_start eval_use_gather_object fp16_backend fp16_opt_level fsdp fsdp_config fsdp_min_num_params
-    fsdp_transformer_layer_cls_to_wrap full_determinism gradient_checkpointing gradient_checkpointing_kwargs group_by_length
-    half_precision_backend hub_always_push hub_private_repo hub_revision hub_strategy include_for_metrics
-    include_inputs_for_metrics include_num_input_tokens_seen include_tokens_per_second jit_mode_eval liger_kernel_config
-    log_level log_level_replica log_on_each_node logging_dir logging_nan_inf_filter lr_scheduler_kwargs mp_parameters
-    neftune_noise_alpha optim optim_args optim_target_modules overwrite_output_dir parallelism_config past_index project
-    push_to_hub_organization ray_scope restore_callback_states_from_checkpoint save_on_each_node save_only_model
-    save_safetensors sharded_ddp split_batches tf32 torch_compile torch_compile_backend torch_compile_mode
-    torch_empty_cache_steps torchdynamo tpu_metrics_debug tpu_num_cores trackio_bucket_id trackio_space_id
-    trackio_static_space_id train_sampling_strategy use_cache use_ipex use_legacy_prediction_loop use_liger_kernel
-    use_mps_device warmup_ratio
-    """.split()
+    (
+        "accelerator_config",
+        "activation_checkpointing",
+        "activation_checkpointing_kwargs",
+        "adafactor",
+        "auto_find_batch_size",
+        "average_tokens_across_devices",
+        "batch_eval_metrics",
+        "bf16",
+        "bf16_full_eval",
+        "data_seed",
+        "dataloader_in_order",
+        "dataloader_multiprocessing_context",
+        "dataloader_persistent_workers",
+        "dataloader_prefetch_factor",
+        "ddp_broadcast_buffers",
+        "ddp_bucket_cap_mb",
+        "ddp_static_graph",
+        "ddp_timeout",
+        "dispatch_batches",
+        "enable_jit_checkpoint",
+        "eval_delay",
+        "eval_do_concat_batches",
+        "eval_on_start",
+        "eval_use_gather_object",
+        "fp16_backend",
+        "fp16_opt_level",
+        "fsdp",
+        "fsdp_config",
+        "fsdp_min_num_params",
+        "fsdp_transformer_layer_cls_to_wrap",
+        "full_determinism",
+        "gradient_checkpointing",
+        "gradient_checkpointing_kwargs",
+        "group_by_length",
+        "half_precision_backend",
+        "hub_always_push",
+        "hub_private_repo",
+        "hub_revision",
+        "hub_strategy",
+        "include_for_metrics",
+        "include_inputs_for_metrics",
+        "include_num_input_tokens_seen",
+        "include_tokens_per_second",
+        "jit_mode_eval",
+        "liger_kernel_config",
+        "log_level",
+        "log_level_replica",
+        "log_on_each_node",
+        "logging_dir",
+        "logging_nan_inf_filter",
+        "lr_scheduler_kwargs",
+        "mp_parameters",
+        "neftune_noise_alpha",
+        "optim",
+        "optim_args",
+        "optim_target_modules",
+        "overwrite_output_dir",
+        "parallelism_config",
+        "past_index",
+        "project",
+        "push_to_hub_organization",
+        "ray_scope",
+        "restore_callback_states_from_checkpoint",
+        "save_on_each_node",
+        "save_only_model",
+        "save_safetensors",
+        "sharded_ddp",
+        "split_batches",
+        "tf32",
+        "torch_compile",
+        "torch_compile_backend",
+        "torch_compile_mode",
+        "torch_empty_cache_steps",
+        "torchdynamo",
+        "tpu_metrics_debug",
+        "tpu_num_cores",
+        "trackio_bucket_id",
+        "trackio_space_id",
+        "trackio_static_space_id",
+        "train_sampling_strategy",
+        "use_cache",
+        "use_ipex",
+        "use_legacy_prediction_loop",
+        "use_liger_kernel",
+        "use_mps_device",
+        "warmup_ratio",
+    )
 )
 # The least that a number may be, and what it has to be below. Of our own flags others are 1 or more, or fractions.
 LIMITS: Mapping[str, tuple[float, float]] = {
-    **dict.fromkeys("per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps".split(), (1, math.inf)),
-    **dict.fromkeys("learning_rate weight_decay adam_epsilon max_grad_norm num_train_epochs".split(), (0, math.inf)),
-    **dict.fromkeys("warmup_steps dataloader_num_workers".split(), (0, math.inf)),
-    **dict.fromkeys("adam_beta1 adam_beta2 label_smoothing_factor warmup_ratio".split(), (0, 1)),
-    **dict.fromkeys("block_size max_seq_length".split(), (2, math.inf)),  # of one token nothing can be foretold
-    "seed": (0, 2**32), "validation_split_percentage": (1, 100), "mlm_probability": (0.001, 1),
-}  # fmt: skip
+    "per_device_train_batch_size": (1, math.inf),
+    "per_device_eval_batch_size": (1, math.inf),
+    "gradient_accumulation_steps": (1, math.inf),
+    "learning_rate": (0, math.inf),
+    "weight_decay": (0, math.inf),
+    "adam_epsilon": (0, math.inf),
+    "max_grad_norm": (0, math.inf),
+    "num_train_epochs": (0, math.inf),
+    "warmup_steps": (0, math.inf),
+    "dataloader_num_workers": (0, math.inf),
+    "adam_beta1": (0, 1),
+    "adam_beta2": (0, 1),
+    "label_smoothing_factor": (0, 1),
+    "warmup_ratio": (0, 1),
+    "block_size": (2, math.inf),  # of one token nothing can be foretold
+    "max_seq_length": (2, math.inf),
+    "seed": (0, 2**32),
+    "validation_split_percentage": (1, 100),
+    "mlm_probability": (0.001, 1),
+    "null_score_diff_threshold": (-math.inf, math.inf),
+}
 # What makes two runs the same run, where the installed version has it.
-IDENTITY = """seed data_seed learning_rate weight_decay adam_beta1 adam_beta2 adam_epsilon max_grad_norm num_train_epochs
-    max_steps lr_scheduler_type warmup_steps warmup_ratio label_smoothing_factor bf16 fp16 tf32 optim group_by_length
-    train_sampling_strategy gradient_accumulation_steps""".split()
+IDENTITY = (
+    "seed",
+    "data_seed",
+    "learning_rate",
+    "weight_decay",
+    "adam_beta1",
+    "adam_beta2",
+    "adam_epsilon",
+    "max_grad_norm",
+    "num_train_epochs",
+    "max_steps",
+    "lr_scheduler_type",
+    "warmup_steps",
+    "warmup_ratio",
+    "label_smoothing_factor",
+    "bf16",
+    "fp16",
+    "tf32",
+    "optim",
+    "group_by_length",
+    "train_sampling_strategy",
+    "gradient_accumulation_steps",
+)
 
 
 # --- flags ---
@@ -102,6 +221,7 @@ class SharedArguments:
     token: Optional[str] = field(default=None, metadata={"help": "of the hub; default: the one you logged in with"})
     cache_dir: Optional[str] = field(default=None, metadata={"help": "where what the hub sends is kept"})
     trust_remote_code: bool = field(default=False, metadata={"help": "run the code that comes with the model"})
+    use_fast_tokenizer: bool = field(default=True, metadata={"help": "accepted; it always is where there is one"})
     dataset_name: Optional[str] = field(default=None, metadata={"help": "of the Hugging Face hub, or `sample`"})
     dataset_config_name: Optional[str] = None
     train_file: Optional[str] = field(
@@ -117,7 +237,10 @@ class SharedArguments:
     output_dir: Path = field(default_factory=lambda: Path(os.environ.get("SM_MODEL_DIR") or "model"))
     checkpoint_dir: Optional[Path] = field(
         default_factory=lambda: CHECKPOINTS if CHECKPOINTS.is_dir() else None,
-        metadata={"help": "the run goes on from the newest complete checkpoint in it; default: --output_dir"},
+        metadata={
+            "help": "the run goes on from the newest complete checkpoint in it; default: --output_dir. "
+            "Two are kept; --save_total_limit says how many"
+        },
     )
     overwrite_output_dir: bool = field(
         default=False, metadata={"help": "forget the checkpoints in --output_dir, but never those in --checkpoint_dir"}

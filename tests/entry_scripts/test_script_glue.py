@@ -294,3 +294,18 @@ def test_pairs_with_three_labels_train_on_a_channel(tmp_path: Path) -> None:
     assert 1.0 == run.having("eval_accuracy")[0]["eval_accuracy"] == run.having("eval_f1")[0]["eval_f1"]
     model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "m")
     assert sorted(words) == [model.config.id2label[number] for number in range(3)]
+
+
+# Of transformers' run_glue.py beside TrainingArguments, version 4.56.
+FLAGS_OF_RUN_GLUE = {
+    "task_name": "sst2", "dataset_name": "glue", "dataset_config_name": "sst2", "max_seq_length": "64", "overwrite_cache": "True",
+    "pad_to_max_length": "False", "max_train_samples": "8", "max_eval_samples": "8", "max_predict_samples": "8", "train_file": "a.csv",
+    "validation_file": "b.csv", "test_file": "c.csv", "model_name_or_path": "m", "config_name": "m", "tokenizer_name": "m",
+    "cache_dir": "cache", "use_fast_tokenizer": "True", "model_revision": "main", "token": "hf", "trust_remote_code": "True",
+    "ignore_mismatched_sizes": "True",
+}  # fmt: skip
+
+
+def test_every_flag_of_run_glue_is_known() -> None:
+    own, _, _ = parse_arguments([word for name, value in FLAGS_OF_RUN_GLUE.items() for word in ("--" + name, value)])
+    assert FLAGS_OF_RUN_GLUE == {name: str(getattr(own, name)) for name in FLAGS_OF_RUN_GLUE}
