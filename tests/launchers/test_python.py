@@ -1767,3 +1767,119 @@ def test_a_value_that_is_read_is_in_the_request() -> None:
     (launch,) = read_text(body, "launch.py").launches
     sent = [job.request["HyperParameters"] for job in launch.jobs]
     assert json.dumps(names["d"]) in [each["found"] for each in sent if isinstance(each, dict)]
+
+
+MANAGED = """
+@contextlib.contextmanager
+def managed(k):
+    a.append(1)
+    try:
+        yield k
+    finally:
+        a.append(2)
+"""
+CACHED = """
+@functools.lru_cache
+def cached(k):
+    a.append(k)
+    return 4
+"""
+SINGLE = """
+@functools.singledispatch
+def single(k):
+    return 1
+@single.register(int)
+def _(k):
+    a.append(8)
+    return 2
+"""
+HOLDER = """
+class Holder:
+    @contextlib.contextmanager
+    def managed(self, k):
+        a.append(6)
+        yield self
+        b.append(a[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorated", "use"),
+    [
+        (MANAGED, "with managed(n) as u:\n    b.append(2)"),
+        (MANAGED, "m = managed(n)\na = [7]\nwith m:\n    b.append(len(a))"),
+        (MANAGED, "def act():\n    with managed(n):\n        return 3\nu = act()"),
+        (MANAGED, "with managed(n), managed(k=n) as u:\n    pass"),
+        (MANAGED, "@managed(n)\ndef act():\n    b.append(5)\nact()"),
+        (MANAGED, "with contextlib.ExitStack() as stack:\n    u = stack.enter_context(managed(n))"),
+        (MANAGED, "with managed(n) as u:\n    a = [1]\na.append(3)"),
+        (CACHED, "u = cached(n)"),
+        (CACHED, "u = [cached(each) for each in (n, n)]"),
+        (CACHED, "u = functools.partial(cached, n)()"),
+        (SINGLE, "u = single(n)"),
+        (HOLDER, "u = Holder().managed(n)\nwith u:\n    b.append(3)"),
+    ],
+)
+def test_what_a_decorated_function_does_with_something_unknown_is_not_overlooked(decorated: str, use: str) -> None:
+    text = f"import contextlib, functools, os\na = [3]\nb = [1]\nn = os.getpid() % 1 + 1\n{decorated}\n{use}\n"
+    names = dict[str, Any](__name__="__main__")
+    exec(text, names)  # noqa: S102 - the lines above
+    assert not mistakes(text, names)[0]
+
+
+SHOWN = ("input", "exit", "(lambda: 1)", "[print]", "C()", "C", "C().m", "[C()]", "os", "object()", "range(3)")
+FORMS = (
+    "len(str({0}))",
+    "len(f'{{{0}}}')",
+    "len('%s' % ({0},))",
+    "len('{{}}'.format({0}))",
+    "repr({0})",
+    "str({0})[:6]",
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shown", SHOWN)
+def test_what_an_object_is_shown_as_is_pythons_or_unknown(shown: str, form: str) -> None:
+    text = f"import os\nclass C:\n    def m(self): pass\nu = {form.format(shown)}\n"
+    names = dict[str, Any](__name__="__main__")
+    exec(text, names)  # noqa: S102 - the lines above
+    assert not mistakes(text, names)[0]
+
+
+def test_an_address_in_memory_is_no_value() -> None:
+    launch = "from sagemaker.pytorch import PyTorch\nfound = str(object())\n" + LAUNCH
+    (found,) = read_text(launch, "launch.py").launches
+    assert not found.complete
+
+
+GENERATOR = """
+def numbers():
+    try:
+        yield 1
+        yield 2
+    finally:
+        a.append(99)
+"""
+LEFT = (
+    "for i in numbers():\n    break\nu = list(numbers())",
+    "for i in numbers():\n    if all(a):\n        break\na.append(5)",
+    "g = numbers()\nfor i in g:\n    break\na.append(1)",
+    "def act():\n    for i in numbers():\n        return 4\nu = act()\na.append(5)",
+    "try:\n    for i in numbers():\n        raise ValueError\nexcept ValueError:\n    a.append(5)",
+    "def kept():\n    return g\ng = numbers()\nfor i in kept():\n    break\na.append(5)",
+    "u = next(numbers())\na.append(5)",
+    "for i, j in zip(numbers(), numbers()):\n    break\na.append(5)",
+)
+
+
+@pytest.mark.parametrize("branch", [False, True], ids=["alone", "in a branch beside one that raises"])
+@pytest.mark.parametrize("left", LEFT)
+def test_what_a_generator_does_when_its_loop_is_left_is_not_overlooked(left: str, branch: bool) -> None:
+    text = f"{GENERATOR}\n{left}"
+    if branch:
+        text = f"if time.time() < 5:\n    u = a + 1\nelse:\n{textwrap.indent(text, '    ')}"
+    text = f"import time\na = ['x']\n{text}\n"
+    names = dict[str, Any](__name__="__main__")
+    exec(text, names)  # noqa: S102 - the lines above
+    assert not mistakes(text, names)[0]

@@ -258,3 +258,48 @@ def test_prices_of_different_days_are_marked_in_the_ranking() -> None:
 
 def test_a_plan_with_trainium_says_that_its_road_ended() -> None:
     assert "AWS ended PyTorch/XLA training" in st.plan(LLAMA, only=("ml.trn1.32xlarge",)).text()
+
+
+def own(folder: Path, text: str, **changes: object) -> st.JobSpec:
+    (folder / "train.py").write_text(text)
+    return SQUAD.replace(script=st.Script("train.py", source_dir=str(folder)), **changes)
+
+
+def test_a_script_that_names_torch_xla_is_planned_on_trainium(tmp_path: Path) -> None:
+    job = own(tmp_path, "try:\n    import torch_xla.core.xla_model as xm\nexcept ImportError:\n    xm = None\n")
+    found = st.plan(job, only=SOME, counts=(1,))
+    assert [each for each in found.choices if "trn1" in each.name]
+    assert "AWS ended PyTorch/XLA training" in found.text()
+
+
+def test_the_caller_says_that_a_script_runs_on_xla(tmp_path: Path) -> None:
+    found = st.plan(own(tmp_path, "print('hello')\n"), only=SOME, counts=(1,), runs_on_xla=True)
+    assert [each for each in found.choices if "trn1" in each.name]
+    for each in found.choices:
+        assert not [problem for problem in st.check(each.job) if problem.severity is st.Severity.ERROR]
+
+
+def test_a_hugging_face_script_gets_a_hugging_face_container_on_trainium(tmp_path: Path) -> None:
+    hugging = st.HuggingFace("4.49.0", pytorch="2.5.1", python="py311")
+    job = own(tmp_path, "print('hello')\n", framework=hugging, compute=st.Compute("ml.g5.12xlarge"))
+    found = st.plan(job, only=["ml.trn1.32xlarge"], counts=(1,), runs_on_xla=True)
+    assert {"huggingface-neuronx"} == {each.job.framework.family for each in found.choices}
+
+
+def test_the_jobs_own_machine_is_always_in_the_answer(tmp_path: Path) -> None:
+    job = own(tmp_path, "print('hello')\n", compute=st.Compute("ml.g6.48xlarge"))
+    text = st.plan(job, counts=(1,)).text()
+    assert re.search(r"ml\.g6\.48xlarge × 1 .*\(the job's own\)", text)
+    chosen = st.plan(job.replace(compute=st.Compute("ml.p4d.24xlarge")), only=["ml.p4d.24xlarge"], counts=(1,)).text()
+    assert re.search(r"1 ml\.p4d\.24xlarge × 1 ", chosen)
+    assert "the job's own" in chosen
+
+
+def test_choices_whose_intervals_overlap_are_told_as_such() -> None:
+    found = st.plan(SQUAD, only=["ml.g5.*xlarge", "ml.p4d.24xlarge"], counts=(1,))
+    first = found.front[0]
+    alike = [at for at, each in enumerate(found.front, 1) if each.usd.p10 <= first.usd.p90]
+    if len(alike) > 1:
+        assert "overlap" in found.text()
+    alone = st.plan(SQUAD, only=["ml.p4d.24xlarge"], counts=(1,)).text()
+    assert "overlap" not in alone

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...cli.shared import Number, region_option
+from ...cli.shared import Number
 from ..jobs import Calibration, read_calibration
 from ..jobs.facts import Known
 
@@ -37,7 +37,6 @@ def known_options(command: Any) -> Any:
                 metavar="FILE",
                 help="Use what your own jobs taught (st.calibrate).",
             ),
-            region_option("Use the prices of this region."),
         ]
     ):
         command = option(command)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
+from ...core.errors import SmTrnError
+from ...core.logs.saved import SavedLog
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import ceiling
 from ...core.specs.destination import DEFAULT_REGION
@@ -17,12 +20,16 @@ from ..memory import largest_batch, memory, surely_too_large, usable_gib
 from ..rates import Fit, shipped, support_key
 from ..step import StepParts, step_parts
 from ..work import fastest_seconds, model_flop, work_of
-from .calibration import Calibration, calibration_key
+from .calibration import Calibration, calibration_key, step_key
 from .configure import Configured, configure
 from .data import steps_of
 from .facts import KNOWN, Facts, Known, MissingFact
+from .measured import WARM_UP, step_times
 from .phases import billed, phases
 from .value import Basis, Estimate
+
+if TYPE_CHECKING:
+    from ...core.session.handles import TrainingJob
 
 WITHOUT_BASIS = ("trainium2", "kepler", "blackwell")  # generations of which no row is known, nor of one like them
 
@@ -33,12 +40,16 @@ def estimate(
     prices: PriceBook | None = None,
     region: str = DEFAULT_REGION,
     calibration: Calibration | None = None,
+    measured: SavedLog | TrainingJob | None = None,
     **known: Unpack[Known],
 ) -> Estimate:
     """What the job will take: memory, seconds of a step, phases, billable seconds and cost, as intervals with their basis.
 
     Offline. What neither the spec nor ``known`` says is asked for by name: MissingFact. Raises TypeError for what is no spec, and for a
     fact that nobody knows. ``known``: examples, tokens, data, length, batch, epochs, steps, model, precision.
+
+    ``measured`` is a log of this very job, or a job on AWS that ran its first steps: its seconds of a step stand instead of the
+    estimated ones. Raises SmTrnError for an emulated job, and for a log that tells no step.
 
     >>> found = st.estimate(job, model="bert-base-uncased", batch=16, length=128, examples=25_000, epochs=2)
     >>> found.steps, found.step_s.p10 < found.step_s.p90
@@ -48,6 +59,8 @@ def estimate(
     for name in known:
         if name not in KNOWN:
             raise TypeError(f"estimate: got {name!r}, wanted one of {', '.join(KNOWN)}{suggestion(name, KNOWN)}")
+    if measured is not None:
+        calibration = calibration_from(measured, job, calibration, **known)
     facts = Facts(job, known)
     return estimate_of(facts, configure(facts), prices=prices, region=region, calibration=calibration)
 
@@ -88,7 +101,7 @@ def estimate_of(
         samples_per_s=rate,
         tokens_per_s=None if rate is None or c.images else rate.scaled(average.tokens_per_sample),
         mfu=None if step is None or not peak else model_flop(average) / c.workers / peak / step.p50,
-        phases=phases(job, c, steps, step or exactly(fastest), examples),
+        phases=phases(job, c, steps, step or exactly(fastest), examples, measured=basis.measured),
         price=price,
         region=region,
         ceiling_usd=ceiling(job, price),
@@ -126,8 +139,38 @@ def _expect_unit(c: Configuration) -> None:
 
 def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibration:
     """What one real job teaches: its measured seconds of an optimizer step over the estimated ones. Raises MissingFact."""
-    c = configure(Facts(job, known)).configuration
-    return Calibration({calibration_key(c): (round(1 / steps_per_s / _seconds(c, shipped()), 4),)})
+    return _taught(configure(Facts(job, known)).average, 1 / steps_per_s)
+
+
+def _taught(c: Configuration, step_s: float) -> Calibration:
+    return Calibration({calibration_key(c): (round(step_s / _seconds(c, shipped()), 4),)})
+
+
+def calibration_from(
+    measured: SavedLog | TrainingJob, job: JobSpec, before: Calibration | None = None, **known: Unpack[Known]
+) -> Calibration:
+    """What a log of the job teaches, with what was known ``before``: the seconds of its step, and how far they are from the
+    estimated ones, which speaks for other steps.
+
+    Raises SmTrnError for an emulated job, and for a log that tells no step; MissingFact as ``estimate`` does.
+    """
+    if isinstance(measured, SavedLog):
+        name, events = str(measured.path), measured.events()
+    elif measured.session.emulated:
+        raise SmTrnError(
+            f"{measured.name}: got an emulated job, wanted one that ran on AWS: its speed is this machine's"
+        )
+    else:
+        name, events = measured.name, measured.logs()
+    c = configure(Facts(job, known)).average
+    times = step_times(events, batch=c.global_batch, rules=job.metrics)
+    if times is None:
+        raise SmTrnError(
+            f"{name}: its log tells no steps, wanted steps or samples a second, a progress bar of more than {WARM_UP} steps, or "
+            "the averages that the Trainer prints at its end"
+        )
+    taught = _taught(c, times.step_s.p50).plus(Calibration({}, {step_key(c): times.step_s}))
+    return taught if before is None else before.plus(taught)
 
 
 def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:
@@ -136,6 +179,9 @@ def step_interval(configured: Configured, calibration: Calibration | None) -> tu
     work = work_of(c)
     parts = step_parts(work, fitted.constants.rates(c))
     basis = _basis(c)
+    measured = calibration.step(c) if calibration is not None else None
+    if measured is not None:
+        return measured, parts, dataclasses.replace(basis, measured=True)
     if basis.bounds_only:
         return None, parts, basis
     factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)

@@ -23,7 +23,9 @@ class Phase:
     basis: str
 
 
-def phases(job: JobSpec, c: Configuration, steps: float, step: Interval, examples: float) -> tuple[Phase, ...]:
+def phases(
+    job: JobSpec, c: Configuration, steps: float, step: Interval, examples: float, *, measured: bool = False
+) -> tuple[Phase, ...]:
     """All phases of a job, in order."""
     parameters = c.model.parameters
     training = step.scaled(steps)
@@ -35,7 +37,7 @@ def phases(job: JobSpec, c: Configuration, steps: float, step: Interval, example
     compiled = _compile(job, c)
     if compiled is not None:
         found.append(compiled)
-    found.append(Phase(f"{steps:,.0f} steps", training, True, "the estimated step"))
+    found.append(Phase(f"{steps:,.0f} steps", training, True, f"the {'measured' if measured else 'estimated'} step"))
     evaluations = _evaluations(job)
     if evaluations:
         found.append(

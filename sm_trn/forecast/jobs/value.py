@@ -40,7 +40,8 @@ class Basis:
     """What carries an estimate: ``rows`` published rows of the model, ``groups`` repositories of rows with the same chip and precision,
     and the ``nearest`` of them.
 
-    ``bounds_only`` says that no published row speaks for this chip and precision at all.
+    ``bounds_only`` says that no published row speaks for this chip and precision at all. ``measured`` says that the step is none of
+    theirs: it was measured on this very job.
     """
 
     rows: int
@@ -49,6 +50,7 @@ class Basis:
     release: float
     calibrated: int = 0
     bounds_only: bool = False
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +168,7 @@ def _of(interval: Interval, show: Callable[[float], str]) -> str:
 
 
 def _head(e: Estimate) -> list[str]:
-    title = f"{e.job.name} on {machines(e)}, {e.region}   ESTIMATED, not measured"
+    title = f"{e.job.name} on {machines(e)}, {e.region}   {_kind(e)}"
     fit = "It fits" if e.fits else "It may not fit" if e.may_fit else "It does not fit"
     if e.largest_batch and not e.fits and not e.may_fit:
         fit = f"It does not fit: a batch of {e.largest_batch} would"
@@ -177,6 +179,10 @@ def _head(e: Estimate) -> list[str]:
     if e.usd is None:
         return [title, f"{time}.", f"No price of {e.job.compute.instances[0]} is known in {e.region}."]
     return [title, time, f"and cost about {_of(e.usd, usd_text)}."]
+
+
+def _kind(e: Estimate) -> str:
+    return "ESTIMATED from a measured step" if e.basis.measured else "ESTIMATED, not measured"
 
 
 def _memory(e: Estimate) -> list[str]:
@@ -205,6 +211,8 @@ def _step(e: Estimate) -> list[str]:
     lines = [
         f"  ONE STEP, s {step.p50:.3g} ({step.p10:.3g} to {step.p90:.3g})    batch {c.global_batch:g}{speed}{used}"
     ]
+    if e.basis.measured:
+        return [*lines, f"  {'estimated were':<20} {e.parts.total:8.3g}"]
     total = max(sum(float(getattr(e.parts, name)) for name, _ in STEP), 1e-12)
     for name, said in STEP:
         seconds = float(getattr(e.parts, name))
@@ -248,7 +256,8 @@ def _basis(e: Estimate) -> list[str]:
         if b.groups
         else "no row: physics alone"
     )
-    lines = [f"Basis    {rows}; {chip} at this precision: {others}.", f"Counted  {e.counted}: {e.steps:,.0f} steps."]
+    basis = "the step was measured on this job" if b.measured else f"{rows}; {chip} at this precision: {others}"
+    lines = [f"Basis    {basis}.", f"Counted  {e.counted}: {e.steps:,.0f} steps."]
     if b.calibrated:
         lines.append(f"Learned  from {b.calibrated} of your jobs.")
     lines += [f"Assumed  {each}." for each in e.assumed]
@@ -319,6 +328,7 @@ def as_json(e: Estimate) -> dict[str, Json]:
         "price": price,
         "basis": {
             "rows": b.rows, "groups": b.groups, "nearest": list(b.nearest), "calibrated_jobs": b.calibrated, "bounds_only": b.bounds_only,
+            "measured": b.measured,
         },
         "assumed": list(e.assumed),
         "warnings": list(warnings(e)),

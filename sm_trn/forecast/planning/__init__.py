@@ -30,7 +30,7 @@ from .value import Choice, Excluded, Plan, named, ordered
 GOALS = ("cheapest", "fastest")
 
 
-def plan(
+def plan(  # noqa: PLR0913 - what is asked, what is known, and of which machines
     job: JobSpec,
     *,
     limits: Limits | None = None,
@@ -39,12 +39,14 @@ def plan(
     prices: PriceBook | None = None,
     region: str = DEFAULT_REGION,
     calibration: Calibration | None = None,
+    runs_on_xla: bool = False,
     **known: Unpack[Known],
 ) -> Plan:
     """Every machine the job could run on, with the batch that is quickest there, ranked; and why each other one is excluded.
 
-    ``only`` are patterns of instance types, ``limits`` the goal, a deadline and a budget. The global batch stays the job's, so that it
-    learns the same; a job whose spot is set is planned with and without it. Every choice passes ``check``. Offline. Raises MissingFact as
+    ``only`` are patterns of instance types, ``limits`` the goal, a deadline and a budget. The global batch stays the job's; a job
+    whose spot is set is planned with and without it. ``runs_on_xla`` says that the job's own script runs on NeuronCores and on GPUs, as
+    a shipped one does and one that names torch_xla. Every choice passes ``check``. Offline. Raises MissingFact as
     ``estimate`` does, and UnknownName where ``only`` names no machine.
 
     >>> found = st.plan(job, limits=st.Limits(goal="fastest"), only=["ml.trn1.*"], model="gpt2", batch=4, length=512, steps=100)
@@ -60,7 +62,7 @@ def plan(
     excluded: list[Excluded] = []
     looked = 0
     rest: Known = {name: value for name, value in known.items() if name != "batch"}  # type: ignore[assignment]
-    asked = _Asked(book, region, calibration, rest)
+    asked = _Asked(book, region, calibration, rest, runs_on_xla)
     for place in grid.places(only, counts, spots):
         looked += 1
         found = _at(job, place, whole, asked)
@@ -92,6 +94,7 @@ class _Asked:
     region: str
     calibration: Calibration | None
     known: Known
+    runs_on_xla: bool
 
     def choice(self, job: JobSpec) -> Choice:
         found = estimate(job, prices=self.book, region=self.region, calibration=self.calibration, **self.known)
@@ -100,7 +103,7 @@ class _Asked:
 
 def _at(job: JobSpec, place: grid.Place, whole: float, asked: _Asked) -> Choice | Excluded:
     """The quickest form of the job at one place, or why it cannot be there."""
-    there = grid.moved(job, place)
+    there = grid.moved(job, place, runs_on_xla=asked.runs_on_xla)
     if isinstance(there, str):
         return Excluded(place.name, there, "of another kind")
     if asked.book.of(there.compute.machines, asked.region) is None:

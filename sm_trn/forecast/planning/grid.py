@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...core.catalog.chips import find_chip
 from ...core.catalog.instances import instances
+from ...core.preflight import reading
 from ...core.specs.compute import Accelerator, InstanceType, Spot
 from ...core.specs.framework import HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
 from ...core.specs.job import JobSpec
@@ -18,9 +19,11 @@ from ...core.strategies.xla import PyTorchXLA
 from ..jobs.configure import with_batch
 
 COUNTS = (1, 2, 4)
-# What a shipped script runs in on the other kind of accelerator: images of the catalogue.
+# What a script runs in on the other kind of accelerator: images of the catalogue.
 ON_NEURON = NeuronX("2.9.0")
+HUGGING_FACE_ON_NEURON = HuggingFaceNeuronX("4.55.4", pytorch="2.8.0")
 ON_CUDA = PyTorch("2.13.0", python="py312")
+XLA = ("torch_xla", "optimum.neuron", "neuronx_distributed")  # modules of scripts that are written for NeuronCores too
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,9 @@ def places(only: Sequence[str], counts: Sequence[int], spots: Sequence[Spot | No
                 yield Place(instance, count, spot)
 
 
-def moved(job: JobSpec, place: Place) -> JobSpec | str:
-    """The job on other machines, in words that fit them; or why it cannot go there."""
+def moved(job: JobSpec, place: Place, *, runs_on_xla: bool = False) -> JobSpec | str:
+    """The job on other machines, in words that fit them; or why it cannot go there. ``runs_on_xla``: its script runs on NeuronCores
+    and on GPUs."""
     compute = job.compute
     if compute.groups:
         return "instance groups are not planned"
@@ -67,11 +71,13 @@ def moved(job: JobSpec, place: Place) -> JobSpec | str:
     neuron = place.instance.accelerator is Accelerator.NEURON
     if neuron == on_neuron(job):
         return _distributed(base, place)
-    if not shipped(job):
-        return "another kind of accelerator: the job's own script may not run there"
+    if not (runs_on_xla or portable(job)):
+        return "another kind of accelerator: the job's own script may not run there (--runs-on-xla says that it does)"
     if neuron:
+        hugging = isinstance(job.framework, HuggingFace) and not shipped(job)
+        framework = HUGGING_FACE_ON_NEURON if hugging else ON_NEURON
         return _distributed(
-            base.replace(framework=ON_NEURON, compiler=None, image_uri=None, distribution=TorchDistributed()), place
+            base.replace(framework=framework, compiler=None, image_uri=None, distribution=TorchDistributed()), place
         )
     return _distributed(
         base.replace(framework=ON_CUDA, neuron=None, image_uri=None, distribution=TorchDistributed()), place
@@ -86,6 +92,12 @@ def on_neuron(job: JobSpec) -> bool:
 def shipped(job: JobSpec) -> bool:
     """Whether the job runs one of the package's scripts, which run on both kinds of accelerator."""
     return job.script is not None and job.script.source_dir is None and job.script.git is None
+
+
+def portable(job: JobSpec) -> bool:
+    """Whether the job's script runs on both kinds of accelerator, as far as it says so: a shipped one, or one that names XLA."""
+    found = None if shipped(job) else reading.words(job)
+    return shipped(job) or (found is not None and bool(found.any_of(*XLA)))
 
 
 def _distributed(job: JobSpec, place: Place) -> JobSpec:

@@ -15,6 +15,7 @@ from ...core.specs.json import Json
 from ..intervals import Interval
 from ..jobs.value import Estimate, quantiles, span
 
+OWN = " (the job's own)"
 SHOWN = 5  # of what was not chosen, unless all are asked for
 
 
@@ -58,7 +59,7 @@ class Plan:
     """Choices that keep every limit, best first by ``goal``, and those excluded with their reasons.
 
     Limits hold at the upper end of the 80 % interval, or at the likely value where ``at`` is ``likely``. Each choice has the global batch
-    of the job, so that it learns the same.
+    of the job.
 
     >>> found = st.plan(job, only=["ml.trn1.*"], model="gpt2", batch=8, length=512, steps=1000)
     >>> found.best.job.compute.instance
@@ -191,29 +192,60 @@ def _table(p: Plan) -> list[str]:
     return table_lines(plan_table(p), Screen(width=WIDE), WHOLE_NAMES) if p.choices else []
 
 
-def _rest(p: Plan, everything: bool) -> list[str]:
-    front = p.front
-    beaten = []
+@dataclass(frozen=True, slots=True)
+class _Other:
+    """A machine that is no choice of the table: why, in words, and the kind of an exclusion."""
+
+    name: str
+    why: str
+    kind: str | None = None
+
+
+def _others(p: Plan) -> list[_Other]:
+    """Choices that another one beats, then those that are excluded; the job's own machine before all."""
+    front, found = p.front, []
     for each in p.choices:
         if each not in front:
             better = next(at for at, other in enumerate(front, 1) if beats(other, each))
-            beaten.append(
-                f"  {each.name:<28} ${_usd(each.usd.p50)} in {span(each.wall_s.p50)}: choice {better} is cheaper and quicker"
-            )
-    lines = beaten + [f"  {each.name:<28} {each.reason}" for each in p.excluded]
-    if not lines:
+            what = f"${_usd(each.usd.p50)} in {span(each.wall_s.p50)}: choice {better} is cheaper and quicker"
+            found.append(_Other(each.name, what))
+    found += [_Other(each.name, each.reason, each.kind) for each in p.excluded]
+    own = named(p.job)
+    return sorted(found, key=lambda other: other.name != own)
+
+
+def _rest(p: Plan, everything: bool) -> list[str]:
+    others, own = _others(p), named(p.job)
+    if not others:
         return []
-    shown = lines if everything else lines[:SHOWN]
-    found = ["", "Not chosen", *shown]
-    if len(shown) < len(lines):
-        kinds = Counter(each.kind for each in p.excluded[max(0, SHOWN - len(beaten)) :])
+    shown = others if everything else others[:SHOWN]
+    found = ["", "Not chosen"]
+    found += [f"  {each.name:<28} {each.why}{OWN if each.name == own else ''}" for each in shown]
+    if len(shown) < len(others):
+        kinds = Counter(each.kind for each in others[SHOWN:] if each.kind is not None)
         more = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-        found += [f"  {len(lines) - len(shown)} more{': ' if more else ''}{more}. --all lists them"]
+        found += [f"  {len(others) - len(shown)} more{': ' if more else ''}{more}. --all lists them"]
     return found
 
 
+def _alike(p: Plan) -> list[str]:
+    """Choices that the estimate cannot tell from the first: their intervals overlap in what the goal is about."""
+
+    def reach(each: Choice) -> Interval:
+        return each.usd if p.goal == "cheapest" else each.wall_s
+
+    alike = [at for at, each in enumerate(p.front, 1) if reach(each).p10 <= reach(p.front[0]).p90]
+    if len(alike) < 2:
+        return []
+    which = f"{', '.join(map(str, alike[:-1]))} and {alike[-1]}"
+    return [f"The intervals of choices {which} overlap: which is {p.goal}, a trial tells: sm-trn estimate --measure."]
+
+
 def _notes(p: Plan) -> list[str]:
-    lines = []
+    lines = _alike(p)
+    lines += [
+        f"Choice {at} is the job's own machine." for at, each in enumerate(p.front, 1) if each.name == named(p.job)
+    ]
     if p.deadline_s is not None or p.max_usd is not None:
         where = "at the upper end of the 80 % interval" if p.at == "upper" else "at the likely value"
         lines.append(f"Limits hold {where}.")

@@ -1,7 +1,7 @@
 """MEM rules: does what training keeps of a model fit into an accelerator's memory?
 
-What is counted is the least that the job can need: weights, gradients and optimizer state, without activations. So a model
-that is refused does not fit, and one that is not may still be too large for its batch. What shards, freezes or shrinks the
+What is counted is the least that the job can need: weights, gradients and optimizer state, without activations. A model that is not
+refused may still be too large for its batch. What shards, freezes or shrinks the
 state is read from the arguments; where the script decides, or cannot be read, the answer is a warning that says so.
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...cli.files import files
-from ...cli.shared import Number, emit, json_option, say
+from ...cli.shared import Number, emit, json_option, region_option, say
 from ...core.extras import extra
 from ...core.formatting.printable import printable
 from ...core.session.defaults import known_prices, known_region
@@ -46,6 +46,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
     "--only", multiple=True, metavar="PATTERN", help="Only these instances, such as 'ml.trn1.*'. You can repeat it."
 )
 @click.option("--counts", default="1,2,4", show_default=True, metavar="N,…", help="Numbers of instances to look at.")
+@click.option("--runs-on-xla", is_flag=True, help="The job's own script runs on Trainium and on GPUs: plan it on both.")
 @click.option("--all", "everything", is_flag=True, help="List every choice that was excluded, with its reason.")
 @click.option("--take", type=click.IntRange(min=1), metavar="N", help="Save choice N as a job file (with --save).")
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to save it.")
@@ -56,14 +57,15 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
     help="Draw time against cost: .png or .svg.",
 )
 @known_options
+@region_option("Use the prices of this region.")
 @json_option
 def command(
     *, name: str, as_json: bool, region: str | None, take: int | None, save: Path | None, **options: Any
 ) -> int:
     """Rank the machines that the job in FILE can run on by estimated time and cost, without an account.
 
-    The global batch stays the same, so that the job learns the same. Every choice passes sm-trn check. The exit code is 1 if no
-    choice keeps the limits.
+    The global batch stays the same. Another accelerator may compute in another precision. Every choice passes sm-trn check. The
+    exit code is 1 if no choice keeps the limits.
 
     \b
     Example: sm-trn plan squad.toml --deadline 3h --max-usd 50
@@ -79,6 +81,7 @@ def command(
         prices=known_prices(),
         region=known_region(region),
         calibration=calibration_of(options),
+        runs_on_xla=options["runs_on_xla"],
         **known_of(options),
     )
     if as_json:

@@ -39,9 +39,11 @@ class Stand:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, *_: object, **__: object) -> Any:
+    def needed(self, *_: object, **__: object) -> Any:
         """Raises Needs: Python was handed this, and nobody knows what it would give."""
         raise Needs((Cause(Reason.CALL, Place("", None, 1), f"{self.name}(…)"),))
+
+    __call__ = __repr__ = needed
 
 
 # Functions that the reader answers itself, or that nobody follows.

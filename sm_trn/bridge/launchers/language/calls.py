@@ -8,11 +8,12 @@ import builtins
 import configparser
 import datetime
 import functools
+import gc
 import operator
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from types import GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from ..values import (
@@ -243,9 +244,27 @@ class Calls(Expressions):
             raise Needs((self.cause(node, Reason.LOOP, detail="the order of a set is another one in each run"),))
         through = self.python(iter, value)
         end = object()
-        while (item := self.python(next, through, end)) is not end:
-            self.spend()
-            yield item
+        try:
+            while (item := self.python(next, through, end)) is not end:
+                self.spend()
+                yield item
+        finally:
+            self._left(node, through)
+
+    def _left(self, node: ast.AST, through: object) -> None:
+        """A loop is left: a generator that only the loop held ends here, and what stands in its ``finally`` runs."""
+        if not isinstance(node, ast.Call):
+            return
+        found: list[Any] = [through]
+        if not isinstance(through, GeneratorType) and type(through).__module__ in {
+            "builtins",
+            "itertools",
+        }:  # zip, map, chain
+            found += [inner for held in gc.get_referents(through) for inner in (held, *gc.get_referents(held))]
+        named = {id(value) for scope in self.scopes for value in scope.names.values()}
+        for each in found:
+            if isinstance(each, GeneratorType) and each.gi_frame is not None and id(each) not in named:
+                self.python(each.close)
 
     def call(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
         """Raises Raised."""
@@ -379,6 +398,7 @@ class Calls(Expressions):
         told = tuple(causes) or (self.cause(node, Reason.CONSTRUCT),)
         values = list(values)
         self.lose(owner, told)
+        self.may_run(function, told)
         changes = getattr(function, "__module__", "") in _CHANGING
         for value in values:
             self.reach(value, told)
@@ -404,9 +424,7 @@ class Calls(Expressions):
             )
         if own_object(owner) or isinstance(owner, (super, type)):
             return True
-        return _hashed(function) in library.MOVING or _hashed(function) in self._decorated
-
-    _decorated: frozenset[Any] = frozenset()
+        return _hashed(function) in library.MOVING or getattr(function, "__code__", None) is library.MANAGED
 
     def _keyed(self, node: ast.AST, owner: dict[Any, Any], name: str, given: list[Any]) -> list[Any]:
         """The arguments of a mapping's method, with the key that is meant."""

@@ -6,7 +6,7 @@ import ast
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import GeneratorType, MappingProxyType
+from types import CellType, FunctionType, GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from ..source import SHELL, SHELL_ACCOUNT, SHELL_REGION
@@ -190,6 +190,8 @@ class Expressions(State, ABC):
                 todo += self._outside(self.functions[id(each)][1], causes)
             elif type(each).__name__ in {"method", "staticmethod", "classmethod", "property"}:
                 todo += [getattr(each, name, None) for name in ("__func__", "fget", "fset", "__self__")]
+            elif type(each).__module__ in {"builtins", "functools", "contextlib"}:
+                todo += _wrapped(each)
 
     def _outside(self, function: Function, causes: Sequence[Cause]) -> list[Any]:
         """Lose what a function names from outside; the functions among that."""
@@ -598,6 +600,16 @@ def _walrus(state: Expressions, node: ast.expr) -> Any:
     state.assign(node.target, value)
     state.scopes = scopes
     return value
+
+
+def _wrapped(item: Any) -> list[Any]:
+    """What an object of Python's holds that it may call: of a decorated function the function, of a context its generator."""
+    if isinstance(item, FunctionType):
+        cells = [cell.cell_contents for cell in item.__closure__ or () if cell != CellType()]
+        return [value for cell in cells for value in reachable(cell)]
+    if type(item).__module__ == "contextlib":
+        return list(vars(item).values())
+    return [value for name in ("__wrapped__", "func") if (value := getattr(item, name, None)) is not None]
 
 
 def _lambda(state: Expressions, node: ast.expr) -> Any:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import collections
 import operator
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from types import GeneratorType
 from typing import Any, Final, TypeAlias
 
 from ..values import Cause, Needs, Node, Unknown, Unresolvable, contents, own_object
@@ -53,12 +55,17 @@ class Heap:
     def touch(self, item: object) -> None:
         """Note what an object holds before it changes."""
         item = self.stores.get(id(item), item)
-        if self.notes and id(item) not in self.notes[-1]:
+        if not self.notes:
+            return
+        if isinstance(item, GeneratorType):  # it ends with the last one who holds it, and no note is to hold it
+            self.notes[-1][id(item)] = (weakref.ref(item), None)
+        elif id(item) not in self.notes[-1]:
             self.notes[-1][id(item)] = (item, held(item))
 
     def lose(self, item: object, causes: Iterable[Cause]) -> None:
         """Nothing is known any more of what an object holds."""
         item = self.stores.get(id(item), item)
+        item = item() if isinstance(item, weakref.ref) else item
         if isinstance(item, Node):
             self.touch(item)
             item.tainted.extend(causes)

@@ -85,6 +85,8 @@ MOVING: Final = frozenset({
     contextlib.contextmanager, contextlib.suppress,
     contextlib.nullcontext, contextlib.ExitStack, operator.itemgetter, object,
 })  # fmt: skip
+# A function decorated with contextmanager: a call of it makes a context, and runs nothing.
+MANAGED: Final = contextlib.contextmanager(lambda: iter(())).__code__
 
 
 class SourcePath(PurePosixPath):

@@ -38,6 +38,9 @@ T = TypeVar("T")
 Condition: TypeAlias = tuple[Place, int]  # of a place, and how often it was asked before, and now
 
 
+_ADDRESS: Final = " at 0x"  # what an object without words of its own is shown as: another one in each run
+
+
 @dataclass(slots=True)
 class Site:
     """A start of an estimator, or an estimator that nothing starts: its object, and what ``fit`` is given."""
@@ -173,7 +176,7 @@ class State(Heap):
     def python(self, function: Callable[..., T], *given: Any, **names: Any) -> T:
         """Let Python do it. Raises Raised for what the launcher would raise there, and Needs for what is not known."""
         try:
-            return function(*given, **names)
+            result = function(*given, **names)
         except MemoryError:
             raise ExhaustedError from None
         except RecursionError:
@@ -182,6 +185,9 @@ class State(Heap):
             raise Raised(error) from None
         except (SystemExit, KeyboardInterrupt) as error:
             raise Raised(error) from None
+        if isinstance(result, str) and _ADDRESS in result:
+            raise Needs((Cause(Reason.CALL, Place(self.settings.file, self.main.cell, 1), "an address in memory"),))
+        return result
 
     def missing(self, *values: object, marked: bool = False, ordered: bool = True) -> tuple[Cause, ...]:
         """Why something in the values is not known: () where Python may compute with them; with ``marked`` placeholders are no

@@ -399,6 +399,8 @@ def _for(state: Statements, node: ast.For) -> Steps:
                 state, node, before, needs.causes[0] if needs.causes else state.cause(node.iter, Reason.LOOP)
             )
         )
+    finally:
+        through.close()  # type: ignore[attr-defined]  # it is a generator
     return (yield from state.block(node.orelse))
 
 
