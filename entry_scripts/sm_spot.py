@@ -250,8 +250,9 @@ class StopRequest:
         self.listen()
 
     def listen(self) -> None:
-        """Answer SIGTERM from here on, also after somebody else did."""
-        signal.signal(signal.SIGTERM, self._remember)
+        """Answer SIGTERM from here on, also after somebody else did. Python lets the main thread alone do so."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._remember)
 
     def _remember(self, _number: int, _frame: Any) -> None:
         self._signalled = True

@@ -30,6 +30,7 @@ from sm_spot import StopRequest, UsageError
 import torch
 
 HERE = Path(__file__).resolve().parent
+ASK_BATCHES = 20  # of an evaluation, between two questions whether anybody was asked to stop
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
 
 
@@ -116,7 +117,8 @@ class Run(loop.Loop):
         self.train, self.held_out = parts
         self.lengths = torch.as_tensor(self.train.lengths)
         shapes = args.shapes or (1 if runtime.name == "xla" else None)
-        self.shapes = loop.batch_lengths(self.lengths, args.max_length, shapes)
+        every = torch.cat([self.lengths, torch.as_tensor(self.held_out.lengths)])
+        self.shapes = loop.batch_lengths(every, args.max_length, shapes)
         self.steps_per_epoch = len(self.train) // self.samples
         self.total_steps = self.steps_per_epoch * args.epochs
         if graphs_only():
@@ -214,19 +216,30 @@ def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | No
                 run.interrupt(checkpoints, args.checkpoint_dir)
         meter.stop()
         if run.step < run.total_steps:
-            console.metrics(evaluate(run))
+            figures = evaluate(run, stop)
+            if figures is None:
+                if checkpoints is not None and runtime.is_main:
+                    checkpoints.save(run.step, run.state())
+                run.interrupt(checkpoints, args.checkpoint_dir)
+            console.metrics(figures)
     meter.lap(accumulation)
 
 
-def evaluate(run: Run) -> dict[str, Any]:
-    """Loss and accuracy over the held-out texts, each counted once, whichever worker had it; the longest come first."""
+def evaluate(run: Run, stop: StopRequest | None = None) -> dict[str, Any] | None:
+    """Loss and accuracy over the held-out texts, each counted once, whichever worker had it; the longest come first.
+
+    None where any worker was asked to `stop` on the way: an evaluation can take longer than there is time.
+    """
     runtime, model = run.runtime, loop.unwrap(run.model)
     order = loop.eval_order(torch.as_tensor(run.held_out.lengths), *run.layout[1:])
     mine = loop.Batches(run.held_out, order, runtime.rank, run.shapes, run.pad_id)
     model.eval()
     sums = torch.zeros(3).to(runtime.device)
     with torch.no_grad():
-        for batch in loop.on_device(runtime, mine, run.args.dataloader_num_workers):
+        for number, batch in enumerate(loop.on_device(runtime, mine, run.args.dataloader_num_workers)):
+            if stop is not None and number % ASK_BATCHES == 0 and stop.agreed():
+                model.train()
+                return None
             with loop.autocast(runtime, bf16=run.args.bf16):
                 losses, logits = loss_of(model, batch)
             right = (logits.argmax(dim=-1) == batch["labels"]).float()
@@ -235,6 +248,15 @@ def evaluate(run: Run) -> dict[str, Any]:
     loss, right_count, count = runtime.sum_over_workers(list(sums.cpu()))
     means = {"eval_loss": round(loss / count, 6), "eval_accuracy": round(right_count / count, 6)}
     return run.line(**means, eval_samples=int(count))
+
+
+def judge(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: StopRequest) -> None:
+    """The figures of the trained model, and the summary of its training."""
+    figures = evaluate(run, stop)
+    if figures is None:  # the last step's checkpoint is there
+        run.interrupt(checkpoints, run.args.checkpoint_dir)
+    console.metrics(figures)
+    console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 6)))
 
 
 def baseline_accuracies(train: tuple[Sequence[str], Any], held_out: tuple[Sequence[str], Any]) -> dict[str, float]:
@@ -276,7 +298,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     labels = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
     config = load_config(args.model, tokenizer, num_labels=len(names), **labels)
     longest = longest_input(config)
-    if longest and max(parts[0].lengths) > longest:
+    if longest and max(max(part.lengths) for part in parts) > longest:
         raise UsageError(f"--max_length: got {args.max_length}, wanted at most {longest}, which the model takes")
     torch.manual_seed(args.seed)  # the new head, and all of tiny-random
     with runtime.loading_turn():
@@ -305,8 +327,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     finally:
         if checkpoints is not None:
             checkpoints.finish()
-    console.metrics(evaluate(run))
-    console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 6)))
+    judge(run, console, checkpoints, stop)
     if runtime.is_main and not graphs_only():
         state = loop.to_cpu(loop.unwrap(model).state_dict())  # the live model stays on its device
         loop.unwrap(model).save_pretrained(str(args.model_dir), state_dict=state)

@@ -264,6 +264,7 @@ def test_accuracy_counts_every_example_once() -> None:
     with torch.no_grad():
         run.model.vectors.weight.copy_(torch.tensor([[1.0, 0.0]]).expand(50, 2))  # always the first label, "0"
     line = script.evaluate(run)
+    assert line is not None
     assert (5, 0.8) == (line["eval_samples"], line["eval_accuracy"])
 
 

@@ -19,6 +19,7 @@ pytest.importorskip("datasets")
 import sm_spot
 from sm_spot import DONE, INTERRUPTED, Checkpoints
 
+from launch import Launch
 from test_spot_in_strangers import Group, exchange
 
 pytestmark = [pytest.mark.local, pytest.mark.timeout(900)]
@@ -43,6 +44,17 @@ def test_a_stop_in_a_long_evaluation_is_saved_and_answered_before_the_evaluation
     assert "eval_loss" not in run.said
     assert "interrupted: in an evaluation after step 10 of" in run.said
     assert [10] == complete(tmp_path)
+
+
+def test_the_loop_of_our_own_hears_a_stop_in_its_evaluation_too(tmp_path: Path) -> None:
+    rows = "".join(f"{word},{int(word == 'good')}\n" for word in ("good", "bad") * 16)
+    (tmp_path / "small.csv").write_text("text,label\n" + rows)
+    flags = "--model tiny-random --train small.csv --validation sample --per_device_batch_size 1 --epochs 2 --logging_steps 1"
+    argv = [*flags.split(), "--checkpoint_dir", "checkpoints", "--model_dir", "model"]
+    run = Launch(tmp_path).run_until("'step': 32,", signal.SIGTERM, *argv)
+    assert INTERRUPTED == run.code, run.err[-3000:]
+    assert "eval_loss" not in run.out
+    assert "interrupted: after step 32 of 64; saved in checkpoints" in run.err
 
 
 def test_where_the_best_model_is_wanted_a_step_that_was_not_judged_is_not_saved(tmp_path: Path) -> None:
