@@ -48,20 +48,28 @@ def resolve(job: JobSpec) -> Resolved:
     if uv is None:
         raise SmTrnError("--resolve asks uv, which is not installed; fix: pip install uv")
     with tempfile.TemporaryDirectory() as folder:
-        asked, limits = Path(folder) / FILE, Path(folder) / "image.txt"
+        asked, limits, pinned = (Path(folder) / name for name in (FILE, "image.txt", "pinned.txt"))
         asked.write_text(text, "utf-8")
         limits.write_text("".join(f"{line}\n" for line in _held(held)), "utf-8")
-        command = [uv, "pip", "compile", str(asked), "--constraint", str(limits), "--python-version", ".".join(map(str, held.python_minor)),
-                   "--python-platform", PLATFORM, "--only-binary", ":all:", "--no-header", "--no-annotate", "--quiet"]  # fmt: skip
+        pinned.write_text(
+            "".join(f"{line}\n" for line in _there(held)), "utf-8"
+        )  # kept where they fit, as pip keeps what is there
+        python = ".".join(map(str, held.python_minor))
+        command = [
+            *(uv, "pip", "compile", str(asked), "--constraint", str(limits), "--output-file", str(pinned)),
+            *("--python-version", python, "--python-platform", PLATFORM, "--only-binary", ":all:"),
+            *("--no-header", "--no-annotate", "--quiet"),
+        ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, cwd=folder)
         except subprocess.TimeoutExpired as error:
             raise SmTrnError(
                 f"--resolve: uv gave no answer in {TIMEOUT_S} s; is the package index reachable?"
             ) from error
+        made = pinned.read_text("utf-8")
     if done.returncode:
         return Resolved(image=held.name, conflict=_words(done.stderr))
-    pins = tuple(line for line in done.stdout.splitlines() if "==" in line)
+    pins = tuple(line for line in made.splitlines() if "==" in line)
     return Resolved(image=held.name, pins=pins, replaced=tuple(_replaced(pins, held)))
 
 
@@ -74,6 +82,11 @@ def _held(held: Contents) -> list[str]:
         elif spec is not None:
             found.append(f"{name}{spec}")
     return found
+
+
+def _there(held: Contents) -> list[str]:
+    """The published versions of the image."""
+    return [f"{name}=={version.public}" for name in held.packages if (version := held.version(name)) is not None]
 
 
 def _replaced(pins: tuple[str, ...], held: Contents) -> list[tuple[str, str, str]]:

@@ -68,9 +68,11 @@ def job(folder: Path, requirements: str | None) -> st.JobSpec:
 def test_pins_leave_the_images_torch_alone(tmp_path: Path, packages: Path) -> None:
     assert packages.is_dir()
     found = resolve(job(tmp_path, "accelerate\n"))
-    assert {"torch==2.5.1", "accelerate==1.12.0"} == set(found.pins)
-    assert (("accelerate", "1.9.0", "1.12.0"),) == found.replaced
+    assert {"torch==2.5.1", "accelerate==1.9.0"} == set(found.pins)
+    assert not found.replaced
     assert not found.conflict
+    newer = resolve(job(tmp_path, "accelerate>=1.10\n"))
+    assert (("accelerate", "1.9.0", "1.12.0"),) == newer.replaced
 
 
 @needs_uv
