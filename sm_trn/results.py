@@ -14,7 +14,9 @@ from .core.render.calls import EstimatorCall
 from .core.render.differences import Diff
 from .core.specs.record import JobRecord
 from .core.specs.snapshot import JobSnapshot, JobStatus
+from .core.status import Verdict
 from .diagnosis.causes.cause import Cause, Confidence, Diagnosis
+from .diagnosis.health.health import Health, Observation
 from .emulator.rehearsal import Rehearsal
 from .forecast.jobs.calibration import Calibration
 from .forecast.jobs.value import Estimate
@@ -34,6 +36,7 @@ __all__ = [
     "Estimate",
     "EstimatorCall",
     "Fleet",
+    "Health",
     "JobCost",
     "JobRecord",
     "JobSnapshot",
@@ -42,6 +45,7 @@ __all__ = [
     "Launchers",
     "LogEvent",
     "MetricLog",
+    "Observation",
     "Plan",
     "Policies",
     "Price",
@@ -51,4 +55,5 @@ __all__ = [
     "SavedLog",
     "Transform",
     "Unresolved",
+    "Verdict",
 ]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .bridge.launchers.launches import Launchers
     from .core.session.connection import EmulatorEndpoint
     from .emulator.rehearsal import Rehearsal
+    from .images.resolve import Resolved
 
 
 class TrainingJob(DiagnosedJob, MeasuredJob, DeployableJob):
@@ -48,21 +49,24 @@ class Session(GuardedSession[TrainingJob], ReportingSession[TrainingJob], Hostin
     rules: ClassVar[Sequence[JobRule]] = RULES
 
     def _observers(
-        self, jobs: Sequence[handles.TrainingJob], guards: JobGuards | None, *, progress: bool, stream: TextIO | None
+        self, jobs: Sequence[handles.TrainingJob], guards: JobGuards, *, progress: bool, stream: TextIO | None
     ) -> Sequence[Observer]:
         """The live display, and the comparison with what was estimated. Guards need the logs that the display reads."""
-        if not progress and guards is None:
+        if not progress and not guards.guards:
             return ()
-        shown = self._progress(
-            jobs,
-            (stream or sys.stdout) if progress else None,
-            hear=guards.hear if guards is not None else lambda _name, _events: None,
-        )
+        shown = self._progress(jobs, (stream or sys.stdout) if progress else None, guards)
         if self.emulated:
             return (shown,)
         from .diagnosis.guard.foreseen import Foreseen  # noqa: PLC0415 - reading requests stays out of `import sm_trn`
 
         return (shown, Foreseen(logs=shown.readers, asked={job.name: job.asked for job in jobs}))
+
+
+def resolve(job: JobSpec) -> Resolved:
+    """Ask a resolver for versions of the job's requirements that its image can have. Raises SmTrnError."""
+    from .images.resolve import resolve as ask  # noqa: PLC0415 - for those who ask alone
+
+    return ask(job)
 
 
 def connect(

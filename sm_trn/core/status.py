@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from .formatting.missing import Missing
 from .formatting.printable import printable
-from .specs.snapshot import JobSnapshot, JobStatus
+from .specs.snapshot import DELETED, JobSnapshot, JobStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,6 @@ _STARTING = _look("starting", "○", "o", "ink3", 5)
 _DOWNLOADING = _look("downloading", "↓", "v", "info", 4)
 _MAX_RUN = _look("stopped at max_run", "■", "#", "warn", 7, short="at max_run")
 _MAX_WAIT = _look("stopped at max_wait", "■", "#", "warn", 7, short="at max_wait")
-COMPILING = _look("compiling", "◇", "c", "info", 3)
 
 # SecondaryStatus of DescribeTrainingJob:
 # https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_DescribeTrainingJob.html
@@ -65,12 +64,89 @@ LOOKS: Mapping[str, StatusLook] = MappingProxyType(
 )
 
 
-def status_look(snapshot: JobSnapshot, *, compiling: bool = False) -> StatusLook:
-    """The look of a job now. A state that this table does not know keeps AWS's own word."""
+class Verdict(enum.Enum):
+    """How a job is, in one word. ``sick``: a person should look at it.
+
+    >>> st.results.Verdict.STALLED.word
+    'stalled'
+    """
+
+    PROGRESSING = "progressing"
+    WARMING = "warming"
+    SAVING = "saving"
+    EVALUATING = "evaluating"
+    STALLED = "stalled"
+    DIVERGED = "diverged"
+    NOT_FINITE = "not finite"
+    SLOWED = "slowed"
+    WAITING = "waiting for capacity"
+    ENDED_WELL = "ended well"
+    ENDED_BADLY = "ended badly"
+    UNKNOWN = "unknown"
+
+    @property
+    def word(self) -> str:
+        """What people read."""
+        return self.value
+
+    @property
+    def sick(self) -> bool:
+        """Whether the job needs somebody."""
+        return self in _SICK_LOOKS or self is Verdict.ENDED_BADLY
+
+
+# How a job looks that runs by its status and is sick by its verdict, and how one that ended well by its status alone.
+_SICK_LOOKS: Mapping[Verdict, StatusLook] = MappingProxyType(
+    {
+        Verdict.STALLED: _look("stalled", "!", "!", "err", 0),
+        Verdict.NOT_FINITE: _look("not finite", "!", "!", "err", 0),
+        Verdict.DIVERGED: _look("diverged", "!", "!", "warn", 1),
+        Verdict.SLOWED: _look("slowed", "!", "!", "warn", 1),
+    }
+)
+_ENDED_BADLY = _look("ended badly", "✗", "x", "err", 0)
+_PHASE_VERDICTS: Mapping[str, Verdict] = MappingProxyType(
+    {
+        "Pending": Verdict.WAITING,
+        "Interrupted": Verdict.WAITING,
+        "Starting": Verdict.WARMING,
+        "LaunchingMLInstances": Verdict.WARMING,
+        "PreparingTrainingStack": Verdict.WARMING,
+        "Restarting": Verdict.WARMING,
+        "Downloading": Verdict.WARMING,
+        "DownloadingTrainingImage": Verdict.WARMING,
+        "Uploading": Verdict.SAVING,
+        "Stopping": Verdict.SAVING,
+    }
+)
+
+
+def ending(job: JobSnapshot) -> Verdict | None:
+    """How a job ended, by its status alone; None while it goes on. Stopped by a person is no bad end, failed and deleted are."""
+    if job.status is JobStatus.FAILED or job.status_word == DELETED:
+        return Verdict.ENDED_BADLY
+    return Verdict.ENDED_WELL if job.terminal else None
+
+
+def phase_verdict(job: JobSnapshot) -> Verdict:
+    """How a job is outside its training, by the phase that it is in."""
+    message = job.transitions[-1].message if job.transitions else ""
+    if job.secondary == "Starting" and "capacity" in message.lower():
+        return Verdict.WAITING  # "Insufficient capacity error from EC2 while launching instances, retrying!"
+    if job.status is JobStatus.STOPPING:
+        return Verdict.SAVING
+    return _PHASE_VERDICTS.get(job.secondary, Verdict.UNKNOWN)
+
+
+def status_look(snapshot: JobSnapshot, verdict: Verdict | None = None) -> StatusLook:
+    """The look of a job now: of its verdict where that is worse than its status. A state that this table does not know keeps AWS's
+    own word."""
+    if verdict is not None and verdict in _SICK_LOOKS:
+        return _SICK_LOOKS[verdict]
+    if verdict is Verdict.ENDED_BADLY and ending(snapshot) is Verdict.ENDED_WELL:
+        return _ENDED_BADLY
     if snapshot.status in {JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.STOPPING}:
         return LOOKS[snapshot.status_word]
-    if compiling and snapshot.secondary == "Training":
-        return COMPILING
     for word in (snapshot.secondary, snapshot.status_word):
         if word in LOOKS:
             return LOOKS[word]
@@ -145,9 +221,17 @@ def why_command(name: str) -> str:
     return f"sm-trn why {shlex.quote(name)}"
 
 
-def next_steps(name: str, status: JobStatus | None) -> tuple[NextStep, ...]:
-    """What to do with a job, the most useful first: of a failed one, ask why."""
+def unread_numbers(name: str, numbers: str) -> str:
+    """What to say of numbers in a log that no rule reads, and the command that offers rules for them."""
+    return f"its log tells {numbers}, which no rule reads; sm-trn logs {shlex.quote(name)} --suggest offers rules"
+
+
+def next_steps(name: str, status: JobStatus | None, verdict: Verdict | None = None) -> tuple[NextStep, ...]:
+    """What to do with a job, the most useful first: of a failed or sick one, ask why."""
     job = shlex.quote(name)
+    if verdict is not None and verdict.sick and status is not JobStatus.FAILED:
+        why = NextStep("Find out what is wrong", why_command(name))
+        return why, *next_steps(name, status)
     again = NextStep("Launch it again, with changes", f"sm-trn resubmit {job}")
     save = NextStep("Save it as a job file", f"sm-trn attach {job} --save job.toml")
     match status:
@@ -166,6 +250,6 @@ def next_steps(name: str, status: JobStatus | None) -> tuple[NextStep, ...]:
             )
 
 
-def next_command(name: str, status: JobStatus | None) -> str:
+def next_command(name: str, status: JobStatus | None, verdict: Verdict | None = None) -> str:
     """The command of the most useful step."""
-    return next_steps(name, status)[0].command
+    return next_steps(name, status, verdict)[0].command

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TextIO
 
 from typing_extensions import TypeVar
 
 from ..core.errors import CloudError, InvalidJob, JobFailed
+from ..core.logs.events import LogEvent
 from ..core.ports import LogCursor
 from ..core.session import handles
 from ..core.session.handles import Notice
@@ -22,23 +26,42 @@ from ..core.specs.record import JobRecord
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.units import Usd
 from ..core.status import why_command
-from .guard.live import JobGuards, guards_of, replayed
-from .guard.watch import Alarm, JobWatch
+from .guard.live import JobGuards, guards_of
+from .guard.watch import Alarm
+from .health.health import Health, health
 
 if TYPE_CHECKING:
     from .causes.cause import Diagnosis
 
 
-def diagnosis_of(log: JobLog, snapshot: JobSnapshot) -> Diagnosis:
-    """Return why the job of a log ended as it did: one reading of the log, of which little is kept. Where the log cannot be
-    read, what the service says is all."""
+_LAST = 2_000  # lines of a job that ended
+
+
+def diagnosis_of(
+    log: JobLog, snapshot: JobSnapshot, hear: Callable[[Sequence[LogEvent]], None] = lambda _events: None
+) -> Diagnosis:
+    """Return why the job of a log ended as it did: one reading of the log, of which little is kept, and which ``hear`` hears too.
+    Where the log cannot be read, what the service says is all."""
     from .causes.diagnose import JobText, scan_of  # noqa: PLC0415 - most jobs do not fail
 
+    def parts() -> Iterator[Sequence[LogEvent]]:
+        for part in log.batches(LogCursor(), follow=False):
+            hear(part.events)
+            yield part.events
+        hear(())  # all was read, though it may be empty
+
     try:
-        scan = scan_of(part.events for part in log.batches(LogCursor(), follow=False))
+        scan = scan_of(parts())
     except CloudError:
         scan = None
     return JobText(log.name, snapshot, log.asked, scan).diagnosis()
+
+
+def _checked(guards: JobGuards, job: JobSnapshot) -> tuple[Health, tuple[Alarm, ...]]:
+    """How a job is whose whole log was heard just now, and which limits it has passed."""
+    clock = guards.cloud.clock.now()
+    now = datetime.fromtimestamp(clock, tz=timezone.utc)
+    return guards.health(job, now), guards.alarms(job, clock)
 
 
 class DiagnosedJob(handles.TrainingJob):
@@ -59,7 +82,7 @@ class DiagnosedJob(handles.TrainingJob):
         for known in poller.sweeps([self.name]):
             if self.name in known:
                 yield known[self.name]
-            if guards is not None and not poller.failing:
+            if guards.guards and not poller.failing:
                 guards.read(self._log, known)
                 guards.look(known, poller.service_now(), notify, answering=True)
 
@@ -84,24 +107,33 @@ class DiagnosedJob(handles.TrainingJob):
             raise self._failed(final)
         return final
 
-    def guarded(self, guard: Guard) -> tuple[JobWatch, tuple[Alarm, ...]]:
-        """Hold the job against ``guard`` once, from its whole log: what it has heard, and what is wrong now. Acts on nothing.
+    def guarded(self, guard: Guard) -> tuple[Health, tuple[Alarm, ...]]:
+        """Hold the job against ``guard`` once, from its whole log: how it is, and which limits it has passed. Acts on nothing.
         Raises CloudError."""
-        parts = (part.events for part in self._log.batches(LogCursor(), follow=False))
-        return replayed(self.session, guard, self.snapshot(), parts)
+        guards = JobGuards(cloud=self.session, guards={self.name: guard})
+        for part in self._log.batches(LogCursor(), follow=False):
+            guards.hear(self.name, part.events)
+        guards.hear(self.name, ())  # all was read, though it may be empty
+        return _checked(guards, self.snapshot())
+
+    def health(self) -> Health:
+        """How the job is now, from one reading of its whole log: its verdict, since when, and what speaks for it. Raises CloudError."""
+        return self.guarded(Guard())[0]
 
     def why(self) -> Diagnosis:
         """Return why the job failed, stopped or hangs: its cause, what followed, what to change – as a change of ``spec`` where it
         is one. Nothing is changed. Raises CloudError.
         """
-        from .causes.diagnose import stalled  # noqa: PLC0415 - most jobs go well
+        from .causes.diagnose import with_health  # noqa: PLC0415 - most jobs go well
 
         now = self.snapshot()
-        diagnosis = diagnosis_of(self._log, now)
-        if diagnosis.cause is not None or now.terminal:
-            return diagnosis
-        _, alarms = self.guarded(Guard())
-        return stalled(diagnosis, alarms[0].what, alarms[0].since_s) if alarms else diagnosis
+        guards = JobGuards(cloud=self.session, guards={})
+        last: deque[LogEvent] = deque(maxlen=_LAST)
+        hear = last.extend if now.terminal else functools.partial(guards.hear, self.name)
+        diagnosis = diagnosis_of(self._log, now, hear)
+        if last:
+            guards.hear(self.name, last)  # how a run ended stands at its end
+        return with_health(diagnosis, _checked(guards, now)[0])
 
     def _failed(self, final: JobSnapshot) -> JobFailed:
         from .text import cause_line  # noqa: PLC0415 - only a failure needs the words
@@ -115,14 +147,17 @@ class DiagnosedJob(handles.TrainingJob):
         return JobFailed("\n".join(lines), operation="TrainingJob", code="Failed", diagnosis=diagnosis)
 
     def record(self) -> JobRecord:
-        """The job's story as a value: its snapshot and the numbers of its log; of a failed one also its cause, as a note."""
+        """The job's story as a value: its snapshot and the numbers of its log; of one that failed also its cause, as a note."""
         from .text import cause_line  # noqa: PLC0415 - only a failure needs the words
 
         story = super().record()
-        if story.snapshot.status is not JobStatus.FAILED:
+        if story.snapshot.status is JobStatus.FAILED:
+            cause = cause_line(diagnosis_of(self._log, story.snapshot))
+            return dataclasses.replace(story, notes=(*story.notes, f"failed: {cause}")) if cause else story
+        found = health(story.snapshot, None, story.points, now=self.session.clock.now())
+        if not found.needs_you:
             return story
-        cause = cause_line(diagnosis_of(self._log, story.snapshot))
-        return dataclasses.replace(story, notes=(f"failed: {cause}",)) if cause else story
+        return dataclasses.replace(story, notes=(*story.notes, f"{found.verdict.word}: {found.what}"))
 
 
 D_co = TypeVar("D_co", bound=DiagnosedJob, default=DiagnosedJob, covariant=True)
@@ -176,15 +211,15 @@ class GuardedSession(handles.Session[D_co]):
         """
         guards = guards_of(self, jobs, guard, {} if self.emulated or not progress else {"": Guard()})
 
-        def once(jobs: Sequence[handles.TrainingJob], guards: JobGuards | None, **more: Any) -> list[JobSnapshot]:
+        def once(jobs: Sequence[handles.TrainingJob], guards: JobGuards, **more: Any) -> list[JobSnapshot]:
             shown = self._observers(jobs, guards, progress=progress, stream=stream) if observers is None else observers
-            watching = [*shown, guards] if guards is not None else shown
+            watching = [*shown, guards] if guards.guards else shown
             return super(GuardedSession, self).wait(jobs, notice=notice, observers=watching, **more)
 
         final = once(jobs, guards, max_usd=max_usd, usd_per_hour=usd_per_hour)
-        again = [job for job in jobs if guards is not None and job.name in guards.resumable]
+        again = [job for job in jobs if job.name in guards.resumable]
         resumed = {job.name: new for job in again if (new := self._resumed(job, notice)) is not None}
-        if guards is None or not resumed:
+        if not resumed:
             return final
         limits = {new.name: dataclasses.replace(guards.guards[name], act="stop") for name, new in resumed.items()}
         ended = once(list(resumed.values()), guards_of(self, resumed.values(), None, limits))
@@ -192,7 +227,7 @@ class GuardedSession(handles.Session[D_co]):
         return [later.get(snapshot.name, snapshot) for snapshot in final]
 
     def _observers(
-        self, jobs: Sequence[handles.TrainingJob], guards: JobGuards | None, *, progress: bool, stream: TextIO | None
+        self, jobs: Sequence[handles.TrainingJob], guards: JobGuards, *, progress: bool, stream: TextIO | None
     ) -> Sequence[Observer]:
         """Who sees the wait, beside the guards."""
         del jobs, guards

@@ -19,7 +19,8 @@ def diagnosis_text(found: Diagnosis, *, job: str = "", cost: str = "", width: in
     """Return the diagnosis as lines of at most ``width`` columns. ``job`` is a real job's name: then commands follow."""
     cause = found.cause
     if cause is None:
-        return f"✓ {found.name}: nothing says that anything went wrong"
+        state = f"{found.health.verdict.word}, {found.health.what}; " if found.health is not None else ""
+        return printable(f"✓ {found.name}: {state}nothing says that anything went wrong")
     lines = [_title(found, cause, width)]
     if cause.confidence is Confidence.UNKNOWN:
         lines += _unknown(found)
@@ -46,7 +47,11 @@ def cause_line(found: Diagnosis) -> str:
 
 
 def _title(found: Diagnosis, cause: Cause, width: int) -> str:
-    head = f"✗ {found.name}: {cause.what if cause.confidence is not Confidence.UNKNOWN else 'No cause known.'}"
+    what = cause.what if cause.confidence is not Confidence.UNKNOWN else "No cause known."
+    verdict = found.health.verdict if found.health is not None and found.status != "Failed" else None
+    if verdict is not None and verdict.sick and not what.startswith(verdict.word):
+        what = f"{verdict.word}, {what}"
+    head = f"✗ {found.name}: {what}"
     return f"{head}{cause.confidence.value:>{max(2 + len(cause.confidence.value), width - len(head))}}"
 
 

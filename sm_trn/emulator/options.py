@@ -64,7 +64,9 @@ class Options:
 
 
 # What befalls a worker of a training job while its script runs.
-WORKER_FAULTS: Final = ("hang", "slow-rank", "nan", "silent", "oom-killed", "nccl-timeout")
+WORKER_FAULTS: Final = (
+    "hang", "heartbeat", "redraw", "slow-rank", "nan", "silent", "burst", "oom-killed", "nccl-timeout",
+)  # fmt: skip
 FAULTS: Final = (
     "throttling",
     "internal",
@@ -86,9 +88,11 @@ class Fault:
     ``capacity`` fails a training job or endpoint while it starts, ``slow-start`` lets it start ``delay_s`` later; ``broken-host``
     takes a training job's host away before its script starts, which is an InternalServerError.
 
-    The others befall the worker ``rank`` (None: every worker) of a training job, ``after_s`` seconds after its Python began: it stops
-    (``hang``), is slowed down (``slow-rank``), its weights become NaN (``nan``, with torch), it prints nothing more (``silent``), it is
-    killed as the kernel does when memory is full (``oom-killed``), or it ends with NCCL's words of a timeout (``nccl-timeout``).
+    The others befall the worker ``rank`` (None: every worker) of a training job, on whatever host it is – without a launcher the
+    workers are the hosts, from 0 –, ``after_s`` seconds after its Python began: it stops (``hang``), stops while a line goes on to
+    beat (``heartbeat``) or a bar to be redrawn (``redraw``), says its lines in bursts (``burst``), is slowed down (``slow-rank``), its
+    weights become NaN (``nan``, with torch), it prints nothing more (``silent``), it is killed as the kernel does when memory is full
+    (``oom-killed``), or it ends with NCCL's words of a timeout (``nccl-timeout``).
     """
 
     kind: str

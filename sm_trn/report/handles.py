@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Literal, TextIO
 
@@ -10,13 +10,13 @@ from typing_extensions import TypeVar
 
 from ..core.errors import UnknownName
 from ..core.extras import extra
-from ..core.logs.events import LogEvent
 from ..core.session import handles
 from .fleets.search import MOST, Search, fetch_fleet
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..diagnosis.guard.live import JobGuards
     from .fleets.fleet import Fleet
     from .watch.progress import Progress
 
@@ -63,7 +63,7 @@ class ReportingSession(handles.Session[M_co]):
 
     __slots__ = ()
 
-    def fleet(
+    def fleet(  # noqa: PLR0913 - what a search can be told, each by name
         self,
         containing: str = "",
         *,
@@ -73,23 +73,25 @@ class ReportingSession(handles.Session[M_co]):
         tags: bool = False,
         at: date | str | None = None,
         limit: int = MOST,
+        health: bool = False,
     ) -> Fleet:
         """What jobs cost together: those with ``containing`` in their name, with the ``tag``, created ``after`` and ``before``.
 
         At most the ``limit`` newest; priced at the newest price, or that of a day. ``tags`` reads their tags too, for
-        ``fleet.by("tag:KEY")``: a call a job more. Raises CloudError.
+        ``fleet.by("tag:KEY")``: a call a job more. ``health`` reads the log of each job that trains, and says which are sick.
+        Raises CloudError.
         """
         search = Search(containing=containing, tag=tag, after=after, before=before)
-        return fetch_fleet(self, search, tags=tags, at=at, limit=limit)
+        return fetch_fleet(self, search, tags=tags, at=at, limit=limit, healthy=health)
 
     def _progress(
         self,
         jobs: Sequence[handles.TrainingJob],
         stream: TextIO | None,
-        hear: Callable[[str, Sequence[LogEvent]], None],
+        guards: JobGuards,
     ) -> Progress:
         """What reads the logs of a wait and shows them on ``stream``; without one, it reads for whoever hears."""
         from .watch.display import Unseen, display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
         from .watch.progress import progress_of  # noqa: PLC0415 - as above
 
-        return progress_of(self, jobs, Unseen() if stream is None else display_for(stream), hear)
+        return progress_of(self, jobs, Unseen() if stream is None else display_for(stream), guards)

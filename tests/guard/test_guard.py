@@ -18,8 +18,9 @@ import sm_trn as st
 from sm_trn.core.logs import LogEvent, parse_log
 from sm_trn.core.logs.losses import loss_of
 from sm_trn.core.specs import MetricPoint, parse_snapshot
-from sm_trn.diagnosis.guard.signs import Sign, sign_of
-from sm_trn.diagnosis.guard.watch import Alarm, JobWatch, State
+from sm_trn.core.status import Verdict
+from sm_trn.diagnosis.guard.watch import Alarm, JobWatch
+from sm_trn.diagnosis.health.signs import Pause, counters, traits
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 LOGS = sorted((CORPUS / "logs").glob("*.txt")) if CORPUS.is_dir() else []
@@ -53,7 +54,7 @@ def test_a_job_that_falls_silent_stalls_after_its_limit_and_not_before() -> None
     watch, last = watched(steps(20), st.Guard(stall_s=300)), BEGAN + 400
     assert () == watch.alarms(job(), last + 300)
     (alarm,) = watch.alarms(job(), last + 301)
-    assert ("stall_s", State.HANGING, last, False) == (alarm.limit, alarm.state, alarm.since_s, alarm.sure)
+    assert ("stall_s", Verdict.STALLED, last, False) == (alarm.limit, alarm.verdict, alarm.since_s, alarm.sure)
 
 
 def test_a_job_with_long_steps_is_given_five_of_its_own() -> None:
@@ -75,8 +76,8 @@ def test_a_job_that_hangs_after_its_first_steps_is_found_too() -> None:
 def test_a_pause_with_a_reason_is_no_stall(said: str) -> None:
     last = BEGAN + 400
     watch = watched([*steps(20), LogEvent(last + 1, "algo-1", said)], st.Guard(stall_s=60))
-    assert () == watch.alarms(job(), last + 1700)
-    assert watch.alarms(job(), last + 3700)
+    assert () == watch.alarms(job(), last + 3500)
+    assert watch.alarms(job(), last + 7300)
 
 
 def test_the_usual_length_of_a_pause_is_learned() -> None:
@@ -111,13 +112,146 @@ def test_silence_is_acted_on_only_with_a_second_sign() -> None:
     assert watched(steps(20), st.Guard(stall_s=600, silence_suffices=True)).alarms(job(), now)[0].sure
 
 
+def measured(
+    now: float, *, before: tuple[float, ...], after: tuple[float, ...], host: str = "algo-1"
+) -> list[MetricPoint]:
+    """A utilization of eight accelerators for 20 minutes until 20 minutes ago, and since then."""
+    values = [before[at % len(before)] if at < 20 else after[at % len(after)] for at in range(40)]
+    return [
+        MetricPoint("GPUUtilization", 8 * value, time_s=now - 60 * (40 - at), host=host)
+        for at, value in enumerate(values)
+    ]
+
+
+def test_idle_accelerators_prove_nothing_in_a_pause_that_was_announced_and_is_not_known_yet() -> None:
+    saving = LogEvent(BEGAN + 401, "algo-1", "Saving a full checkpoint of 1.3 TB")
+    watch, now = watched([*steps(20), saving]), BEGAN + 401 + 3_700
+    (alarm,) = watch.alarms(job(), now, utilization=measured(now, before=(1, 1), after=(1, 1)))
+    assert (Verdict.STALLED, False) == (alarm.verdict, alarm.sure)
+    assert "how long saving takes" in alarm.proof
+
+
+def test_accelerators_that_work_give_silence_more_time_and_those_that_spin_do_not() -> None:
+    watch = watched(steps(60), st.Guard(stall_s=600))
+    now = BEGAN + 1200 + 1200
+    works = measured(now, before=(80, 90, 85), after=(50, 60, 55))
+    spins = measured(now, before=(80, 90, 85), after=(100, 100, 100))
+    assert () == watch.alarms(job(), now, utilization=works)
+    (alarm,) = watch.alarms(job(), now, utilization=spins)
+    assert (Verdict.STALLED, False) == (alarm.verdict, alarm.sure)
+    assert "py-spy" in alarm.proof
+
+
+def test_a_host_that_idles_while_another_works_is_found() -> None:
+    watch, now = watched(steps(120)), BEGAN + 2_401
+    both = dataclasses.replace(job(), count=2)
+    idle = measured(now, before=(80, 90), after=(0, 1), host="algo-2")
+    work = measured(now, before=(80, 90), after=(80, 90), host="algo-1")
+    state = watch.health(both, now, [*work, *idle])
+    assert (Verdict.STALLED, "algo-2") == (state.verdict, state.evidence[0].host)
+    assert Verdict.PROGRESSING is watch.health(both, now, work).verdict
+    assert ("algo-2",) == watch.health(both, now, work).unseen
+
+
+@pytest.mark.parametrize("silent", range(4))
+def test_a_rank_that_falls_silent_among_others_is_found(silent: int) -> None:
+    lines = [
+        LogEvent(BEGAN + 20 * at, f"algo-{1 + rank // 2}", f"[rank {rank}] step {at}")
+        for at in range(1, 200)
+        for rank in range(4)
+        if rank != silent or at < 60
+    ]
+    state = watched(lines).health(dataclasses.replace(job(), count=2), BEGAN + 4_000)
+    assert (Verdict.STALLED, silent) == (state.verdict, state.evidence[0].rank)
+
+
+def test_workers_that_are_started_again_and_again_get_nowhere() -> None:
+    lines = steps(30)
+    for at in range(3):
+        begin = BEGAN + 700 + 200 * at
+        lines.append(
+            LogEvent(begin, "algo-1", "[default] Worker group FAILED. 2/3 attempts left; will restart worker group")
+        )
+        lines += [
+            LogEvent(begin + 20 * each, "algo-1", f"{{'loss': 0.5, 'epoch': {20 + each}}}") for each in range(1, 9)
+        ]
+    (alarm,) = watched(lines).alarms(job(), BEGAN + 1_300)
+    assert ("stall_s", True) == (alarm.limit, alarm.sure)
+    assert "started again 3 times" in alarm.what
+
+
+def test_a_disk_that_is_full_again_and_again_is_a_stall() -> None:
+    full = [LogEvent(BEGAN + 400 + 60 * at, "algo-1", "OSError: [Errno 28] No space left on device") for at in range(3)]
+    (alarm,) = watched([*steps(20), *full]).alarms(job(), BEGAN + 560)
+    assert ("stall_s", True) == (alarm.limit, alarm.sure)
+
+
 def test_two_wrong_losses_in_a_row_are_a_fault_and_one_is_not() -> None:
     one = watched([*steps(9), *steps(1, loss="nan", begin=BEGAN + 500), *steps(1, begin=BEGAN + 600)])
     two = watched([*steps(9), *steps(2, loss="nan", begin=BEGAN + 500)])
     assert () == one.alarms(job(), BEGAN + 700)
     (alarm,) = two.alarms(job(), BEGAN + 700)
-    assert ("not_finite", State.FAULTED, True) == (alarm.limit, alarm.state, alarm.sure)
-    assert State.FAULTED is two.state(job(), [alarm])
+    assert ("not_finite", Verdict.NOT_FINITE, True) == (alarm.limit, alarm.verdict, alarm.sure)
+
+
+def trainer(count: int, loss: float, norm: str, begin: float, every: float = 20.0) -> list[LogEvent]:
+    return [
+        LogEvent(begin + at * every, "algo-1", f"{{'loss': {loss}, 'grad_norm': {norm}, 'epoch': {at / 100}}}")
+        for at in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "lost"),
+    [
+        (trainer(2, 0.0, "nan", BEGAN + 400), True),
+        (trainer(3, 0.0, "0.0", BEGAN + 400), True),  # from 0.5 to exactly 0
+        (trainer(2, 0.0, "0.0", BEGAN + 400), False),
+        (trainer(21, 0.5, "inf", BEGAN + 400), True),
+        (trainer(16, 0.5, "inf", BEGAN + 400), False),  # a loss scaler looks for its scale
+        ([LogEvent(BEGAN + 400 + at, "algo-1", "Loss is nan, stopping training") for at in range(2)], True),
+        ([LogEvent(BEGAN + 400 + at, "algo-1", "OVERFLOW! Skipping step, reducing to 1") for at in range(5)], True),
+        ([LogEvent(BEGAN + 400 + at, "algo-1", "OVERFLOW! Skipping step, reducing to 64") for at in range(5)], False),
+    ],
+)  # fmt: skip
+def test_a_loss_that_is_no_number_is_known_by_all_its_signs(lines: list[LogEvent], lost: bool) -> None:
+    found = watched([*steps(19), *lines]).alarms(job(), lines[-1].time_s + 1)
+    assert lost == any(alarm.verdict is Verdict.NOT_FINITE for alarm in found)
+
+
+def test_a_loss_of_exactly_zero_is_told_and_proves_nothing() -> None:
+    (alarm,) = watched([*steps(19), *steps(3, loss="0.0", begin=BEGAN + 400)]).alarms(job(), BEGAN + 470)
+    assert (Verdict.NOT_FINITE, False) == (alarm.verdict, alarm.sure)
+    assert "norm" in alarm.proof
+    alive = trainer(5, 0.0, "0.2", BEGAN + 400)
+    assert () == watched([*steps(19), *alive]).alarms(job(), BEGAN + 490)
+
+
+def curve(*parts: tuple[int, float, float]) -> list[LogEvent]:
+    """Losses in parts, each from a value to another; with a noise that repeats."""
+    values = [
+        begin + (end - begin) * at / count + 0.02 * ((at * 7) % 5 - 2)
+        for count, begin, end in parts
+        for at in range(count)
+    ]
+    return [
+        LogEvent(BEGAN + 20 * at, "algo-1", f"{{'loss': {value:.4f}, 'epoch': {at / 100}}}")
+        for at, value in enumerate(values, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "diverged"),
+    [
+        (curve((100, 2.5, 1.0), (20, 1.0, 4.0), (60, 4.0, 4.2)), True),
+        (curve((100, 2.5, 1.0), (80, 1.0, 1.1)), False),
+        (curve((100, 2.5, 1.0), (5, 1.0, 2.4), (80, 2.4, 1.0)), False),  # a restarted schedule
+        (curve((200, 0.7, 0.69)), False),  # nothing was learned, so nothing is lost
+    ],
+)
+def test_a_run_that_loses_what_it_learned_is_told_and_not_stopped(lines: list[LogEvent], diverged: bool) -> None:
+    found = watched(lines, st.Guard(act="stop")).alarms(job(), lines[-1].time_s + 1)
+    assert [("diverging", False)] * diverged == [(alarm.limit, alarm.sure) for alarm in found]
 
 
 @pytest.mark.parametrize("line", ["{'grad_norm': nan, 'epoch': 1}", "{'eval_loss': nan}", "{'train_loss': nan}"])
@@ -137,7 +271,7 @@ def test_a_loss_above_its_limit_and_a_job_that_slows_down_are_found() -> None:
     assert "loss_above" == watched(steps(5, loss="9.0"), st.Guard(loss_above=8.0)).alarms(job(), BEGAN + 101)[0].limit
     slow = [*steps(40), *steps(25, every=60, begin=BEGAN + 800)]
     (alarm,) = watched(slow, st.Guard(slower_than=0.5)).alarms(job(), BEGAN + 2_301)
-    assert ("slower_than", State.SLOW, False) == (alarm.limit, alarm.state, alarm.sure)
+    assert ("slower_than", Verdict.SLOWED, False) == (alarm.limit, alarm.verdict, alarm.sure)
     assert () == watched(steps(65), st.Guard(slower_than=0.5)).alarms(job(), BEGAN + 1_301)
     hiccup = [*steps(60), *steps(5, begin=BEGAN + 1_800)]
     assert () == watched(hiccup, st.Guard(slower_than=0.5)).alarms(job(), BEGAN + 1_901)
@@ -152,25 +286,65 @@ def test_own_patterns_are_heard() -> None:
 
 def test_an_expression_that_would_not_end_matches_nothing() -> None:
     watch = watched([LogEvent(BEGAN, "algo-1", "a" * 2_000)], st.Guard(log_pattern=r"(a+)+$b"))
-    assert 0 == watch.rhythm.steps
+    assert 0 == watch.story.steps.count
 
 
 @pytest.mark.parametrize(
-    ("line", "sign"),
+    ("line", "counted"),
     [
-        ("{'loss': 0.3, 'epoch': 1.0}", Sign.STEP),
-        (" 12%|█▏        | 12/100 [00:10<01:20,  1.10it/s]", Sign.STEP),
-        ("[10]#011train-rmse:0.4", Sign.STEP),
-        ("Epoch 3: 10%", Sign.STEP),
-        ("Saving model checkpoint to /opt/ml/checkpoints/5", Sign.SAVE),
-        ("INFO ||NEURON_CC_WRAPPER||: Call compiler", Sign.COMPILE),
-        ("***** Running Evaluation *****", Sign.EVALUATE),
-        ("Downloading shards", Sign.DOWNLOAD),
-        ("hello", Sign.LINE),
+        ("{'loss': 0.3, 'epoch': 1.0}", ("epoch", "1.0", "")),
+        (" 12%|█▏        | 12/100 [00:10<01:20,  1.10it/s]", ("", "12", "100")),
+        ("model.safetensors:  45%|████▌     | 2.25G/5.00G [01:00<01:20, 36.0MB/s]", ("", "2.25G", "5.00G")),
+        ("300/2000 [====>.....] - ETA: 1:00:00 - loss: 0.3", ("", "300", "2000")),
+        ("[10]#011train-rmse:0.4", ("round", "10", "")),
+        ("Epoch 3: 10%", ("epoch", "3", "")),
+        ("step 3/100", ("step", "3", "100")),
+        ("epoch=0/micro_step=10/global_step=5, RunningAvgSamplesPerSec=12.1", ("global_step", "5", "")),
+        (" iteration      300/   20000 | consumed samples:  19200", ("iteration", "300", "20000")),
+        ("Epoch 3/9 ━━━━━━ 450/1000 0:12:30 • 0:15:00 0.60it/s", ("", "450", "1000")),
+        ("300/2000 ━━━━━━━━━━ 1:02 5ms/step - loss: 0.3", ("", "300", "2000")),
+        ("|    total_timesteps      | 10240     |", ("total_timestep", "10240", "")),
+        ("120:\tlearn: 0.51\ttotal: 1.2s\tremaining: 10s", ("round", "120", "")),
+        ("iter 300: loss 2.31, time 12.2ms", ("iter", "300", "")),
+        ("| epoch 1 | 300/2000 batches | ms/batch 12.3", ("", "300", "2000")),
     ],
 )
-def test_a_line_has_its_sign(line: str, sign: Sign) -> None:
-    assert sign is sign_of(line)
+def test_what_a_line_counts_is_read(line: str, counted: tuple[str, str, str]) -> None:
+    assert counted in list(counters(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["heartbeat 17: alive", "gpu memory 31.2 GB", "ms/batch 12.3", "2024/05/24 10:00:01", "7/8 workers wait", "hello"],
+)
+def test_other_numbers_are_no_steps(line: str) -> None:
+    assert [] == list(counters(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "pause"),
+    [
+        ("Saving model checkpoint to /opt/ml/checkpoints/5", Pause.SAVE),
+        ("INFO ||NEURON_CC_WRAPPER||: Call compiler", Pause.COMPILE),
+        ("***** Running Evaluation *****", Pause.EVALUATE),
+        ("Downloading shards", Pause.PREPARE),
+        ("data_loading_time: 0.3", None),
+        ("hello", None),
+    ],
+)
+def test_a_pause_is_announced(line: str, pause: Pause | None) -> None:
+    assert pause is traits(line).pause
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["heartbeat: alive", " 20%|██        | 20/100 [00:{at:02d}<01:20,  1.10it/s]", "{{'loss': 0.5, 'epoch': 20}}"],
+)
+def test_lines_that_tell_no_new_step_are_no_progress(said: str) -> None:
+    bar = LogEvent(BEGAN + 401, "algo-1", " 20%|██        | 20/100 [00:00<01:20,  1.10it/s]")
+    same = [LogEvent(BEGAN + 402 + 30 * at, "algo-1", said.format(at=at)) for at in range(60)]
+    (alarm,) = watched([*steps(20), bar, *same]).alarms(job(), BEGAN + 402 + 1800)
+    assert ("stall_s", Verdict.STALLED) == (alarm.limit, alarm.verdict)
 
 
 @given(some.floats(min_value=1e-6, max_value=1e6))
@@ -200,7 +374,7 @@ _BAR = re.compile(r"\d/\d+ \[(?:(\d+):)?(\d\d):(\d\d)<")
 
 def in_their_own_time(path: Path) -> Iterator[LogEvent]:
     """The lines of a saved log with the times that stand in them: stamps, and the clocks of progress bars."""
-    now, bar = math.nan, 0.0
+    now, bar, base = math.nan, math.inf, math.nan
     for line in parse_log(path.read_bytes()).text.split("\n"):
         for piece in re.split(r"#015|\r", line):
             stamp, drawn = _STAMP.search(piece), _BAR.search(piece)
@@ -213,11 +387,11 @@ def in_their_own_time(path: Path) -> Iterator[LogEvent]:
                     )
                 except ValueError:
                     continue
-                now, bar = (told if math.isnan(now) else max(now, told) if told - now < 20_000 else now), 0.0
+                now = told if math.isnan(now) else max(now, told) if told - now < 20_000 else now
             elif drawn:
                 clock = int(drawn[1] or 0) * 3600 + int(drawn[2]) * 60 + int(drawn[3])
-                now += clock - bar if clock > bar else 0.0
-                bar = float(clock)
+                base = now - clock if clock < bar or math.isnan(base) else base  # another bar begins
+                now, bar = max(now, base + clock), float(clock)
             yield LogEvent(now, "algo-1", piece)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
+import re
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ import pytest
 from jobs import job_of
 
 import sm_trn as st
+from sm_trn.core.status import Verdict
 from sm_trn.diagnosis.guard.watch import Alarm
 from sm_trn.report.watch.display import Unseen
 from sm_trn.report.watch.progress import progress_of
@@ -23,10 +25,14 @@ pytestmark = pytest.mark.local
 
 # A loop that every worker logs in, with the pauses of a real one: evaluation, saving; and, with torch, real weights.
 STEPS = """
-import os, random, signal, sys, time
+import json, os, random, signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: (print("saved", flush=True), sys.exit(0)))
 rank = int(os.environ.get("RANK", 0 if os.environ["SM_CURRENT_HOST"] == "algo-1" else 1))
-weight = None
+weight, together = None, None
+if os.environ.get("TOGETHER"):  # every step waits for all workers, as a collective does
+    import torch, torch.distributed as together
+    hosts = json.loads(os.environ["SM_HOSTS"])
+    together.init_process_group("gloo", init_method=f"file://{os.environ['TOGETHER']}", rank=rank, world_size=len(hosts))
 if os.environ.get("WITH_TORCH"):
     import torch
     weight = torch.nn.Parameter(torch.ones(1)); optimizer = torch.optim.SGD([weight], lr=0.001)
@@ -35,8 +41,13 @@ for step in range(1, int(os.environ.get("STEPS", 2000)) + 1):
     loss = 1.0 / step
     if weight is not None:
         optimizer.zero_grad(); (weight ** 2).sum().backward(); optimizer.step(); loss = float((weight ** 2).sum())
-    if rank == 0:
+    if together is not None:
+        together.barrier()
+    if os.environ.get("ALL_PRINT"):
+        print(f"[rank {rank}] step {step} loss {loss:.5f}", flush=True)
+    elif rank == 0:
         print({"loss": loss, "step": step}, flush=True)
+    if rank == 0:
         if step % int(os.environ.get("EVERY", 100)) == 0:
             print("***** Running Evaluation *****", flush=True); time.sleep(float(os.environ.get("PAUSE", 0.5)))
             print({"eval_loss": 0.5}, flush=True); print("Saving model checkpoint to /opt/ml/checkpoints", flush=True); time.sleep(0.3)
@@ -69,7 +80,7 @@ def waited(
         session=session,
         jobs=(job,),
         notify=lambda _text: None,
-        observers=(progress_of(session, (job,), Unseen(), guards.hear), guards),
+        observers=(progress_of(session, (job,), Unseen(), guards), guards),
     ).run()
     return final, found
 
@@ -80,6 +91,61 @@ def test_a_worker_that_hangs_is_found_and_stopped(
     sm_trn_faults_here("hang", after_s=0.5)
     final, found = waited(session, session.submit(spec(tmp_path, STEP_S="0.02")), GUARD)
     assert ["stall_s"] == [alarm.limit for alarm, _ in found]
+    assert "Stopped" == final.status_word
+
+
+@pytest.mark.parametrize("kind", ["heartbeat", "redraw"])
+def test_a_worker_that_hangs_and_goes_on_talking_is_found(
+    session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path, kind: str
+) -> None:
+    sm_trn_faults_here(kind, after_s=1.0)
+    job = session.submit(spec(tmp_path, STEP_S="0.02"))
+    final, found = waited(session, job, GUARD)
+    assert ["stall_s"] == [alarm.limit for alarm, _ in found]
+    assert "Stopped" == final.status_word
+    assert re.search("heartbeat 3: alive|00:03<01:20", "\n".join(event.text for event in job.logs()))
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_silent_host_among_others_is_found_where_every_rank_tells_its_step(
+    session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path, rank: int
+) -> None:
+    sm_trn_faults_here("hang", after_s=2.0, rank=rank)
+    _, found = waited(session, session.submit(spec(tmp_path, hosts=2, STEP_S="0.02", ALL_PRINT="1")), GUARD)
+    assert ["stall_s"] == [alarm.limit for alarm, _ in found]
+    assert f"rank {rank} of algo-{rank + 1} has told no step" in found[0][0].what
+
+
+def test_without_such_lines_the_answer_says_which_host_is_not_seen(
+    session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path
+) -> None:
+    sm_trn_faults_here("hang", after_s=1.0, rank=1)
+    job = session.submit(spec(tmp_path, hosts=2, steps=100, STEP_S="0.05", EVERY="1000"))
+    until = time.monotonic() + 60
+    while job.health().verdict is not Verdict.PROGRESSING and time.monotonic() < until:
+        time.sleep(0.3)
+    assert ("algo-2",) == job.health().unseen
+    job.stop()
+
+
+def test_bursts_of_lines_are_no_stall_and_no_slowness(
+    session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path
+) -> None:
+    sm_trn_faults_here("burst", after_s=0.3)
+    guard = dataclasses.replace(GUARD, stall_s=3)
+    final, found = waited(session, session.submit(spec(tmp_path, steps=300, STEP_S="0.03", EVERY="1000")), guard)
+    assert ("Completed", []) == (final.status_word, found)
+
+
+def test_a_host_that_others_wait_for_in_a_collective_stalls_the_whole_job(
+    session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    sm_trn_faults_here("hang", after_s=8.0, rank=1)
+    job = spec(tmp_path, hosts=2, steps=20_000, STEP_S="0.02", EVERY="100000", TOGETHER=str(tmp_path / "meeting"))
+    final, found = waited(session, session.submit(job), dataclasses.replace(GUARD, no_first_step_s=120))
+    assert ["stall_s"] == [alarm.limit for alarm, _ in found]
+    assert "no step for" in found[0][0].what
     assert "Stopped" == final.status_word
 
 
@@ -164,7 +230,14 @@ def sm_trn_faults_here(emulator: Any) -> Any:
 
 
 TIMES = int(os.environ.get("SM_TRN_GUARD_CAMPAIGN", "0"))  # jobs a fault and number of hosts; 20 are the campaign
-FAULTS = {"hang": "stall_s", "silent": "stall_s", "nan": "not_finite", "slow-rank": "slower_than"}
+FAULTS = {
+    "hang": "stall_s",
+    "heartbeat": "stall_s",
+    "redraw": "stall_s",
+    "silent": "stall_s",
+    "nan": "not_finite",
+    "slow-rank": "slower_than",
+}
 ENDED = {"oom-killed": "mem.host_oom", "nccl-timeout": "dist.nccl_timeout"}
 
 
@@ -180,8 +253,8 @@ def test_a_fault_at_a_random_moment_is_found(
     dice, took, saved = random.Random(f"{kind}{hosts}"), [], []
     for _ in range(TIMES):
         after = dice.uniform(3.0, 9.0)
-        sm_trn_faults_here(kind, after_s=after, rank=0)
-        job = session.submit(spec(tmp_path, hosts=hosts, torch=kind == "nan", steps=6000))
+        sm_trn_faults_here(kind, after_s=after, rank=dice.randrange(hosts))
+        job = session.submit(spec(tmp_path, hosts=hosts, torch=kind == "nan", steps=6000, ALL_PRINT="1"))
         final, found = waited(session, job, guard)
         if kind in ENDED:
             assert (ENDED[kind], "Failed") == (job.why().id, final.status_word)

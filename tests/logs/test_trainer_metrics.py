@@ -77,6 +77,18 @@ def test_what_transformers_4_prints_is_read_whole(trained: tuple[list[dict[str, 
         assert wanted(logs) == service(str(logs))
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_loss_that_is_no_number_is_read(value: float, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the Trainer's own printer words it, in both forms."""
+    state = transformers.TrainerState(is_local_process_zero=True)
+    logs = {"loss": value, "grad_norm": value, "learning_rate": 5e-05, "epoch": 0.01}
+    transformers.trainer_callback.PrinterCallback().on_log(None, state, None, logs=dict(logs))
+    for line in (capsys.readouterr().out, str(logs)):
+        read = service(line)
+        assert str(value) == str(read["train_loss"])
+        assert (5e-05, 0.01) == (read["learning_rate"], read["epoch"])
+
+
 def test_the_numbers_have_exponents(trained: tuple[list[dict[str, Any]], list[str]]) -> None:
     text = "\n".join(trained[1])
     assert re.search(r"e-0\d", text)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
 
+from ...core.jobfile.in_toml import dump
 from ...core.logs import shown
 from ...core.logs.events import LogEvent
 from ...core.logs.selection import LogFilter
+from ...core.logs.suggestions import Suggestion
 from ...core.session.handles import Session
 from ...core.session.log_files import save_log
 from ...core.session.log_reader import JobLog
@@ -32,6 +35,7 @@ from ..shared import emit, json_option
     metavar="FILE|DIR/",
     help="Write to a file, or to a folder with one file for each host. A second call continues where the first ended.",
 )
+@click.option("--suggest", is_flag=True, help="Offer rules for the numbers that the script prints in its own way.")
 @json_option
 @connection_options
 def command(  # noqa: PLR0913 - one a flag
@@ -45,6 +49,7 @@ def command(  # noqa: PLR0913 - one a flag
     tail: int | None,
     script: bool,
     save: str | None,
+    suggest: bool,
     as_json: bool,
     connection: Callable[[], Session],
 ) -> None:
@@ -55,9 +60,14 @@ def command(  # noqa: PLR0913 - one a flag
     """
     if save is not None and (script or tail is not None):
         raise click.UsageError("--save writes the whole log: got --script or --tail beside it, wanted one or the other")
+    if suggest and (save is not None or follow or script or tail is not None or since is not None):
+        raise click.UsageError("--suggest looks through the whole log: wanted it alone, or with --json")
     wanted = LogFilter(host=host, rank=rank, matching=grep)
     job = connection().attach(name)
     log = JobLog(cloud=job.session, name=job.name)
+    if suggest:
+        _suggest(log.suggestions(), as_json=as_json)
+        return
     try:
         if save is not None:
             _save(log, save, follow=follow, wanted=wanted, since=since, as_json=as_json)
@@ -68,6 +78,18 @@ def command(  # noqa: PLR0913 - one a flag
         again = f"sm-trn logs {name} --follow{f' --save {save}' if save else ''}"
         click.echo(f"Stopped reading. {name} is not affected; {again} goes on.", err=True)
         raise SystemExit(130) from None
+
+
+def _suggest(found: Sequence[Suggestion], *, as_json: bool) -> None:
+    """Rules as a job file has them; nothing reads with them before they stand there."""
+    if as_json:
+        emit([dataclasses.asdict(each) for each in found])
+        return
+    if not found:
+        click.echo("No line of the script looks like a number of its own that changes.", err=True)
+    for each in found:
+        click.echo(f"# {each.lines} lines such as: {shown(each.example)}\n# there it reads {each.value:g}")
+        click.echo("[[metrics]]\n" + dump({"name": each.rule.name, "regex": each.rule.regex}))
 
 
 def _tell(text: str) -> None:

@@ -12,7 +12,8 @@ import click
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.session.handles import Session, TrainingJob
-from ...core.specs.snapshot import DELETED, JobSnapshot, JobStatus
+from ...core.specs.snapshot import JobSnapshot
+from ...core.status import Verdict, ending
 from ..shared import cents, emit, say
 from . import facts
 
@@ -52,8 +53,8 @@ def answer(
 
 
 def exit_code(final: Sequence[JobSnapshot]) -> int:
-    """1 when a job failed, or was deleted meanwhile: nobody can say then that it ended well."""
-    return int(any(job.status is JobStatus.FAILED or job.status_word == DELETED for job in final))
+    """1 when a job ended badly by its status: it failed, or was deleted meanwhile. ``sm-trn why`` and ``guard`` look at its log too."""
+    return int(any(ending(job) is Verdict.ENDED_BADLY for job in final))
 
 
 def waited(session: Session, jobs: Sequence[TrainingJob], launched: Any, *, as_json: bool) -> list[JobSnapshot]:

@@ -6,9 +6,16 @@ import math
 import re
 
 LONGEST = 2_000  # characters of a line that are looked at
-_NUMBER = r"['\"]?\s{0,3}[:=]\s{0,3}['\"]?(?P<value>[-+]?(?:nan|inf(?:inity)?|\d[\d.]*(?:e[-+]?\d+)?))"
-_LOSS = re.compile(rf"(?<![\w.])loss{_NUMBER}", re.IGNORECASE)
-_NORM = re.compile(rf"(?<![\w.])grad_norm{_NUMBER}", re.IGNORECASE)
+_VALUE = r"[-+]?(?:nan|inf(?:inity)?|\d[\d.]*(?:e[-+]?\d+)?)"
+# ``loss: 0.4``, ``'loss': '0.4'``, ``loss=nan``; and ``loss 0.41`` of a table, where a bare whole number could count anything.
+_NUMBER = rf"['\"]?(?:\s{{0,3}}[:=]\s{{0,3}}['\"]?(?P<value>{_VALUE})|\s{{1,3}}(?P<bare>[-+]?(?:\d+\.\d[\d]*(?:e[-+]?\d+)?|nan|inf)\b))"
+_LOSS = re.compile(rf"(?<![\w.])(?:(?:total|lm|mean|avg|batch)_)?loss{_NUMBER}", re.IGNORECASE)
+_NORM = re.compile(rf"(?<![\w.])grad[ _]norm{_NUMBER}", re.IGNORECASE)
+# MAE, DETR and YOLOX say so before they give up, fairseq and apex when their scale is used up.
+_NOT_FINITE = re.compile(
+    r"\bloss is (?:nan|inf)\b|\bloss = nan\b|\bnan loss\b|\bnon-?finite (?:loss|grad)|minimum loss scale reached|already at minimum",
+    re.IGNORECASE,
+)
 
 
 def loss_of(text: str) -> float | None:
@@ -22,14 +29,14 @@ def loss_of(text: str) -> float | None:
     return _last(_LOSS, text)
 
 
-def is_lost(text: str) -> bool | None:
-    """Whether a line tells a loss that is no number; None where it tells none. Hugging Face's Trainer leaves such a loss out of
-    its mean and prints 0 (``logging_nan_inf_filter``): there the norm of the gradients is NaN."""
-    loss = loss_of(text)
-    if loss is None:
-        return None
-    norm = _last(_NORM, text)
-    return not math.isfinite(loss) or (loss == 0 and norm is not None and math.isnan(norm))
+def norm_of(text: str) -> float | None:
+    """The norm of the gradients that a line tells, NaN and infinity too; None where it tells none."""
+    return _last(_NORM, text) if "rad" in text else None
+
+
+def says_not_finite(text: str) -> bool:
+    """Whether a line says in words that the loss or the gradients are no numbers."""
+    return _NOT_FINITE.search(text[-LONGEST:]) is not None
 
 
 def _last(pattern: re.Pattern[str], text: str) -> float | None:
@@ -39,6 +46,6 @@ def _last(pattern: re.Pattern[str], text: str) -> float | None:
     if found is None:
         return None
     try:
-        return float(found["value"])
+        return float(found["value"] or found["bare"])
     except ValueError:
         return math.nan

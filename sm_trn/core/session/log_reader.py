@@ -12,11 +12,12 @@ from typing import Any
 from ..errors import CloudError, SmTrnError
 from ..formatting.printable import printable
 from ..logs.events import LogEvent
-from ..logs.metrics import MetricLog, MetricReader
+from ..logs.metrics import MetricLine, MetricLog, MetricReader
 from ..logs.rules import RuleReader
 from ..logs.saved import SavedLog
 from ..logs.script import ScriptLines, exception_of
 from ..logs.selection import LogFilter, since_s
+from ..logs.suggestions import Suggester, Suggestion
 from ..ports import OTHER_ACCOUNT, LogBatch, LogCursor, Trouble
 from ..specs.job import JobSpec
 from ..specs.metrics import READ_ANYWAY, MetricPoint, MetricRule
@@ -170,12 +171,21 @@ class JobLog:
         own = self.asked.metrics if self.asked is not None else requested_rules(self._snapshot())
         return tuple(rule for rule in own if rule not in READ_ANYWAY)
 
-    def metric_log(self) -> MetricLog:
-        """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""
+    def metric_log(self, hear: Callable[[Sequence[LogEvent]], None] = lambda _events: None) -> MetricLog:
+        """All metric lines of the job so far; one reading of its log, of which only those lines are kept. ``hear`` hears all."""
         reader = MetricReader(self.rules())
-        return MetricLog(
-            tuple(line for part in self.batches(LogCursor(), follow=False) for line in reader.lines(part.events))
-        )
+        lines: list[MetricLine] = []
+        for part in self.batches(LogCursor(), follow=False):
+            hear(part.events)
+            lines.extend(reader.lines(part.events))
+        return MetricLog(tuple(lines))
+
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """Rules for the numbers that the script prints in its own way, from one reading of its log."""
+        suggester = Suggester()
+        for part in self.batches(LogCursor(), follow=False):
+            suggester.hear(part.events)
+        return suggester.suggestions()
 
     def final_rows(self) -> list[tuple[str, float, float | None, float | None]]:
         """FinalMetricDataList: name, the service's value, epoch seconds, and what the same expression finds in the log."""

@@ -20,10 +20,13 @@ class Guard:
     """What a running job is watched for. 0 or None switches a limit off; all but ``max_usd`` are off outside the phase Training.
 
     ``no_first_step_s``: seconds of training until the first step is logged; twice as many on Neuron, which compiles first.
-    ``stall_s``: seconds without a line, once the job's rhythm is known; never less than five times its longest pause so far.
-    ``pause_s``: seconds that an evaluation, a save or a download may be silent before its usual length is known; a compilation twice.
+    ``stall_s``: seconds without a step, once the job's rhythm is known; never less than five of its usual gaps between steps. A line
+    that tells no new step is none.
+    ``pause_s``: seconds that an evaluation or a save that it announced may take before its usual length is known; a compilation, a
+    download and tokenizing twice.
     ``not_finite``: the loss is NaN or infinite, ``metric_evaluation_data_points`` times in a row. ``loss_above``: so often above it.
-    ``slower_than``: the share of its own first speed below which the job counts as slow, such as 0.5.
+    ``diverging``: the loss has lost most of what it had learned, and does not recover.
+    ``slower_than``: the share of its own best speed below which the job counts as slow.
     ``idle_accelerator``: percent that no accelerator has passed for ten minutes. ``max_usd``: dollars that the job has cost.
 
     ``log_pattern`` is a regular expression that a line of progress matches, where the script logs in a way of its own; its group,
@@ -31,7 +34,8 @@ class Guard:
     those of HyperPod's log monitoring (``log_monitoring`` writes them).
 
     ``act`` is ``tell``, ``stop`` (the script gets SIGTERM and saves), or ``resume``: stop, and start again from the checkpoints,
-    once. Silence alone is told, never acted on, unless ``silence_suffices``: workers may be silent by design.
+    once. Only what is proved is acted on, such as silence on idle accelerators. Silence alone is told, unless ``silence_suffices``;
+    a job that is slow or diverges is only told.
 
     >>> st.Guard(stall_s=600, act="stop").stall_s
     600
@@ -49,9 +53,10 @@ class Guard:
 
     no_first_step_s: int = 3600
     stall_s: int = 1200
-    pause_s: int = 1800
+    pause_s: int = 3600
     not_finite: bool = True
-    slower_than: float | None = None
+    diverging: bool = True
+    slower_than: float | None = 0.5
     loss_above: float | None = None
     idle_accelerator: float | None = None
     max_usd: float | None = None

@@ -34,8 +34,8 @@ class MetricPoint:
 
 
 def _of_trainer(name: str, key: str) -> MetricRule:
-    """A number of the Trainer's dict: alone as transformers 4 prints it, in quotes as transformers 5 does, with its exponent."""
-    return MetricRule(name, rf"'{key}': '?(-?[0-9.]+(?:e[-+]?[0-9]+)?)")
+    """A number of the Trainer's dict: alone as transformers 4 prints it, in quotes as transformers 5 does, with its exponent; or none."""
+    return MetricRule(name, rf"'{key}': '?(-?[0-9.]+(?:e[-+]?[0-9]+)?|nan|-?inf)")
 
 
 _TRAINER = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ...core.specs.problems import Advice, AnyOf, Change
+from ..health.health import Health
 
 UNKNOWN = "unknown"
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -87,7 +88,7 @@ class Diagnosis:
     """Why a job failed, stopped or hangs. ``cause`` is None where nothing says that anything went wrong.
 
     ``consequences`` came later because of the cause. ``unusual`` are the lines most unlike a healthy log, told when the cause
-    is unknown. ``ranks`` is how many workers complained.
+    is unknown. ``ranks`` is how many workers complained. ``health`` is how a live job is.
 
     >>> found = st.why("RuntimeError: CUDA out of memory. Tried to allocate 1.53 GiB (GPU 3; 39.59 GiB total capacity)")
     >>> found.id, found.confidence.value, found.cause.facts["wanted"]
@@ -101,6 +102,7 @@ class Diagnosis:
     unusual: tuple[Evidence, ...] = ()
     network: FastNetwork = FastNetwork.UNKNOWN
     ranks: int = 0
+    health: Health | None = None
 
     @property
     def id(self) -> str:

@@ -9,13 +9,16 @@ from types import MappingProxyType
 
 from ...core.formatting.printable import printable
 from ...core.logs.events import LogEvent
-from ...core.logs.losses import LONGEST, is_lost
+from ...core.logs.losses import LONGEST, loss_of, norm_of
 from ...core.logs.marks import HEAD
 from ...core.logs.prefixes import prefix_of
 from ...core.logs.saved import SavedLog, saved_line
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Advice
 from ...core.specs.snapshot import JobSnapshot, JobStatus
+from ...core.status import Verdict
+from ..health.health import Health
+from ..health.losses import Losses
 from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence, FastNetwork
 from .choose import ordered
 from .entries import OF_PYTHON, Role, entry
@@ -90,19 +93,22 @@ class JobText:
         return self._learns_nothing() or self._recompiles()
 
     def _learns_nothing(self) -> Cause | None:
-        """The loss that is no number in the last lines that tell one: in all of them, or in several in a row."""
-        scan = self.scan
+        """The losses that are no numbers, to the last lines that tell one."""
+        scan, losses, last = self.scan, Losses(), None
         if scan is None:
             return None
-        lines = (scan.parse(line.decode("utf-8", "replace")) for line in scan.last)
-        told = [(line, lost) for line in lines if (lost := is_lost(line[2])) is not None]
-        if not told or not all(lost for _, lost in told[-IN_A_ROW:]):
+        for raw in scan.last:
+            time_s, host, text = scan.parse(raw.decode("utf-8", "replace"))
+            loss = loss_of(text)
+            if loss is not None:
+                prefix = prefix_of(text)
+                stream = prefix.host or host
+                losses.hear(loss, norm_of(text), time_s)
+                said = printable(text[prefix.length :])[:LONGEST]
+                last = Evidence(text=said, stream=stream, rank=prefix.rank, time_s=time_s)
+        if last is None or losses.not_finite(min(IN_A_ROW, losses.heard)) is None:
             return None
-        time_s, host, text = told[-1][0]
-        prefix = prefix_of(text)
-        said = printable(text[prefix.length :])[:LONGEST]
-        line = Evidence(text=said, stream=prefix.host or host, rank=prefix.rank, time_s=time_s)
-        return dataclasses.replace(self._named("num.nan", line), host=line.stream, rank=line.rank, time_s=time_s)
+        return dataclasses.replace(self._named("num.nan", last), host=last.stream, rank=last.rank, time_s=last.time_s)
 
     def _recompiles(self) -> Cause | None:
         """The Neuron compiler that runs again and again between the steps: the job goes on, and is slow."""
@@ -256,20 +262,38 @@ def scan_of(parts: Iterable[Iterable[LogEvent]]) -> Scan:
     return scan
 
 
-def stalled(found: Diagnosis, what: str, since_s: float) -> Diagnosis:
-    """The diagnosis of a job that runs, with a stall as its cause."""
-    row = entry("hang.silent")
-    line = Evidence(text=what, time_s=since_s)
+def with_health(found: Diagnosis, state: Health) -> Diagnosis:
+    """The diagnosis of a live job: where its text names no cause and it is sick, that is the cause."""
+    if found.cause is not None or not state.needs_you or state.verdict is Verdict.ENDED_BADLY:
+        return dataclasses.replace(found, health=state)
+    name, fix = _OF_HEALTH[state.verdict]
+    proved = f" Not proved: {state.proof}." if state.proof else ""
     cause = Cause(
-        id=row.id,
-        what=f"{row.what}: {what}",
-        confidence=Confidence.LIKELY,
-        fix=Advice(row.fix),
-        source=row.source,
-        time_s=since_s,
-        evidence=(line,),
+        id=name,
+        what=f"{state.verdict.word}, {state.what}",
+        confidence=Confidence.CERTAIN if state.sure else Confidence.LIKELY,
+        fix=Advice(f"{fix}.{proved}"),
+        time_s=state.since_s,
+        evidence=tuple(Evidence(text=each.what, stream=each.host, rank=each.rank) for each in state.evidence),
     )
-    return dataclasses.replace(found, cause=cause)
+    return dataclasses.replace(found, cause=cause, health=state)
+
+
+_OF_HEALTH = {
+    Verdict.STALLED: (
+        "hang.silent",
+        "look at GPU and CPU use; py-spy on the workers; sm-trn stop keeps what the script saves",
+    ),
+    Verdict.NOT_FINITE: (
+        "num.nan",
+        "stop it and resume from a checkpoint before that; lower the learning rate, or use bf16 instead of fp16",
+    ),
+    Verdict.DIVERGED: (
+        "num.diverged",
+        "resume from a checkpoint before the rise with a lower learning rate or clipped gradients",
+    ),
+    Verdict.SLOWED: ("hang.slowed", "compare data loading and utilization with its beginning"),
+}
 
 
 def why_snapshot(snapshot: JobSnapshot, *, spec: JobSpec | None = None) -> Diagnosis:
@@ -277,4 +301,4 @@ def why_snapshot(snapshot: JobSnapshot, *, spec: JobSpec | None = None) -> Diagn
     return JobText(snapshot.name, snapshot, spec).diagnosis()
 
 
-__all__ = ["JobText", "scan_of", "stalled", "why_snapshot", "why_text"]
+__all__ = ["JobText", "scan_of", "why_snapshot", "why_text", "with_health"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -17,9 +18,10 @@ from ...cli.shared import Number, emit, json_option, say
 from ...core.formatting import numbers as fmt
 from ...core.specs.guard import ACTS, Guard
 from ...core.specs.snapshot import JobSnapshot
-from ...core.status import why_command
-from ..guard.watch import Alarm, JobWatch
+from ...core.status import next_command, status_look
+from ..guard.watch import Alarm
 from ..handles import DiagnosedJob, GuardedSession
+from ..health.health import SAY_STEPS, Health
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
@@ -40,7 +42,7 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 @selection_options
 @click.option("--once", is_flag=True, help="Look once and end, for cron or CI. Nothing is stopped.")
 @click.option(
-    "--stall", callback=_seconds, metavar="TIME", help="Find jobs that log nothing for this long. Default: 20m."
+    "--stall", callback=_seconds, metavar="TIME", help="Find jobs that log no new step for this long. Default: 20m."
 )
 @click.option(
     "--no-first-step",
@@ -51,9 +53,15 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option(
     "--not-finite/--any-loss", default=True, help="Find jobs whose loss is NaN or infinite. This is the default."
 )
+@click.option(
+    "--diverging/--any-trend", default=True, help="Find jobs whose loss loses what it had learned. This is the default."
+)
 @click.option("--loss-above", type=Number(), help="Find jobs whose loss is above this.")
 @click.option(
-    "--slower-than", type=Number(0, 1), metavar="SHARE", help="Find jobs slower than this share of their first speed."
+    "--slower-than",
+    type=Number(0, 1),
+    metavar="SHARE",
+    help="Find jobs slower than this share of their best speed. Default: 0.5.",
 )
 @click.option(
     "--idle",
@@ -113,45 +121,52 @@ def _guard(act: str, **limits: Any) -> Guard:
     }
     given: dict[str, Any] = {name: value for name, value in known.items() if value is not None}
     try:
-        return Guard(act=act, not_finite=limits["not_finite"], **given)
+        return Guard(act=act, not_finite=limits["not_finite"], diverging=limits["diverging"], **given)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 
 
 def _once(session: GuardedSession, jobs: Sequence[DiagnosedJob], guard: Guard, *, as_json: bool) -> int:
-    found = [(job, job.snapshot(), *job.guarded(guard)) for job in jobs]
+    found = [(job.snapshot(), *job.guarded(guard)) for job in jobs]
     if as_json:
-        emit([_tree(snapshot, watch, alarms) for _, snapshot, watch, alarms in found])
+        emit([_tree(*each) for each in found])
     else:
         now = datetime.fromtimestamp(session.clock.now()).astimezone()
         say(f"{len(jobs)} job{'s' * (len(jobs) != 1)} watched once, {fmt.iso(now)}. Acts: tell.")
-        for _, snapshot, watch, alarms in found:
-            say("\n".join(_lines(snapshot, watch, alarms, session.clock.now())))
-        wrong = sum(bool(alarms) for *_, alarms in found)
+        for each in found:
+            say("\n".join(_lines(*each)))
+        wrong = sum(_needs_you(state, alarms) for _, state, alarms in found)
         say(f"{wrong} of {len(jobs)} need{'s' * (wrong == 1)} you." if wrong else "None of them needs you.")
-    return int(any(alarms for *_, alarms in found))
+    return int(any(_needs_you(state, alarms) for _, state, alarms in found))
 
 
-def _lines(job: JobSnapshot, watch: JobWatch, alarms: Sequence[Alarm], now: float) -> list[str]:
-    rhythm = watch.rhythm
-    if not alarms:
-        last = f", last line {now - rhythm.line_s:.0f}s ago" if rhythm.line_s is not None and not job.terminal else ""
-        loss = f", loss {watch.loss:g}" if watch.loss is not None else ""
-        kind = f", {rhythm.last.word}" if rhythm.last.pauses and not job.terminal else ""
-        return [f"✓ {job.name}  {job.secondary}{kind}{last}{loss}"]
-    return [
-        *(f"✗ {job.name}  {alarm.what}" for alarm in alarms),
-        f"  stop  sm-trn stop {job.name}    it gets SIGTERM and 120 s to save",
-        f"  why   {why_command(job.name)}",
-    ]
+def _needs_you(state: Health, alarms: Sequence[Alarm]) -> bool:
+    return state.needs_you or bool(alarms)
 
 
-def _tree(job: JobSnapshot, watch: JobWatch, alarms: Sequence[Alarm]) -> dict[str, object]:
+def _lines(job: JobSnapshot, state: Health, alarms: Sequence[Alarm]) -> list[str]:
+    look = status_look(job, state.verdict)
+    told = [f"{look.glyph if state.needs_you else '✓'} {job.name}  {state.verdict.word}, {state.what}"]
+    told += [f"✗ {job.name}  {alarm.what}" for alarm in alarms if alarm.what != state.what]
+    if state.unseen:
+        told.append(f"  not seen  steps of {', '.join(state.unseen)}: once a minute, on every rank, {SAY_STEPS}")
+    if not _needs_you(state, alarms):
+        return told
+    proof = [f"  proof     {state.proof}"] if state.proof else []
+    return [*told, *proof, f"  next      {next_command(job.name, job.status, state.verdict)}"]
+
+
+def _tree(job: JobSnapshot, state: Health, alarms: Sequence[Alarm]) -> dict[str, object]:
     return {
         "name": job.name,
         "status": job.status_word,
         "secondary_status": job.secondary,
-        "state": watch.state(job, alarms).value,
-        "steps": watch.rhythm.steps,
-        "alarms": [{**dataclasses.asdict(alarm), "state": alarm.state.value} for alarm in alarms],
+        "verdict": state.verdict.word,
+        "what": state.what,
+        "since_s": state.since_s if math.isfinite(state.since_s) else None,
+        "sure": state.sure,
+        "proof": state.proof,
+        "evidence": [{**dataclasses.asdict(each), "kind": each.kind.value} for each in state.evidence],
+        "unseen": list(state.unseen),
+        "alarms": [{**dataclasses.asdict(alarm), "verdict": alarm.verdict.word} for alarm in alarms],
     }

@@ -78,6 +78,7 @@ def as_tree(found: Diagnosis) -> dict[str, Json]:
     return {
         "name": found.name,
         "status": found.status,
+        "verdict": found.health.verdict.word if found.health is not None else None,
         "id": found.id,
         "confidence": found.confidence.value,
         "cause": _cause(found.cause) if found.cause is not None else None,

@@ -1,4 +1,4 @@
-"""The guards of jobs that are watched: hears what the one poller read, tells each alarm once, and stops a job that may be stopped."""
+"""The jobs that are watched: hears what the one poller read, says how each job is, and acts for those that have a guard."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from ...core.session.stops import stop_one
 from ...core.specs.guard import Guard
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
-from ...core.status import why_command
-from .watch import TRAINING, Alarm, JobWatch
+from ...core.status import Verdict, why_command
+from ..health.health import DEFAULTS, TRAINING, Health, health
+from .watch import Alarm, JobWatch
 
 READ_S = 60.0  # between two looks at a log that nothing else reads
 MEASURED_S = 60.0  # between two looks at CloudWatch's utilization, which has one value a minute
+SELDOM_S = 600.0  # the same of a job whose log is well: a silent host is idle for so long before it counts
 if TYPE_CHECKING:
     from ...core.session.log_reader import JobLog
 
@@ -33,8 +35,8 @@ Alarmed = Callable[[JobSnapshot, Alarm], None]
 
 @dataclass(kw_only=True)
 class JobGuards(Observer):
-    """``guards`` by job name. ``alarmed`` hears every new alarm as a value; ``stopped`` are the jobs that were asked to stop,
-    ``resumable`` those of them that shall start again."""
+    """``guards`` by job name; of a job without one it says how it is, and tells nothing by itself. ``alarmed`` hears every new alarm
+    as a value; ``stopped`` are the jobs that were asked to stop, ``resumable`` those of them that shall start again."""
 
     cloud: Cloud
     guards: Mapping[str, Guard]
@@ -50,8 +52,19 @@ class JobGuards(Observer):
     def hear(self, name: str, events: Sequence[LogEvent]) -> None:
         """Take in a job's new lines, which were read just now."""
         self._read[name] = self.cloud.clock.now()
-        if name in self.guards:
-            self._watch(name).hear(events)
+        self._watch(name).hear(events)
+
+    def forget(self, name: str) -> None:
+        """Forget a job's lines: its log is read again from the beginning, or not any more."""
+        for kept in (self._watches, self._read, self._cursors, self._measured):
+            kept.pop(name, None)
+
+    def health(self, job: JobSnapshot, now: datetime) -> Health:
+        """How a job is at ``now``, by the service's clock: the one answer for whoever shows, tells or acts."""
+        if job.name not in self._read:
+            return health(job, None, now=now.timestamp())
+        read_s = self._read[job.name] + now.timestamp() - self.cloud.clock.now()
+        return self._watch(job.name).health(job, read_s, self._utilization(job, read_s))
 
     def read(self, log: JobLog, known: Mapping[str, JobSnapshot]) -> None:
         """Read a job's log on, where it may have grown: for a watch that shows nothing of it. A failure passes."""
@@ -83,22 +96,13 @@ class JobGuards(Observer):
                     break
 
     def alarms(self, job: JobSnapshot, read_s: float) -> tuple[Alarm, ...]:
-        """What is wrong with a job now. CloudWatch is asked only where the log gives a reason, or the guard does."""
-        watch = self._watch(job.name)
-        usd = self._usd(job, read_s)
-        found = watch.alarms(job, read_s, usd=usd)
-        silent = any(each.limit == "stall_s" for each in found)
-        if not silent and self.guards[job.name].idle_accelerator is None:
-            return found
-        return watch.alarms(job, read_s, usd=usd, utilization=self._utilization(job, read_s))
-
-    def watch(self, name: str) -> JobWatch:
-        """The watch of a job."""
-        return self._watch(name)
+        """Which limits of its guard a job has passed."""
+        points = self._utilization(job, read_s)
+        return self._watch(job.name).alarms(job, read_s, usd=self._usd(job, read_s), utilization=points)
 
     def _watch(self, name: str) -> JobWatch:
         if name not in self._watches:
-            self._watches[name] = JobWatch(self.guards[name])
+            self._watches[name] = JobWatch(self.guards.get(name, DEFAULTS))
         return self._watches[name]
 
     def _usd(self, job: JobSnapshot, now: float) -> float | None:
@@ -112,8 +116,13 @@ class JobGuards(Observer):
         return None if job.emulated or not job.instance else self.cloud.price_of(job.machines)
 
     def _utilization(self, job: JobSnapshot, now: float) -> tuple[MetricPoint, ...]:
+        """What CloudWatch measured; it is asked only where its answer may change what is said."""
+        watch = self._watch(job.name)
+        found = watch.health(job, now)
+        if self.cloud.utilization is None or job.emulated or not watch.asks_utilization(job, found):
+            return ()
         at, points = self._measured.get(job.name, (0.0, ()))
-        if self.cloud.utilization is None or job.emulated or now - at < MEASURED_S:
+        if now - at < (MEASURED_S if found.verdict is Verdict.STALLED else SELDOM_S):
             return points
         try:
             points = self.cloud.utilization.fetch_utilization(job, now=now)
@@ -130,7 +139,7 @@ class JobGuards(Observer):
         self.alarmed(job, alarm)
         price = self._price(job)
         costs = f" {fmt.usd(float(price.usd_per_hour) * job.count / 60)} more a minute." if price is not None else ""
-        notify(f"✗ {job.name}: {alarm.what}.{costs} Next: {why_command(job.name)}, or sm-trn stop {job.name}")
+        notify(f"✗ {job.name}: {alarm.verdict.word}, {alarm.what}.{costs} Next: {why_command(job.name)}")
 
     def _act(self, job: JobSnapshot, alarm: Alarm, notify: Notify) -> bool:
         guard = self.guards[job.name]
@@ -151,11 +160,8 @@ class JobGuards(Observer):
         return True
 
 
-def guards_of(
-    cloud: Cloud, jobs: Iterable[Watched], guard: Guard | None, otherwise: Mapping[str, Guard]
-) -> JobGuards | None:
-    """The guards of ``jobs``: the one given, else that of the job's spec, else that of its name – or of no name – in ``otherwise``;
-    None where there are none."""
+def guards_of(cloud: Cloud, jobs: Iterable[Watched], guard: Guard | None, otherwise: Mapping[str, Guard]) -> JobGuards:
+    """The guards of ``jobs``: the one given, else that of the job's spec, else that of its name – or of no name – in ``otherwise``."""
     found: dict[str, Guard] = {}
     for job in jobs:
         own = (
@@ -163,14 +169,4 @@ def guards_of(
         )
         if own is not None:
             found[job.name] = own
-    return JobGuards(cloud=cloud, guards=found) if found else None
-
-
-def replayed(
-    cloud: Cloud, guard: Guard, job: JobSnapshot, parts: Iterable[Sequence[LogEvent]]
-) -> tuple[JobWatch, tuple[Alarm, ...]]:
-    """A job's whole log held against a guard once: its watch, and what is wrong now."""
-    guards = JobGuards(cloud=cloud, guards={job.name: guard})
-    for part in parts:
-        guards.hear(job.name, part)
-    return guards.watch(job.name), guards.alarms(job, cloud.clock.now())
+    return JobGuards(cloud=cloud, guards=found)

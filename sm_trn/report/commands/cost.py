@@ -47,6 +47,7 @@ from ..handles import ReportingSession
 @click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path), help="Write fleet.html, figures, CSV and JSON here."
 )
+@click.option("--health", is_flag=True, help="Read the logs of jobs that train, and name those that are sick.")
 @json_option
 @connection_options
 def command(  # noqa: PLR0913 - one parameter an option
@@ -61,6 +62,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     by: str,
     limit: int,
     output: Path | None,
+    health: bool,
     as_json: bool,
     connection: Callable[[], ReportingSession],
 ) -> None:
@@ -95,6 +97,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         tags=by == "person" or by.startswith("tag:"),
         at=at,
         limit=limit,
+        health=health,
     )
     written = found.save(output, by=by) if output is not None else ()
     if as_json:
@@ -108,7 +111,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 def _refuse_search_options() -> None:
     """Raises UsageError for an option that would do nothing beside names."""
     context = click.get_current_context()
-    for name in ("by", "output", "limit"):
+    for name in ("by", "output", "limit", "health"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} is for a search, got names of jobs beside it")
 

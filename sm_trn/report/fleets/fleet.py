@@ -16,6 +16,7 @@ from ...core.formatting.records import frame, reasons, records
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import CENT, job_cost
 from ...core.specs.snapshot import JobSnapshot
+from ...diagnosis.health.health import Health
 from .rows import FleetCosts, FleetRow
 from .table import fleet_table
 from .text import fleet_text
@@ -89,21 +90,24 @@ def fleet(
     at: date | str | None = None,
     title: str = "Jobs",
     cut: int | None = None,
+    healths: Mapping[str, Health] | None = None,
 ) -> Fleet:
     """The costs of many jobs, each a snapshot or a snapshot with its tags, at the newest price on or before ``at``. ``cut``
-    says that only so many were looked at.
+    says that only so many were looked at; ``healths``, by name, are those of jobs whose log was read.
     """
     prices = snapshot_book() if book is None else book
     day = at.isoformat() if isinstance(at, date) else at
     tagged = [job if isinstance(job, tuple) else (job, None) for job in jobs]
-    rows = [_row(snapshot, tags, prices, day) for snapshot, tags in tagged]
+    rows = [_row(job, tags, prices, day, (healths or {}).get(job.name)) for job, tags in tagged]
     newest = sorted(
         rows, key=lambda row: row.snapshot.created.timestamp() if row.snapshot.created else 0.0, reverse=True
     )
     return Fleet(rows=tuple(newest), at=day, title=title, cut=cut)
 
 
-def _row(snapshot: JobSnapshot, tags: Mapping[str, str] | None, book: PriceBook, at: str | None) -> FleetRow:
+def _row(
+    snapshot: JobSnapshot, tags: Mapping[str, str] | None, book: PriceBook, at: str | None, state: Health | None
+) -> FleetRow:
     price = None if snapshot.emulated else book.of(snapshot.machines, snapshot.region, at=at)
     return FleetRow(
         snapshot=snapshot,
@@ -111,4 +115,5 @@ def _row(snapshot: JobSnapshot, tags: Mapping[str, str] | None, book: PriceBook,
         price=price,
         cost=job_cost(snapshot, price),
         tags_read=tags is not None,
+        health=state,
     )

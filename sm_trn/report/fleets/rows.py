@@ -21,6 +21,8 @@ from ...core.pricing.cost import JobCost, spot_saving, usd_for
 from ...core.specs.snapshot import JobSnapshot
 from ...core.specs.units import WallSeconds, instance_seconds
 from ...core.specs.value import suggestion
+from ...core.status import next_command
+from ...diagnosis.health.health import Health
 
 TAG = "tag:"
 # Tags that name a person, the first that a job has. The last two hold ARNs, whose last part is the name.
@@ -33,13 +35,15 @@ _RUN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRow:
-    """One job. ``cost`` None: emulated, not billed yet, or no price is known. Tags that nobody read are none."""
+    """One job. ``cost`` None: emulated, not billed yet, or no price is known. Tags that nobody read are none; ``health`` None: nobody
+    read its log."""
 
     snapshot: JobSnapshot
     tags: Mapping[str, str]
     price: Price | None
     cost: JobCost | None
     tags_read: bool = True
+    health: Health | None = None
 
     @property
     def instance_hours(self) -> float | None:
@@ -177,6 +181,10 @@ class FleetCosts:
             yield (
                 f"Warm pools of {fmt.jobs(pools)} stood idle for {fmt.usd(idle)}, on top of what the jobs cost: paid, and empty."
             )
+        for row in self.rows:
+            if row.health is not None and row.health.needs_you:
+                command = next_command(row.snapshot.name, row.snapshot.status, row.health.verdict)
+                yield f"{one_line(row.snapshot.name)}: {row.health.verdict.word}, {one_line(row.health.what)}. Next: {command}"
         unpriced = sorted({row.snapshot.instance for row in self.rows if row.unpriced and row.snapshot.instance})
         if unpriced:
             yield f"No price is known for {fmt.listing(unpriced)}: {fmt.jobs(sum(row.unpriced for row in self.rows))} in no sum."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from typing import TYPE_CHECKING
@@ -10,6 +11,10 @@ from typing import TYPE_CHECKING
 from ...core.ports import JobQuery
 from ...core.session.cloud import Cloud
 from ...core.session.details import fetch_details, fetch_tags, listed
+from ...core.session.log_reader import JobLog
+from ...core.specs.snapshot import JobSnapshot
+from ...diagnosis.guard.live import JobGuards
+from ...diagnosis.health.health import Health
 
 if TYPE_CHECKING:
     from .fleet import Fleet
@@ -42,18 +47,32 @@ class Search:
         return " ".join(["Jobs", ", ".join(part for part in parts if part)]).strip()
 
 
-def fetch_fleet(cloud: Cloud, search: Search, *, tags: bool, at: date | str | None, limit: int) -> Fleet:
-    """List, describe and price the jobs; with their tags when they are asked for. Raises CloudError."""
+def fetch_fleet(
+    cloud: Cloud, search: Search, *, tags: bool, at: date | str | None, limit: int, healthy: bool = False
+) -> Fleet:
+    """List, describe and price the jobs; with their tags, and with the health of those that train, when these are asked for.
+    Raises CloudError."""
     from .fleet import fleet  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
 
     seen = list(itertools.islice(listed(cloud.backend, search.query), limit + 1))
     jobs, tag = fetch_details(cloud.backend, search.query, seen[:limit]), search.tag
     cut = limit if len(seen) > limit else None
-    if not tags and tag is None:
-        return fleet(jobs, book=cloud.prices, at=at, title=str(search), cut=cut)
-    known = zip(jobs, fetch_tags(cloud.backend, jobs), strict=True)
-    wanted = [(job, own) for job, own in known if tag is None or own.get(tag[0]) == tag[1]]
-    return fleet(wanted, book=cloud.prices, at=at, title=str(search), cut=cut)
+    if tags or tag is not None:
+        known = zip(jobs, fetch_tags(cloud.backend, jobs), strict=True)
+        wanted = [(job, own) for job, own in known if tag is None or own.get(tag[0]) == tag[1]]
+        healths = _healths(cloud, [job for job, _ in wanted]) if healthy else {}
+        return fleet(wanted, book=cloud.prices, at=at, title=str(search), cut=cut, healths=healths)
+    healths = _healths(cloud, jobs) if healthy else {}
+    return fleet(jobs, book=cloud.prices, at=at, title=str(search), cut=cut, healths=healths)
+
+
+def _healths(cloud: Cloud, jobs: Iterable[JobSnapshot]) -> dict[str, Health]:
+    """How the jobs that train are, by one reading of each log; one that cannot be read is left out."""
+    guards, now = JobGuards(cloud=cloud, guards={}), datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc)
+    training = {job.name: job for job in jobs if job.secondary == "Training" and not job.terminal}
+    for name in training:
+        guards.read(JobLog(cloud=cloud, name=name), training)
+    return {name: guards.health(job, now) for name, job in training.items()}
 
 
 def moment(day: date | str | None, *, end: bool = False) -> datetime | None:

@@ -37,7 +37,7 @@ def _billed(row: FleetRow) -> Any:
 
 
 def _status(row: FleetRow) -> Cell:
-    look = status_look(row.snapshot)
+    look = status_look(row.snapshot, row.health.verdict if row.health is not None else None)
     return Cell(look.word, role=look.role, glyph=look.glyph, tag=row.snapshot.emulated)
 
 

@@ -399,7 +399,7 @@ def _runs(section: Section) -> Iterator[Finding]:
 def _missing(section: Section) -> Iterator[Finding]:
     """What is missing, in words, with the thing to type."""
     for row in section.rows:
-        if row.completed and not row.record.points and not row.published:
+        if row.completed and not (row.record.points or row.record.notes or row.published):
             text = f"{row.label}: no number was found in its log. A MetricRule reads lines of the script's own, such as loss=0.28."
             yield Finding(kind=Kind.MISSING, text=text, job=row.label, workload=section.workload)
     for row in section.measured:

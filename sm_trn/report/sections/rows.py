@@ -21,6 +21,7 @@ from ...core.pricing.cost import JobCost, job_cost, usd_for
 from ...core.specs.record import JobRecord, Origin
 from ...core.specs.snapshot import JobSnapshot, JobStatus
 from ...core.status import StatusLook, status_look
+from ...diagnosis.health.health import health
 from .estimated import Estimated
 from .work import Work, read_work
 
@@ -154,7 +155,7 @@ def read_row(
         label=label,
         slot=slot,
         region=priced_in,
-        status=status_look(snapshot),
+        status=status_look(snapshot, health(snapshot, None, record.points, now=math.nan).verdict),
         emulated=emulated,
         iterations=iterations,
         samples=throughput(record.points, unit="samples/s") if rated else None,

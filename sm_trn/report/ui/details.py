@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -11,7 +12,7 @@ from ...core.formatting.missing import Missing
 from ...core.formatting.printable import one_line, printable
 from ...core.pricing.cost import usd_for
 from ...core.specs.units import WallSeconds
-from ...core.status import next_steps
+from ...core.status import NextStep, next_steps
 from ..watch.columns import watch_table, words_of
 from ..watch.rows import WatchRow
 from .board import Json
@@ -28,7 +29,7 @@ def detail_json(
     row: WatchRow, curves: Curves, lines: Lines, *, now: datetime, ready: bool, problem: str, options: str
 ) -> Json:
     """Everything but the log's lines, of which it says how many there are."""
-    job = row.snapshot
+    job, verdict = row.snapshot, row.health.verdict if row.health is not None else None
     return {
         "name": job.name,
         "ready": ready,
@@ -51,7 +52,10 @@ def detail_json(
             if not key.startswith(_INTERNAL)
         ],
         "about": [(name, value) for name, value in _about(row) if value],
-        "next": [(step.words, step.command + options) for step in next_steps(job.name, job.status)],
+        "next": [
+            (step.words, step.command + options)
+            for step in (*next_steps(job.name, job.status, verdict), *_offer(row, lines))
+        ],
         "log": {
             "end": lines.end,
             "hosts": [one_line(host) for host in lines.hosts],
@@ -59,6 +63,13 @@ def detail_json(
             "bad": lines.first_bad(),
         },
     }
+
+
+def _offer(row: WatchRow, lines: Lines) -> Iterator[NextStep]:
+    """Rules for numbers that nothing reads, of a job whose loss is not known."""
+    names = lines.unread if row.loss is None else ""
+    if names:
+        yield NextStep(f"Read its own numbers: {names}", f"sm-trn logs {shlex.quote(row.snapshot.name)} --suggest")
 
 
 def _cause(row: WatchRow, lines: Lines) -> str:
@@ -110,6 +121,8 @@ def _sentence(row: WatchRow, now: datetime) -> str:
         cost = row.usd(now)
         spent = f" after {fmt.billable(billed, emulated=row.emulated)}" if billed is not None else ""
         return f"{name} {word}{spent}{f', for {fmt.usd(cost)}' if cost is not None else ''}"
+    if row.sick:
+        return f"{name} {row.look.predicate}: {row.reason}"
     if row.left_s is not None:
         return f"{name} is {word} and should end in about {fmt.brief(row.left_s)}"
     return f"{name} is {word}"

@@ -13,6 +13,7 @@ from ...core.formatting.printable import shown
 from ...core.logs.events import LogEvent
 from ...core.logs.script import ScriptLines, exception_of
 from ...core.logs.selection import LogFilter
+from ...core.logs.suggestions import Suggester
 
 MOST, MOST_CHARACTERS = 20_000, 6_000_000
 LONGEST = 4_000  # characters of a line that is shown
@@ -70,6 +71,7 @@ class Lines:
         self._characters = 0
         self._end = 0
         self._script = ScriptLines()
+        self._suggester = Suggester()
         self.hosts: dict[str, None] = {}
         self.ranks: set[int] = set()
         self.cause: tuple[int, str] = (
@@ -85,6 +87,7 @@ class Lines:
     def add(self, events: Iterable[LogEvent]) -> None:
         with self._lock:
             for event in events:
+                self._suggester.hear((event,))
                 script = self._script.wants(event)
                 line = Line(self._end, event, script, script and _BAD.search(event.message[:500]) is not None)
                 self._kept.append(line)
@@ -96,6 +99,12 @@ class Lines:
                     self.ranks.add(rank)
                 while len(self._kept) > MOST or (self._characters > MOST_CHARACTERS and len(self._kept) > 1):
                     self._characters -= len(self._kept.popleft().event.text)
+
+    @property
+    def unread(self) -> str:
+        """The names of numbers that rules could read; empty where there are none."""
+        with self._lock:
+            return self._suggester.names
 
     def window(self, wanted: Wanted, *, before: int | None = None, after: int | None = None) -> Window:
         """The last ``WINDOW`` lines that match before line number ``before``, or the first ones from ``after`` on.

@@ -13,7 +13,7 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.layout import cut
 from ...core.formatting.missing import Missing
 from ...core.formatting.printable import one_line
-from ...core.status import next_command, phases
+from ...core.status import phases
 from ..watch.columns import LIVE, watch_table
 from ..watch.rows import WatchRow
 from .board import Json
@@ -135,9 +135,9 @@ def _below(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
 
 
 def needs_you(row: WatchRow, now: datetime) -> bool:
-    """Interrupted now, or failed within a day."""
+    """Interrupted or sick now, or failed within a day."""
     job = row.snapshot
-    if row.look.word == "interrupted":
+    if row.look.word == "interrupted" or row.sick:
         return True
     ended = job.ended or job.modified
     return row.look.word == "failed" and (ended is None or now - ended <= RECENT)
@@ -168,7 +168,7 @@ def needs(rows: Sequence[WatchRow], now: datetime, options: str) -> list[Json]:
             "count": len(found),
             "names": [row.snapshot.name for row in found[:NAMED]],
             "cause": cut(cause, LONGEST_CAUSE),
-            "command": next_command(found[0].snapshot.name, found[0].snapshot.status) + options,
+            "command": found[0].next_command + options,
         }
         for (word, role, cause), found in causes.items()
     ]

@@ -27,6 +27,7 @@ from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import READ_ANYWAY
 from ...core.specs.snapshot import JobSnapshot
 from ...core.status import Texture
+from ...diagnosis.guard.live import JobGuards
 from ..watch.progress import LOGGED, Progress, Reader
 from ..watch.rows import WatchRow
 from .board import Board, Json
@@ -114,6 +115,7 @@ class Watcher:
         self._readers: dict[str, Reader] = {}
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._final: dict[str, tuple[JobSnapshot, Shown, Json | None]] = {}
+        self._guards = JobGuards(cloud=session, guards={})
         self._progress = Progress(
             readers=(),
             display=_Nowhere(),
@@ -123,6 +125,7 @@ class Watcher:
             price_of=session.price_of,
             trouble=session.backend.trouble,
             renew=session.backend.renew,
+            guards=self._guards,
         )
         self._found_at: float | None = None
         self._whole_at: float | None = None
@@ -250,6 +253,7 @@ class Watcher:
         for job in ended[: len(known) - self.settings.limit]:
             for kept in (known, self._tags, self._final, self._readers, self._opened):
                 kept.pop(job.name, None)
+            self._guards.forget(job.name)
             self._fresh.discard(job.name)
 
     def _follow(self) -> None:
@@ -296,9 +300,12 @@ class Watcher:
         curves = Curves()
         reader = Reader(name=job.name, label=job.name, metrics=MetricReader(rules), found=curves)
         self._opened[job.name] = _Opened(reader, curves)
+        self._readers.pop(job.name, None)  # the whole log is read again
+        self._guards.forget(job.name)
         for name in list(self._opened)[: max(0, len(self._opened) - OPENED)]:
             if name not in self._board.opened:
                 del self._opened[name]
+                self._guards.forget(name)
 
     def _read_opened(self) -> None:
         """Read on the log that waited longest; one that nobody has read yet, at once."""
@@ -327,6 +334,7 @@ class Watcher:
                 for point in reader.metrics.read(batch.events):
                     opened.curves.add(point)
                 opened.lines.add(batch.events)
+                self._guards.hear(job.name, batch.events)
                 reader.cursor = batch.cursor
         except CloudError as error:
             found = session.backend.trouble(error)
@@ -371,7 +379,7 @@ class Watcher:
         price = price_of(job.machines) if job.instance else None
         seen = _so_far(job)
         row = (
-            reader.row(seen, price)
+            reader.row(seen, price, self._guards.health(job, now))
             if reader is not None
             else WatchRow(snapshot=seen, label=job.name, price=price, log_read=False)
         )
@@ -392,7 +400,9 @@ class Watcher:
             if job is None or opened is None:
                 continue
             found[name] = detail_json(
-                opened.reader.row(_so_far(job), price_of(job.machines) if job.instance else None),
+                opened.reader.row(
+                    _so_far(job), price_of(job.machines) if job.instance else None, self._guards.health(job, now)
+                ),
                 opened.curves,
                 opened.lines,
                 now=now,

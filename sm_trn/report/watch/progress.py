@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from ...core.errors import CloudError
-from ...core.logs.events import LogEvent
 from ...core.logs.metrics import MetricReader
 from ...core.logs.script import ExceptionReader
 from ...core.ports import Clock, LogCursor, LogSource, Storage, Trouble
@@ -26,6 +25,8 @@ from ...core.session.observers import Notify, Observer, Watched
 from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot, JobStatus
+from ...diagnosis.guard.live import JobGuards
+from ...diagnosis.health.health import Health
 from .rows import Checkpoints, WatchRow
 
 if TYPE_CHECKING:
@@ -101,13 +102,14 @@ class Reader:
     def points(self) -> tuple[MetricPoint, ...]:
         return self.found.points
 
-    def row(self, snapshot: JobSnapshot, price: Price | None) -> WatchRow:
+    def row(self, snapshot: JobSnapshot, price: Price | None, health: Health | None = None) -> WatchRow:
         return WatchRow(
             snapshot=snapshot,
             label=self.label,
             points=self.found.points,
             curve=self.found.losses,
             price=price,
+            health=health,
             total_steps=self.found.total_steps,
             checkpoints=self.checkpoints,
             log_read=self.looked is not None,
@@ -127,9 +129,7 @@ class Progress(Observer):
     price_of: PriceOf
     trouble: Callable[[CloudError], Trouble | None]
     renew: Callable[[], bool]
-    hear: Callable[[str, Sequence[LogEvent]], None] = lambda _name, _events: (
-        None
-    )  # each job's new lines, when they were read
+    guards: JobGuards
 
     def look(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify, *, answering: bool = True) -> None:
         """Read what is due, where the service is answering, then show every job that is known."""
@@ -158,7 +158,10 @@ class Progress(Observer):
         self.display.close(words)
 
     def _draw(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], now: datetime) -> None:
-        rows = [reader.row(known[reader.name], self.price_of(known[reader.name].machines)) for reader in readers]
+        rows: list[WatchRow] = []
+        for reader in readers:
+            job = known[reader.name]
+            rows.append(reader.row(job, self.price_of(job.machines), self.guards.health(job, now)))
         self.display.show(rows, now)
 
     def _read(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], notify: Notify) -> None:
@@ -185,7 +188,7 @@ class Progress(Observer):
         except CloudError as error:
             return self._survive(reader, error, notify)
         reader.raised.read(fresh)
-        self.hear(reader.name, fresh)
+        self.guards.hear(reader.name, fresh)
         for point in reader.metrics.read(fresh):
             reader.found.add(point)
         now = self.clock.now()
@@ -229,9 +232,9 @@ def progress_of(
     session: Cloud,
     jobs: Sequence[Watched],
     display: Display,
-    hear: Callable[[str, Sequence[LogEvent]], None] = lambda _name, _events: None,
+    guards: JobGuards | None = None,
 ) -> Progress:
-    """What keeps ``display`` up to date about ``jobs``; ``hear`` is called with each job's new lines."""
+    """What keeps ``display`` up to date about ``jobs``; ``guards`` hear each job's new lines, and say how it is."""
     return Progress(
         readers=[Reader(name=job.name, label=job.label) for job in jobs],
         display=display,
@@ -241,5 +244,5 @@ def progress_of(
         price_of=session.price_of,
         trouble=session.backend.trouble,
         renew=session.backend.renew,
-        hear=hear,
+        guards=guards or JobGuards(cloud=session, guards={}),
     )

@@ -17,7 +17,8 @@ from ...core.pricing.cost import usd_for
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
 from ...core.specs.units import WallSeconds
-from ...core.status import StatusLook, status_look
+from ...core.status import StatusLook, Verdict, next_command, status_look
+from ...diagnosis.health.health import Health
 
 WINDOW_S = 300.0  # what is left is judged by the last five minutes
 STEADY_STEPS = 20  # fewer tell no rate
@@ -38,7 +39,7 @@ class Checkpoints:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRow:
     """One job at one look: ``points`` are the newest numbers of its log, ``curve`` its losses from the beginning where the
-    points do not go back so far; ``compiling`` and ``exception`` (of a failed script) are what only a log can tell, if it was read.
+    points do not go back so far; ``health`` and ``exception`` (of a failed script) are what only a log can tell, if it was read.
     """
 
     snapshot: JobSnapshot
@@ -47,7 +48,7 @@ class WatchRow:
     curve: tuple[float, ...] = ()
     price: Price | None = None
     total_steps: int | None = None
-    compiling: bool = False
+    health: Health | None = None
     checkpoints: Checkpoints | None = None
     exception: str = ""
     log_read: bool = True
@@ -62,7 +63,24 @@ class WatchRow:
 
     @property
     def look(self) -> StatusLook:
-        return status_look(self.snapshot, compiling=self.compiling)
+        return status_look(self.snapshot, self.health.verdict if self.health is not None else None)
+
+    @property
+    def sick(self) -> bool:
+        """Whether the job runs, or ended well by its status, and needs somebody all the same."""
+        return self.health is not None and self.health.needs_you and self.look.word != "failed"
+
+    @property
+    def next_command(self) -> str:
+        """The command of the most useful step."""
+        verdict = self.health.verdict if self.health is not None else None
+        return next_command(self.snapshot.name, self.snapshot.status, verdict)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the job trains, and its steps come."""
+        stalled = self.health is not None and self.health.verdict is Verdict.STALLED
+        return self.snapshot.secondary == "Training" and not self.snapshot.terminal and not stalled
 
     @property
     def unit(self) -> str:
@@ -120,7 +138,7 @@ class WatchRow:
     def left_s(self) -> float | None:
         """Remaining steps over the rate of the last five minutes; None before 20 steps, never a guess from wall time."""
         rate = self._steps_per_second()
-        if rate is None or self.step is None or not self.total_steps or self.look.word != "training":
+        if rate is None or self.step is None or not self.total_steps or not self.steady:
             return None
         return max(0, self.total_steps - self.step) / rate
 
@@ -131,7 +149,10 @@ class WatchRow:
 
     @property
     def reason(self) -> str:
-        """The exception that ended the script, else what the service says: its text cuts the exception out of the middle."""
+        """The exception that ended the script, else what the service says: its text cuts the exception out of the middle; of a job
+        that is sick, what is wrong."""
+        if self.sick and self.health is not None:
+            return one_line(self.health.what)
         return one_line(self.exception or self.snapshot.failure_reason)
 
     def billed_s(self, now: datetime) -> float | None:
@@ -182,7 +203,9 @@ def _news(old: WatchRow | None, row: WatchRow, now: datetime) -> Iterator[str]:
     word = row.look.word
     if old is None or old.look.word != word:
         yield word + _since(row) + "".join(_ending(row, now))
-    if word == "training" and row.step is not None and _milestone(row) > (0 if old is None else _milestone(old)):
+        if row.sick:
+            yield f"{word}: {cut(row.reason, 160)}. Next: {row.next_command}"
+    if row.steady and row.step is not None and _milestone(row) > (0 if old is None else _milestone(old)):
         yield _progress(row)
 
 

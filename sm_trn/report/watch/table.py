@@ -12,7 +12,7 @@ from ...core.formatting.layout import ascii_text, cut, wrap
 from ...core.formatting.missing import Missing, missing_cost, no_price_for
 from ...core.formatting.text import Layout, Screen, table_lines
 from ...core.formatting.theme import painted
-from ...core.status import Phase, Texture, next_command, phases
+from ...core.status import Phase, Texture, phases
 from .columns import sparkline, watch_table, words_of
 from .rows import WatchRow
 
@@ -132,7 +132,7 @@ def causes(rows: Sequence[WatchRow]) -> Iterator[str]:
     """Why jobs failed or were ended, once per cause, each with the command that says more."""
     found: dict[str, list[WatchRow]] = {}
     for row in rows:
-        if row.look.word == "failed":
+        if row.look.word == "failed" or row.sick:
             found.setdefault(row.reason or str(Missing.NO_REASON), []).append(row)
         elif row.look.short != row.look.word:
             found.setdefault(row.look.word, []).append(row)
@@ -140,8 +140,7 @@ def causes(rows: Sequence[WatchRow]) -> Iterator[str]:
         names = [row.name for row in those]
         more = f" and {len(names) - 2} more" if len(names) > 3 else ""
         listed = ", ".join(names[:2] if more else names) + more
-        step = next_command(those[0].snapshot.name, those[0].snapshot.status)
-        yield f"{listed}: {cut(cause, 200).rstrip('.')}. Next: {step}"
+        yield f"{listed}: {cut(cause, 200).rstrip('.')}. Next: {those[0].next_command}"
 
 
 def notes(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
@@ -178,7 +177,7 @@ def _detail(row: WatchRow, now: datetime, screen: Screen) -> Iterator[str]:
 
 def _phase_bar(row: WatchRow, seen: Sequence[Phase], width: int) -> str:
     """A texture per phase, then what is to come: dots when the share is known, a half-empty bar and ``?`` when it is not."""
-    share = row.share if row.look.word == "training" else None
+    share = row.share if row.steady else None
     done = sum(phase.seconds for phase in seen)
     whole = done * 2 if row.open_ended else done + (row.left_s or 0.0)
     parts = [phase.texture.letter * max(1, round(width * phase.seconds / whole)) for phase in seen]
@@ -194,8 +193,8 @@ def facts_words(row: WatchRow, now: datetime) -> Iterator[tuple[str, str]]:
     job = row.snapshot
     if row.reason:
         yield "reason", cut(row.reason, 400)
-    if row.look.word == "failed":
-        yield "next", next_command(job.name, job.status)
+    if row.look.word == "failed" or row.sick:
+        yield "next", row.next_command
     if row.step is not None:
         yield "step", words_of(row, "step", now)
     if row.rates and not row.emulated:

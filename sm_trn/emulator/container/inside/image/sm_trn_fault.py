@@ -1,5 +1,5 @@
-"""A fault that was asked for, made to happen for real in one worker of an emulated job: it hangs, slows down, computes NaN, runs
-out of memory, or gives up as NCCL does.
+"""A fault that was asked for, made to happen for real in one worker of an emulated job: it hangs – silent, or with a heart that beats –
+slows down, computes NaN, runs out of memory, gives up as NCCL does, or says in bursts what it has to say.
 
 Loaded by sitecustomize in every Python of the host; only the worker that SM_TRN_WORKER_FAULT names does anything. It must not
 import torch, nor fail.
@@ -7,6 +7,7 @@ import torch, nor fail.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -22,6 +23,16 @@ worker, stop, go, rest = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), f
 while os.getppid() == worker:
     os.kill(worker, stop); time.sleep(rest); os.kill(worker, go); time.sleep(0.1)
 """
+# What goes on talking while its worker hangs, as a thread of a monitor or of a progress bar does.
+_BEAT = """import os, sys, time
+worker, text, at = int(sys.argv[1]), sys.argv[2], 0
+while os.getppid() == worker:
+    at += 1
+    os.write(1, (text.format(at=at, clock=at % 60) + "\\n").encode()); time.sleep(0.3)
+"""
+_HEARTBEAT = "heartbeat {at}: alive"
+_BAR = " 20%|██        | 20/100 [00:{clock:02d}<01:20,  1.10it/s]"
+_BURST_S = 2.0
 _NCCL = (  # as torch 2.x words it: ProcessGroupNCCL.cpp, WorkNCCL::checkTimeout and the watchdog's last words
     "[rank{rank}]:[E ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught collective operation timeout: "
     "WorkNCCL(SeqNum={seq}, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)={ms}) ran for {ms} milliseconds before timing out.\n"
@@ -32,7 +43,8 @@ def _rank() -> int:
     for name in ("RANK", "OMPI_COMM_WORLD_RANK"):
         if os.environ.get(name, "").isdigit():
             return int(os.environ[name])
-    return 0 if os.environ.get("SM_CURRENT_HOST", "algo-1") == "algo-1" else -1
+    host = os.environ.get("SM_CURRENT_HOST", "algo-1").rpartition("-")[2]  # without a launcher, a worker on each host
+    return int(host) - 1 if host.isdigit() else 0
 
 
 def _is_worker() -> bool:
@@ -54,6 +66,31 @@ def _slow(share: float) -> None:
     """Stop the process most of the time: from a helper, for a stopped process starts itself never again."""
     told = (os.getpid(), int(signal.SIGSTOP), int(signal.SIGCONT), 0.1 * share)
     subprocess.Popen([sys.executable, "-I", "-S", "-c", _SLOW, *map(str, told)])
+
+
+def _hang_talking(text: str) -> None:
+    """Stop the process while a helper goes on talking for it."""
+    subprocess.Popen([sys.executable, "-I", "-S", "-c", _BEAT, str(os.getpid()), text])
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def _burst() -> None:
+    """Hold back what is said, and say it all at once every few seconds, as a buffer that is rarely flushed does."""
+    original, (end, begin) = os.dup(1), os.pipe()
+    os.dup2(begin, 1)
+    os.set_blocking(end, False)
+
+    def flush() -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.write(original, os.read(end, 1 << 20))
+
+    def pass_on() -> None:
+        while True:
+            time.sleep(_BURST_S)
+            flush()
+
+    atexit.register(flush)
+    threading.Thread(target=pass_on, name="burst", daemon=True).start()
 
 
 def _nan() -> None:
@@ -94,6 +131,9 @@ def begin() -> None:
         return
     acts = {
         "hang": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+        "heartbeat": lambda: _hang_talking(_HEARTBEAT),
+        "redraw": lambda: _hang_talking(_BAR),
+        "burst": _burst,
         "slow-rank": lambda: _slow(20.0),
         "nan": _nan,
         "silent": _silent,

@@ -1,0 +1,138 @@
+"""Numbers that a script prints in its own way, offered as rules. Nothing is read with them until somebody takes them over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..formatting.printable import plain
+from ..specs.metrics import MetricRule
+from .dicts import dicts
+from .events import LogEvent
+from .rules import RuleReader
+from .script import ScriptLines
+
+LINES = 20_000  # of the script that are looked at: the loop prints its lines again and again
+NAMES, SAMPLES = 64, 50  # that are remembered, and lines of each
+LEAST = 3  # lines with a name, with two values at least: a setting is printed once, or never changes
+_LONGEST = 1_000  # characters of a line
+_NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+_PAIR = re.compile(
+    rf"(?<![\w./-])(?P<name>[A-Za-z][\w@-]*(?:[ /][A-Za-z][\w@-]*){{0,2}})(?P<between>\s?[:=]\s?|\s)(?P<value>{_NUMBER})(?![\w.:-])",
+)
+_NO_NAME = re.compile(
+    r"(?:.*rank|pid|port|line|version|device|gpu|cuda.*|node|host|worker|algo-.*|[kmg]b)$", re.IGNORECASE
+)
+# Words of what people train for: these come first, and these alone are spoken of where nobody asked.
+_OF_TRAINING = re.compile(
+    r"loss|(?:^|_)(?:acc(?:uracy)?|err(?:or)?|auc|f1|precision|recall|rmse|mse|mae|ppl|perplexity|bleu|rouge\w*|score|map|iou|lr|learning_rate"
+    r"|epoch|step|per_second)(?:_|$)"
+)
+_BETWEEN_CELLS = re.compile(r"[|\t]|#011|\s{2,}")
+_TITLE = re.compile(r"[A-Za-z][\w /.%@()-]*")
+_CELL = re.compile(_NUMBER + r"\s?%?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A rule for a number that a script prints: in how many lines it stood, and one of them with what the rule reads there."""
+
+    rule: MetricRule
+    lines: int
+    example: str
+    value: float
+
+
+@dataclass(slots=True)
+class _Seen:
+    lines: int = 0
+    samples: list[tuple[str, str]] = field(default_factory=list)  # a line, and the number as it stood there
+
+    def add(self, line: str, value: str) -> None:
+        self.lines += 1
+        if len(self.samples) < SAMPLES:
+            self.samples.append((line, value))
+
+
+@dataclass(slots=True)
+class Suggester:
+    """Hears a log and offers rules for its own numbers: ``loss: 0.41``, ``val acc: 84 %``, ``step 3/100``, columns of a table.
+
+    Numbers in dicts are left out: they are read without a rule.
+    """
+
+    _script: ScriptLines = field(default_factory=ScriptLines)
+    _left: int = LINES
+    _titles: Sequence[str] = ()
+    _seen: dict[tuple[str, str], _Seen] = field(default_factory=dict)  # by the name, and its rule
+
+    def hear(self, events: Iterable[LogEvent]) -> None:
+        """Take in lines."""
+        for event in events:
+            if not self._left:
+                return
+            if self._script.wants(event):
+                self._left -= 1
+                self._line(plain(event.message)[:_LONGEST])
+
+    def _line(self, line: str) -> None:
+        if "{" in line and dicts(line):
+            return
+        cells = [cell.strip() for cell in _BETWEEN_CELLS.split(line) if cell.strip()]
+        if len(cells) > 1 and all(_TITLE.fullmatch(cell) for cell in cells):
+            self._titles = cells
+            return
+        if cells and len(cells) == len(self._titles) and _CELL.fullmatch(cells[0]):
+            for at, (title, cell) in enumerate(zip(self._titles, cells, strict=True)):
+                if _CELL.fullmatch(cell):
+                    self._add(title, _column(at, len(cells)), line, cell.rstrip(" %"))
+            return
+        for found in _PAIR.finditer(line):
+            name, bare = found["name"], found["between"].isspace()
+            words, whole = name.split(), found["value"].isdecimal()
+            if _NO_NAME.match(words[-1]) is None and not (bare and whole and len(words) > 1):
+                self._add(name, _after(name, bare=bare), line, found["value"])
+
+    def _add(self, name: str, expression: str, line: str, value: str) -> None:
+        key = (re.sub(r"\W+", "_", name.lower()).strip("_"), expression)
+        if key in self._seen or len(self._seen) < NAMES:
+            self._seen.setdefault(key, _Seen()).add(line, value)
+
+    @property
+    def names(self) -> str:
+        """The names of what is offered and speaks of training, in words; empty where nothing does."""
+        return ", ".join(each.rule.name for each in self.suggestions() if _OF_TRAINING.search(each.rule.name))
+
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """The rules, one a name: what speaks of training first, then the most frequent. Each reads every line that it was made of as
+        the line says it."""
+        names: dict[str, Suggestion] = {}
+        for each in sorted(
+            self._suggestions(), key=lambda each: (not _OF_TRAINING.search(each.rule.name), -each.lines)
+        ):
+            names.setdefault(each.rule.name, each)
+        return tuple(names.values())
+
+    def _suggestions(self) -> Iterator[Suggestion]:
+        for (name, expression), seen in self._seen.items():
+            rule = MetricRule(name, expression)
+            reader = RuleReader([rule])
+            read = [reader.values(line).get(name) for line, _ in seen.samples]
+            right = [str(float(value)) for _, value in seen.samples] == [str(value) for value in read]
+            if name and seen.lines >= LEAST and len(set(map(str, read))) > 1 and right:
+                value = read[-1]
+                yield Suggestion(rule=rule, lines=seen.lines, example=seen.samples[-1][0], value=value or 0.0)
+
+
+def _after(name: str, *, bare: bool) -> str:
+    """The expression for a number behind its name."""
+    between = r"\s" if bare else r"\s?[:=]\s?"
+    return rf"\b{re.escape(name)}{between}({_NUMBER})"
+
+
+def _column(at: int, columns: int) -> str:
+    """The expression for a number in a column of a table."""
+    cells = [r"[^|\s]+"] * columns
+    cells[at] = f"({_NUMBER})"
+    return r"^[|\s]*" + r"[|\s%]+".join(cells) + r"[|\s%]*$"
