@@ -11,8 +11,7 @@ from packaging.utils import canonicalize_name
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Line
-
-FILE = "requirements.txt"
+from .rules import REQUIREMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ def text_of(job: JobSpec) -> str | None:
     """The file beside the entry script that the toolkit installs; None where there is none, or it cannot be looked at."""
     folder = source.source_folder(job)
     own = job.script is not None and job.script.source_dir is not None
-    return source.text(folder / FILE) if folder is not None and own else None
+    return source.text(folder / REQUIREMENTS) if folder is not None and own else None
 
 
 def requirements_of(text: str, python: str | None = None) -> Iterator[Wanted]:
@@ -58,4 +57,4 @@ def requirements_of(text: str, python: str | None = None) -> Iterator[Wanted]:
             "platform_machine": "x86_64",
         }
         if marker is None or (python is not None and marker.evaluate(here)):
-            yield Wanted(requirement, Line(FILE, number))
+            yield Wanted(requirement, Line(REQUIREMENTS, number))

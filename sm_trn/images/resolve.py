@@ -14,7 +14,8 @@ from packaging.utils import canonicalize_name
 from ..core.errors import SmTrnError
 from ..core.specs.job import JobSpec
 from .contents import Contents, contents_of
-from .requirements import FILE, text_of
+from .requirements import text_of
+from .rules import REQUIREMENTS
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
@@ -44,11 +45,13 @@ def resolve(job: JobSpec) -> Resolved:
     if held is None or held.python_minor is None:
         raise SmTrnError(f"{job.name}: what its image holds is not published, wanted an image of sm-trn images")
     if not text:
-        raise SmTrnError(f"{job.name}: got no {FILE} beside its script, wanted one: there is nothing to resolve")
+        raise SmTrnError(
+            f"{job.name}: got no {REQUIREMENTS} beside its script, wanted one: there is nothing to resolve"
+        )
     if uv is None:
         raise SmTrnError("--resolve asks uv, which is not installed; fix: pip install uv")
     with tempfile.TemporaryDirectory() as folder:
-        asked, limits, pinned = (Path(folder) / name for name in (FILE, "image.txt", "pinned.txt"))
+        asked, limits, pinned = (Path(folder) / name for name in (REQUIREMENTS, "image.txt", "pinned.txt"))
         asked.write_text(text, "utf-8")
         limits.write_text("".join(f"{line}\n" for line in _held(held)), "utf-8")
         pinned.write_text(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-
-from packaging.utils import canonicalize_name
-from packaging.version import Version
+from typing import TYPE_CHECKING
 
 from ..core.preflight import JobRule, source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Line, Problem, rules_of
-from .contents import Contents, contents_of, known_packages
-from .requirements import Wanted, requirements_of, text_of
+
+if TYPE_CHECKING:
+    from .contents import Contents
+    from .requirements import Wanted
 
 _RULES = rules_of(__package__)
 ENV001 = _RULES["ENV001"]
@@ -21,7 +21,9 @@ ENV002 = _RULES["ENV002"]
 ENV003 = _RULES["ENV003"]
 ENV004 = _RULES["ENV004"]
 ENV005 = _RULES["ENV005"]
-NUMPY_2 = Version("2.3")  # of PyTorch: the first release that is built for NumPy 2, by its release notes
+NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
+OLDEST = (3, 7)  # what parses under it parses in every container
+REQUIREMENTS = "requirements.txt"  # beside the script, where the training toolkit reads it
 # Modules whose package has another name.
 _PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
              "dotenv": "python-dotenv"}  # fmt: skip
@@ -30,46 +32,58 @@ _INSTALLS = ("pip", "conda", "apt-get")
 
 def language(job: JobSpec) -> Iterator[Problem]:
     """ENV001: a program that the container's Python cannot parse."""
-    held, entry = contents_of(job), source.entry_path(job)
+    text = source.text(source.entry_path(job))
+    if text is None or job.script is None or not job.script.entry.endswith(".py") or _refused(text, OLDEST) is None:
+        return
+    from .contents import contents_of  # noqa: PLC0415 - the table loads for what needs it alone
+
+    held = contents_of(job)
     there = held.python_minor if held is not None else None
-    text = source.text(entry)
-    if (
-        there is None
-        or text is None
-        or job.script is None
-        or not job.script.entry.endswith(".py")
-        or there > sys.version_info[:2]
-    ):
-        return  # a newer Python than this one is not asked
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):
-        return  # no Python parses it: the script's own rule says so
-    try:
-        ast.parse(text, feature_version=there)
-    except SyntaxError as error:
-        version = ".".join(map(str, there))
+    if held is None or there is None or there > sys.version_info[:2] or _refused(text) is not None:
+        return  # a newer Python than this one is not asked; and what no Python parses is told by the script's own rule
+    error = _refused(text, there)
+    if error is not None:
         yield ENV001.problem(
             Line(job.script.entry, error.lineno or 1),
-            f"{error.msg}, and the image has Python {version}",
-            got=f"an image with Python {held.python if held is not None else version}",
+            f"{error.msg}, and the image has Python {held.python}",
+            got=f"an image with Python {held.python}",
             wanted="a program that it can parse",
             fix=Advice("a newer image (sm-trn images), or the older syntax"),
         )
 
 
+def _refused(text: str, version: tuple[int, int] | None = None) -> SyntaxError | None:
+    """What Python's own parser says of a program, as the Python of that version."""
+    try:
+        ast.parse(text, feature_version=version)
+    except SyntaxError as error:
+        return error
+    except ValueError:
+        return SyntaxError("null bytes")
+    return None
+
+
 def requirements(job: JobSpec) -> Iterator[Problem]:
     """ENV002 to ENV004: requirements that contradict one another, or replace what the image's libraries are built for."""
-    text = text_of(job)
-    if text is None:
+    if not _brings(job):
         return
+    from .contents import contents_of  # noqa: PLC0415 - as above
+    from .requirements import requirements_of, text_of  # noqa: PLC0415
+
     held = contents_of(job)
     minor = held.python_minor if held is not None else None
-    wanted = list(requirements_of(text, ".".join(map(str, minor)) if minor is not None else None))
+    wanted = list(requirements_of(text_of(job) or "", ".".join(map(str, minor)) if minor is not None else None))
     yield from _contradictions(wanted)
     if held is not None:
         for each in wanted:
             yield from _replaced(each, held)
+
+
+def _brings(job: JobSpec) -> bool:
+    """Whether the toolkit will install something for the job, as far as its source can be looked at."""
+    folder = source.source_folder(job)
+    own = job.script is not None and job.script.source_dir is not None
+    return bool(own and folder is not None and source.text(folder / REQUIREMENTS))
 
 
 def _contradictions(wanted: list[Wanted]) -> Iterator[Problem]:
@@ -104,7 +118,7 @@ def _replaced(each: Wanted, held: Contents) -> Iterator[Problem]:
             ),
         )
     torch = held.version("torch")
-    if each.name == "numpy" and torch is not None and torch < NUMPY_2 and _second_numpy(each):
+    if each.name == "numpy" and torch is not None and torch.release[:2] < NUMPY_2 and _second_numpy(each):
         yield ENV004.problem(
             each.place,
             f"torch {torch} of the image is built for NumPy 1",
@@ -116,6 +130,8 @@ def _replaced(each: Wanted, held: Contents) -> Iterator[Problem]:
 
 def _second_numpy(each: Wanted) -> bool:
     """Whether only NumPy 2 satisfies a requirement, as far as its lowest bound says."""
+    from packaging.version import Version  # noqa: PLC0415 - as above
+
     bounds = [
         Version(pin.version.removesuffix(".*"))
         for pin in each.requirement.specifier
@@ -130,10 +146,9 @@ def _asked(each: Wanted) -> str:
 
 def imports(job: JobSpec) -> Iterator[Problem]:
     """ENV005: a module that is imported without condition, and that neither the image nor the job brings."""
-    held, text = contents_of(job), source.text(source.entry_path(job))
-    folder = source.source_folder(job)
-    if held is None or text is None or folder is None or job.script is None or job.script.source_dir is None:
-        return
+    text, folder = source.text(source.entry_path(job)), source.source_folder(job)
+    if text is None or folder is None or job.script is None or job.script.source_dir is None or _brings(job):
+        return  # what requirements bring with them is not known offline: check --resolve asks
     if (
         not job.script.entry.endswith(".py")
         or job.script.dependencies
@@ -141,8 +156,13 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         or (folder / "setup.py").exists()
     ):
         return
-    if text_of(job):
-        return  # what a requirement brings with it is not known offline: sm-trn images resolve asks
+    from packaging.utils import canonicalize_name  # noqa: PLC0415 - as above
+
+    from .contents import contents_of, known_packages  # noqa: PLC0415
+
+    held = contents_of(job)
+    if held is None:
+        return
     for name, line in _imported(text):
         package = canonicalize_name(_PACKAGES.get(name, name))
         if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from ...core.errors import SmTrnError
-from ...core.logs.saved import SavedLog
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import ceiling
 from ...core.specs.destination import DEFAULT_REGION
@@ -24,11 +23,11 @@ from .calibration import Calibration, calibration_key, step_key
 from .configure import Configured, configure
 from .data import steps_of
 from .facts import KNOWN, Facts, Known, MissingFact
-from .measured import WARM_UP, step_times
 from .phases import billed, phases
 from .value import Basis, Estimate
 
 if TYPE_CHECKING:
+    from ...core.logs.saved import SavedLog
     from ...core.session.handles import TrainingJob
 
 WITHOUT_BASIS = ("trainium2", "kepler", "blackwell")  # generations of which no row is known, nor of one like them
@@ -154,6 +153,9 @@ def calibration_from(
 
     Raises SmTrnError for an emulated job, and for a log that tells no step; MissingFact as ``estimate`` does.
     """
+    from ...core.logs.saved import SavedLog  # noqa: PLC0415 - logs stay out of a check
+    from .measured import WARM_UP, step_times  # noqa: PLC0415
+
     if isinstance(measured, SavedLog):
         name, events = str(measured.path), measured.events()
     elif measured.session.emulated:
