@@ -68,8 +68,11 @@ class Health:
     ``sure`` says that the evidence proves it; where it does not, ``proof`` says what would. ``unseen`` names the hosts whose steps
     the log does not tell.
 
-    >>> job.health().verdict.word
-    'progressing'
+    ``job.health()`` answers one.
+
+    >>> state = st.results.Health(verdict=st.results.Verdict.STALLED, what="no step for 21m")
+    >>> state.verdict.word, state.needs_you
+    ('stalled', True)
     """
 
     verdict: Verdict
@@ -117,9 +120,18 @@ def health(
         if rise is not None:
             return _sick(Verdict.DIVERGED, Kind.LOSS, rise.told, rise.since_s)
         return Health(verdict=Verdict.UNKNOWN, what="its log was not read", proof="a log that can be read")
-    hosts = levels(utilization, snapshot, now=now, since_s=log.steps.at)
+    hosts = hosts_of(snapshot, utilization, now=now, since_s=log.steps.at)
     seen = _Seen(snapshot, log, losses, hosts, now, _training_since(snapshot), limits)
     return seen.health()
+
+
+def hosts_of(
+    job: JobSnapshot, utilization: Sequence[MetricPoint], *, now: float, since_s: float
+) -> Mapping[str, Level]:
+    """What each host of a job does now, beside what it did before ``since_s``."""
+    row = find_instance(job.instance)
+    chips, processors = (row.chips, row.vcpus) if row is not None else (1, 1)
+    return levels(utilization, accelerators=chips, processors=processors, now=now, since_s=since_s)
 
 
 @dataclass(frozen=True, slots=True)
