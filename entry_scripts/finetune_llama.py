@@ -20,24 +20,28 @@ import contextlib
 import hashlib
 import importlib
 import importlib.util
+import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Callable, List, Mapping, NoReturn, Optional, Sequence
 
-from kit.spot import StopRequest, UsageError, exit_code_of, graphs_only, leave
-
-with contextlib.suppress(ImportError):
-    importlib.import_module("datasets")  # before transformers, whose trainer would do without it
 import kit.trainer as kit
 from kit.data import TEXTS, Table, conversation, in_one_text, pick_columns, said_of
 from kit.device import choose, load_config, load_model, load_tokenizer, longest_input
+from kit.job import graphs_only
+from sm_spot import UsageError, exit_code_of, leave
 
 import torch
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
-ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")  # where LoRA adds, in models that call them so
+ATTENTION = (
+    "q_proj",
+    "k_proj",
+    "v_proj",
+    "o_proj",
+)  # where LoRA adds on Trainium, as in the examples of optimum-neuron
 ASKED = ("prompt", "completion")
 
 
@@ -61,7 +65,7 @@ class Arguments(kit.SharedArguments):
     lora_alpha: int = 32
     lora_dropout: float = 0.05
     lora_target_modules: Optional[List[str]] = field(
-        default=None, metadata={"help": "default: q_proj, k_proj, v_proj and o_proj where they are, else all"}
+        default=None, metadata={"help": "default: peft's choice for the architecture, else all-linear"}
     )
     load_in_4bit: bool = field(default=False, metadata={"help": "QLoRA; needs CUDA and bitsandbytes"})
     merge_adapters: bool = field(default=True, metadata={"help": "save one model; the additions are in adapter/"})
@@ -114,12 +118,17 @@ def data_set(table: Table, own: Arguments) -> Any:
     datasets = library_of("datasets", "data", "datasets")
     datasets.disable_progress_bars()
     columns = {name: [in_one_text(value) for value in values] for name, values in table.columns.items()}
+    if "messages" not in columns and "conversations" in columns:
+        columns["messages"] = [from_sharegpt(value) for value in columns["conversations"]]
     if "messages" in columns:
         for index, one in enumerate(columns["messages"]):
             if not conversation(one):
                 wanted = """wanted a list of {"role": …, "content": a text}"""
                 raise table.wrong(index, f"has no conversation in 'messages', {wanted}")
-        return datasets.Dataset.from_dict({"messages": columns["messages"]})
+        kept = {"messages": columns["messages"]}
+        if "tools" in columns:  # which the chat template shows to the model; as JSON, for each row has its own form
+            kept["tools"] = [one if isinstance(one, str) else json.dumps(one or []) for one in columns["tools"]]
+        return datasets.Dataset.from_dict(kept)
     if {*ASKED} <= {*columns}:
         for index, pair in enumerate(zip(*(columns[name] for name in ASKED))):
             if not (all(isinstance(one, str) for one in pair) or all(map(conversation, pair))):
@@ -132,10 +141,21 @@ def data_set(table: Table, own: Arguments) -> Any:
     return datasets.Dataset.from_dict({"text": [text for text in texts if text.strip()]})
 
 
+def from_sharegpt(turns: Any) -> Any:
+    """A conversation of ShareGPT's form, `from` and `value`, with the roles that chat templates know."""
+    if not isinstance(turns, list) or not all(
+        isinstance(turn, dict) and {"from", "value"} <= {*turn} for turn in turns
+    ):
+        return turns
+    roles = {"human": "user", "gpt": "assistant"}
+    return [{"role": roles.get(turn["from"], turn["from"]), "content": turn["value"]} for turn in turns]
+
+
 def refuse_conversation(tables: Mapping[str, Table], tokenizer: Any, error: Exception) -> NoReturn:
     """The first that the chat template has no form for, such as a system's turn, or two of the user's."""
     for table in tables.values():
-        for index, one in enumerate(table.columns.get("messages", ())):
+        conversations = table.columns.get("messages") or [from_sharegpt(one) for one in table.columns["conversations"]]
+        for index, one in enumerate(conversations):
             with contextlib.suppress(type(error)):
                 tokenizer.apply_chat_template(one, tokenize=False)
                 continue
@@ -149,11 +169,11 @@ def refuse_conversation(tables: Mapping[str, Table], tokenizer: Any, error: Exce
 
 def load_sft_model(own: Arguments, args: Any, tokenizer: Any, runtime: Any) -> Any:
     """Without a key/value cache, which training has no use for."""
-    config = load_config(own.model_name_or_path, tokenizer)
+    config = load_config(own.model_name_or_path, tokenizer, **own.hub())
     config.use_cache = False
     attention = own.attn_implementation or runtime.attention
     if not own.load_in_4bit:
-        model = load_model(own.model_name_or_path, config, "CausalLM", attention, len(tokenizer))
+        model = load_model(own.model_name_or_path, config, "CausalLM", attention, len(tokenizer), **own.hub())
         return model.to(torch.bfloat16) if own.use_lora and args.bf16 else model  # frozen weights need no more
     library_of("bitsandbytes", "--load_in_4bit", "bitsandbytes")
     if not (torch.cuda.is_available() and own.use_lora):
@@ -166,7 +186,9 @@ def load_sft_model(own: Arguments, args: Any, tokenizer: Any, runtime: Any) -> A
     bits = BitsAndBytesConfig(
         load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=kind, bnb_4bit_use_double_quant=True
     )
-    more = {"attn_implementation": attention} if attention else {}
+    more = own.hub()
+    if attention:
+        more["attn_implementation"] = attention
     return AutoModelForCausalLM.from_pretrained(
         own.model_name_or_path, config=config, quantization_config=bits, device_map={"": runtime.local_rank}, **more
     )
@@ -182,30 +204,55 @@ def load_neuron_model(own: Arguments, args: Any) -> Any:
     )
 
 
-def lora_config(own: Arguments, model: Any) -> Any:
+def lora_config(own: Arguments, model: Any, *, neuron: bool = False) -> Any:
     peft = library_of("peft", "--use_lora", "peft")
-    names = {name.rsplit(".", 1)[-1]: type(module).__name__ for name, module in model.named_modules()}
-    linear = [name for name, kind in names.items() if kind in {"Linear", "Conv1D"}]
-    asked = "all-linear" if own.lora_target_modules == ["all-linear"] else own.lora_target_modules  # peft's word
-    targets = asked or [name for name in ATTENTION if name in names] or "all-linear"
-    for name in targets if isinstance(targets, list) else ():
-        if name not in names:
+    if neuron:  # optimum-neuron translates the model's original names to those of its own layers
+        targets: Any = own.lora_target_modules or list(ATTENTION)
+    else:
+        targets = lora_targets(own, model, peft)
+    return peft.LoraConfig(
+        task_type="CAUSAL_LM",
+        r=own.lora_r,
+        lora_alpha=own.lora_alpha,
+        lora_dropout=own.lora_dropout,
+        target_modules=targets,
+        bias="none",
+        # GPT-2's Conv1D keeps its weights the other way round.
+        fan_in_fan_out=any(type(module).__name__ == "Conv1D" for module in model.modules()),
+    )
+
+
+def lora_targets(own: Arguments, model: Any, peft: Any) -> Any:
+    """What was asked for, if the model has it; else what peft has for this architecture, else every linear module."""
+    if own.lora_target_modules is None:
+        known = model.config.model_type in peft.utils.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
+        return None if known else "all-linear"
+    if own.lora_target_modules == ["all-linear"]:  # peft's word
+        return "all-linear"
+    linear = {
+        name.rsplit(".", 1)[-1]
+        for name, module in model.named_modules()
+        if type(module).__name__ in {"Linear", "Linear4bit", "Conv1D"}
+    }
+    for name in own.lora_target_modules:
+        if name not in linear:
             raise UsageError(
                 f"--lora_target_modules: got {name!r}, wanted linear modules of the model: {', '.join(sorted(linear))}"
             )
-    # GPT-2's Conv1D keeps its weights the other way round.
-    conv1d = "Conv1D" in (names.values() if targets == "all-linear" else {names[name] for name in targets})
-    return peft.LoraConfig(
-        task_type="CAUSAL_LM", r=own.lora_r, lora_alpha=own.lora_alpha, lora_dropout=own.lora_dropout,
-        target_modules=targets, bias="none", fan_in_fan_out=conv1d,
-    )  # fmt: skip
+    return own.lora_target_modules
 
 
 def save_merged(own: Arguments, trainer: Any, tokenizer: Any) -> None:
-    """One model without additions, as `from_pretrained` reads it; the additions themselves are in adapter/."""
+    """One model without additions, as `from_pretrained` reads it; the additions themselves are in adapter/.
+
+    Every worker calls it: where weights are in shards, all have to give theirs.
+    """
+    trainer.save_model(str(own.output_dir / "adapter"))
+    if not trainer.accelerator.is_main_process:
+        return
     model = trainer.accelerator.unwrap_model(trainer.model)
-    model.save_pretrained(str(own.output_dir / "adapter"))
-    if own.load_in_4bit:  # the base once more: what was in 4 bits has lost the others
+    if own.load_in_4bit or trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
+        # The base once more: what was in 4 bits has lost the others, and a shard is no model.
         from transformers import AutoModelForCausalLM
 
         base = AutoModelForCausalLM.from_pretrained(own.model_name_or_path, torch_dtype=torch.bfloat16)
@@ -232,15 +279,14 @@ def judge(trainer: Any, spot: Any, *, neuron: bool) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     from jinja2 import TemplateError
 
-    stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     neuron = on_optimum_neuron()
-    spot = kit.begin(own, args, stop, notes, reseed=not neuron)
+    spot = kit.begin(own, args, notes, reseed=not neuron)
     runtime = spot.runtime
     if neuron:  # `process_index` is 0 on every worker (optimum-neuron 0.4.5, trainers/training_args.py line 723)
         args.distributed_state = SimpleNamespace(process_index=runtime.rank, local_process_index=runtime.local_rank)
     with runtime.loading_turn():
-        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
+        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path, **own.hub())
     if tokenizer.eos_token is None:
         raise UsageError("--tokenizer_name: wanted a tokenizer with an end token, this one has none")
     tables = load_sets(own, spot.console.say)
@@ -259,8 +305,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     with runtime.loading_turn():
         model = load_neuron_model(own, args) if neuron else load_sft_model(own, args, tokenizer, runtime)
     args.max_length = min(own.block_size, longest_input(model.config) or own.block_size)
-    common: dict[str, Any] = {"model": model, "args": args, "train_dataset": sets["train"], "processing_class": tokenizer,
-                              "callbacks": [spot], "peft_config": lora_config(own, model) if own.use_lora else None}  # fmt: skip
+    common: dict[str, Any] = {
+        "model": model,
+        "args": args,
+        "train_dataset": sets["train"],
+        "processing_class": tokenizer,
+        "callbacks": [spot],
+        "peft_config": lora_config(own, model, neuron=neuron) if own.use_lora else None,
+    }
     trained_by = importlib.import_module("optimum.neuron" if neuron else "trl")
     try:
         with kit.asked():
@@ -282,8 +334,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     kit.train(trainer, spot, own, identity, resumable=not neuron)
     judge(trainer, spot, neuron=neuron)
     if own.use_lora and own.merge_adapters and not neuron and not graphs_only():
-        if runtime.is_main:
-            save_merged(own, trainer, tokenizer)
+        save_merged(own, trainer, tokenizer)
     else:
         kit.save(trainer, spot, tokenizer, own.output_dir)
     if neuron and (args.tensor_parallel_size > 1 or args.pipeline_parallel_size > 1):

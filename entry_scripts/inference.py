@@ -10,7 +10,7 @@ imports nothing of the other scripts.
     curl --data-binary @texts.csv -H 'Content-Type: text/csv' -H 'Accept: text/csv'             one text a line, in and out
 
 A score is a probability; of a model that was trained on scores, as for stsb, it is the score that the model gives.
-A request that cannot be answered is a ValueError whose message the caller reads.
+A request that cannot be answered is a RequestError whose message the caller reads, with status 400.
 """
 
 from __future__ import annotations
@@ -24,12 +24,36 @@ from typing import Any, Dict, List, NamedTuple, Union
 
 import torch
 
+try:
+    from sagemaker_inference.errors import BaseInferenceToolkitError
+except ImportError:  # Hugging Face's container: there every ValueError is the caller's mistake
+    BaseInferenceToolkitError = None
+
 JSON, JSON_LINES, CSV, TEXT = "application/json", "application/jsonlines", "text/csv", "text/plain"
 BATCH = 32  # texts computed together; a longer request is answered in several batches
 MAX_TEXTS = 10_000
 
+HEADERS = {"text", "inputs", "sentence", "content", "review"}  # a first line of CSV that is one of these is no text
+
 Body = Union[bytes, bytearray, str]
 Label = Dict[str, Union[str, float]]
+
+
+if BaseInferenceToolkitError is None:
+
+    class RequestError(ValueError):
+        """The caller's mistake. The message says what, got, wanted."""
+
+else:
+
+    class RequestError(BaseInferenceToolkitError, ValueError):  # type: ignore[misc,no-redef]
+        """The caller's mistake: status 400, where AWS's PyTorch container answers 500 to any other error."""
+
+        def __init__(self, message: str) -> None:
+            super().__init__(400, message, message)
+
+        def __str__(self) -> str:
+            return str(self.message)
 
 
 class Request(NamedTuple):
@@ -42,8 +66,8 @@ class Request(NamedTuple):
 # --- model_fn ---
 
 
-def model_fn(model_dir: str) -> Any:
-    """transformers' pipeline, ready to answer on the GPU if there is one."""
+def model_fn(model_dir: str, context: Any = None) -> Any:
+    """transformers' pipeline, ready to answer on this worker's GPU if there is one: the server starts a worker for each."""
     from transformers import AutoModelForSequenceClassification, pipeline
 
     tokenizer = _load_tokenizer(model_dir)
@@ -54,7 +78,9 @@ def model_fn(model_dir: str) -> Any:
     tokenizer.model_max_length = min(positions, tokenizer.model_max_length)
     known = inspect.signature(model.forward).parameters  # a tokenizer of no class of its own makes more
     tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name in known]
-    device = 0 if torch.cuda.is_available() else -1
+    device = -1
+    if torch.cuda.is_available():
+        device = int(getattr(context, "system_properties", {}).get("gpu_id") or 0)
     return pipeline("text-classification", model=model, tokenizer=tokenizer, device=device)
 
 
@@ -78,23 +104,23 @@ def _load_tokenizer(model_dir: str) -> Any:
 
 
 def input_fn(request_body: Body, content_type: str = JSON) -> Request:
-    """Read a request. ValueError for anything that holds no texts."""
+    """Read a request. RequestError for anything that holds no texts."""
     kind = _kind(content_type, JSON)
     if kind not in READERS:
-        raise ValueError(f"Content-Type: got {content_type!r}, wanted one of {', '.join(READERS)}")
+        raise RequestError(f"Content-Type: got {content_type!r}, wanted one of {', '.join(READERS)}")
     try:
         text = request_body if isinstance(request_body, str) else bytes(request_body).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"body: wanted UTF-8 text ({error})") from error
+        raise RequestError(f"body: wanted UTF-8 text ({error})") from error
     request = READERS[kind](text)
     if not request.texts:
-        raise ValueError("inputs: got no text, wanted at least one")
+        raise RequestError("inputs: got no text, wanted at least one")
     if len(request.texts) > MAX_TEXTS:
-        raise ValueError(f"inputs: got {len(request.texts)} texts, wanted at most {MAX_TEXTS}; send several requests")
+        raise RequestError(f"inputs: got {len(request.texts)} texts, wanted at most {MAX_TEXTS}; send several requests")
     for number, one in enumerate(request.texts):
         texts = [one.get("text"), one.get("text_pair")] if isinstance(one, dict) else [one]
         if not all(isinstance(text, str) and text.strip() for text in texts):
-            raise ValueError(
+            raise RequestError(
                 f"inputs: got {one!r} at place {number}, wanted a text that is not empty, or a pair of them"
             )
     return request
@@ -104,18 +130,16 @@ def _read_json(body: str) -> Request:
     try:
         content = json.loads(body)
     except ValueError as error:
-        raise ValueError(f'body: wanted JSON like {{"inputs": "some text"}} ({error})') from error
+        raise RequestError(f'body: wanted JSON like {{"inputs": "some text"}} ({error})') from error
     if not isinstance(content, dict) or "inputs" not in content:
         shown = ", ".join(content) if isinstance(content, dict) else type(content).__name__
-        raise ValueError(f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts')
+        raise RequestError(f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts')
     inputs, parameters = content["inputs"], content.get("parameters") or {}
     if not isinstance(inputs, (str, dict, list)):
-        raise ValueError(  # noqa: TRY004 - the caller's mistake, all of one class
-            f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts"
-        )
+        raise RequestError(f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts")
     top_k = parameters.get("top_k", 1) if isinstance(parameters, dict) else None
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-        raise ValueError(f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}')
+        raise RequestError(f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}')
     return Request(inputs if isinstance(inputs, list) else [inputs], top_k)
 
 
@@ -128,7 +152,9 @@ def _read_csv(body: str) -> Request:
     rows = [row for row in csv.reader(io.StringIO(body)) if row]
     for number, row in enumerate(rows):
         if len(row) != 1:
-            raise ValueError(f"body: got {len(row)} fields in row {number}, wanted one text; quote texts with commas")
+            raise RequestError(f"body: got {len(row)} fields in row {number}, wanted one text; quote texts with commas")
+    if len(rows) > 1 and rows[0][0].strip().lower() in HEADERS:
+        rows = rows[1:]
     return Request([row[0] for row in rows])
 
 
@@ -165,7 +191,7 @@ def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerows([value for label in labels for value in label.values()] for labels in prediction)
         return out.getvalue()
-    raise ValueError(f"Accept: got {accept!r}, wanted {JSON}, {JSON_LINES} or {CSV}")
+    raise RequestError(f"Accept: got {accept!r}, wanted {JSON}, {JSON_LINES} or {CSV}")
 
 
 def _kind(header: str, default: str) -> str:

@@ -18,17 +18,27 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional, Sequence
 
 import kit.trainer as kit
-from kit.data import Table, encode, pick_columns
+from kit.data import Table, encode, fingerprint_of, lengths_of, pick_columns
 from kit.device import length_of, load_config, load_tokenizer
 from kit.labels import drop_missing, labels_of, split
-from kit.spot import StopRequest, UsageError, exit_code_of, leave
+from sm_spot import UsageError, exit_code_of, leave
 
 import numpy as np
 from transformers import Trainer
 
 SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
-TASKS = "cola mnli mrpc qnli qqp rte sst2 stsb wnli".split()  # of huggingface.co/datasets/nyu-mll/glue
+TASKS = (
+    "cola",
+    "mnli",
+    "mrpc",
+    "qnli",
+    "qqp",
+    "rte",
+    "sst2",
+    "stsb",
+    "wnli",
+)  # of huggingface.co/datasets/nyu-mll/glue
 
 
 @dataclass
@@ -36,6 +46,8 @@ class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
     model_name_or_path: str = field(default="roberta-base", metadata={"help": "hub id, local folder, or tiny-random"})
+    config_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
+    ignore_mismatched_sizes: bool = field(default=True, metadata={"help": "accepted; a head for other labels is new"})
     task_name: Optional[str] = field(default=None, metadata={"help": f"of GLUE, from the hub: {', '.join(TASKS)}"})
     # A channel `test` is not to be judged on.
     validation_file: Optional[str] = field(default_factory=lambda: kit.channel("validation"))
@@ -124,9 +136,8 @@ def compute_metrics(found: Any) -> dict[str, float]:
     logits, labels = np.asarray(found.predictions, dtype=np.float64), np.asarray(found.label_ids)
     if logits.shape[-1] == 1:
         scores, labels = logits[:, 0], labels.astype(np.float64).reshape(-1)
-        ranks = [np.argsort(np.argsort(side)) for side in (scores, labels)]
         return {"loss": float(((scores - labels) ** 2).mean()), "pearson": correlation(scores, labels),
-                "spearmanr": correlation(*map(average_ranks, (scores, labels))), "samples": len(ranks[0])}  # fmt: skip
+                "spearmanr": correlation(*map(average_ranks, (scores, labels))), "samples": len(labels)}  # fmt: skip
     guesses, count = logits.argmax(-1), logits.shape[-1]
     peak = logits.max(-1, keepdims=True)
     losses = np.log(np.exp(logits - peak).sum(-1)) + peak[:, 0] - logits[np.arange(len(labels)), labels]
@@ -158,14 +169,13 @@ def logits_alone(found: Any, _labels: Any) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     args.label_names = ["labels"]
-    spot = kit.begin(own, args, stop, notes)
+    spot = kit.begin(own, args, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
-        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
-        known = load_config(own.model_name_or_path, tokenizer).id2label
+        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path, **own.hub())
+        known = load_config(own.config_name or own.model_name_or_path, tokenizer, **own.hub()).id2label
     examples, labels, said = load_examples(own, list(known.values()))
     spot.console.say(*said)
     if args.do_predict and "test" not in examples:
@@ -173,10 +183,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             "--do_predict: got True and nothing to label, wanted --test_file, or a channel test; leave it out"
         )
     names = labels.names
-    head = {"num_labels": 1, "problem_type": "regression"} if not names else {
-        "num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}
-    }  # fmt: skip
-    config = load_config(own.model_name_or_path, tokenizer, **head)
+    head: dict[str, Any] = {"num_labels": 1, "problem_type": "regression"}
+    if names:
+        label2id = {name: number for number, name in enumerate(names)}
+        head = {"num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": label2id}
+    config = load_config(own.config_name or own.model_name_or_path, tokenizer, **head, **own.hub())
     own.max_seq_length = length_of("max_seq_length", own.max_seq_length, 128, config)
     sets = {
         name: encode(tokenizer, part.texts, part.beside, max_length=own.max_seq_length, labels=part.labels)
@@ -200,14 +211,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     size, held_out = len(sets["train"]), sum(len(sets[name]) for name in judged)
     spot.console.say(
         f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {size} examples of "
-        f"{f'{len(names)} labels' if names else 'scores'}, at most {max(sets['train'].lengths)} tokens, {held_out} held out"
+        f"{f'{len(names)} labels' if names else 'scores'}, at most {max(lengths_of(sets['train']))} tokens, {held_out} held out"
     )
     if args.do_train:
-        kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": sets["train"].fingerprint()})
+        kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": fingerprint_of(sets["train"])})
     kit.drop_printers(trainer)
     kit.in_order(args)
-    for name in judged if args.do_eval else ():
-        trainer.evaluate(sets[name], metric_key_prefix=name)
+    if args.do_eval:
+        for name in judged:
+            trainer.evaluate(sets[name], metric_key_prefix=name)
     if args.do_train:
         kit.save(trainer, spot, tokenizer, own.output_dir)
     if args.do_predict and "test" in sets:

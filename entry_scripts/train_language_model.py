@@ -23,7 +23,7 @@ from typing import Any, Callable, Optional, Sequence
 import kit.trainer as kit
 from kit.data import CHUNK, Table, pick_columns, said_of
 from kit.device import MASKED, TINY, load_config, load_tokenizer, longest_input
-from kit.spot import StopRequest, UsageError, exit_code_of, leave
+from sm_spot import UsageError, exit_code_of, leave
 
 import numpy as np
 import torch
@@ -52,7 +52,6 @@ class Arguments(kit.SharedArguments):
         default=None, metadata={"help": "the same, as masked models' scripts call it"}
     )
     mlm_probability: float = field(default=0.15, metadata={"help": "share of the tokens that are hidden"})
-    use_fast_tokenizer: bool = field(default=True, metadata={"help": "accepted; it always is"})
 
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
@@ -76,9 +75,9 @@ def load_names(own: Arguments) -> tuple[Any, Any]:
     words = own.tokenizer_name or name
     if words is None:
         raise UsageError(f"--tokenizer_name: wanted one for --model_type {own.model_type!r}, which has none of its own")
-    tokenizer = load_tokenizer(words)
+    tokenizer = load_tokenizer(words, **own.hub())
     if name is not None:
-        config = load_config(name, tokenizer)
+        config = load_config(name, tokenizer, **own.hub())
     elif own.model_type in CONFIG_MAPPING:
         config = CONFIG_MAPPING[own.model_type]()
     else:
@@ -208,9 +207,8 @@ def perplexity(found: Any) -> dict[str, float]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    stop = StopRequest()
     own, args, notes = parse_arguments(argv)
-    spot = kit.begin(own, args, stop, notes)
+    spot = kit.begin(own, args, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
         tokenizer, config = load_names(own)

@@ -27,7 +27,7 @@ import kit.trainer as kit
 from kit.data import CHUNK, Encoded, said_of
 from kit.device import length_of, load_config, load_tokenizer
 from kit.questions import Questions, questions_of
-from kit.spot import StopRequest, UsageError, exit_code_of, leave
+from sm_spot import UsageError, exit_code_of, leave
 
 from transformers import Trainer
 
@@ -42,6 +42,7 @@ class Arguments(kit.SharedArguments):
     __doc__ = __doc__
 
     model_name_or_path: str = "bert-large-uncased-whole-word-masking"
+    config_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
     validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
     max_seq_length: Optional[int] = field(
         default=None, metadata={"help": "of question and context together; default: 384, or what the model takes"}
@@ -53,6 +54,9 @@ class Arguments(kit.SharedArguments):
     n_best_size: int = field(default=20, metadata={"help": "starts and ends that are tried"})
     max_answer_length: int = field(default=30, metadata={"help": "tokens"})
     version_2_with_negative: bool = field(default=False, metadata={"help": "some have no answer"})
+    null_score_diff_threshold: float = field(
+        default=0.0, metadata={"help": "how much likelier than any answer none has to be"}
+    )
 
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
@@ -186,8 +190,11 @@ def answers_of(questions: Questions, windows: Any, logits: tuple[Any, Any], own:
         score, span = best_span(starts, ends, offsets, own.n_best_size, own.max_answer_length)
         if score > best[index][0]:
             best[index] = score, questions.contexts[index][span[0] : span[1]]
-    may_be_empty = own.version_2_with_negative
-    return ["" if may_be_empty and none > score else text for (score, text), none in zip(best, empty)]
+    answers = []
+    for (score, text), none in zip(best, empty):
+        has_none = own.version_2_with_negative and none - score > own.null_score_diff_threshold
+        answers.append("" if has_none else text)
+    return answers
 
 
 def best_span(
@@ -198,9 +205,11 @@ def best_span(
     likely_ends = [end for end in (-ends[: len(offsets)]).argsort()[:n_best].tolist() if offsets[end]]
     for start in (-starts[: len(offsets)]).argsort()[:n_best].tolist():
         first = offsets[start]
-        for end in likely_ends if first else ():
+        if first is None:
+            continue
+        for end in likely_ends:
             last, score = offsets[end], float(starts[start]) + float(ends[end])
-            if first and last and start <= end < start + max_tokens and score > best[0]:
+            if last and start <= end < start + max_tokens and score > best[0]:
                 best = score, (first[0], last[1])
     return best
 
@@ -209,14 +218,13 @@ def best_span(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    stop = StopRequest()
     own, args, notes = parse_arguments(argv)
     args.label_names = ["start_positions", "end_positions"]
-    spot = kit.begin(own, args, stop, notes)
+    spot = kit.begin(own, args, notes)
     runtime = spot.runtime
     with runtime.loading_turn():
-        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path)
-        config = load_config(own.model_name_or_path, tokenizer)
+        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path, **own.hub())
+        config = load_config(own.config_name or own.model_name_or_path, tokenizer, **own.hub())
     own.max_seq_length = length_of("max_seq_length", own.max_seq_length, 384, config)
     stride = own.doc_stride or min(128, own.max_seq_length // 3)
     questions, held_out = load_questions(own, spot.console.say)

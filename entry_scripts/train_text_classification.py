@@ -19,26 +19,29 @@ from pathlib import Path
 from typing import Any, Sequence
 
 import kit.loop as loop
-import kit.spot as spot
+import sm_spot
 from kit.data import encode, pick_columns, read_table
 from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
+from kit.job import CHECKPOINTS, GRAPHS_ONLY_STEPS, Console, check_folder, graphs_only
 from kit.labels import drop_missing, labels_of, split
 from kit.loop import Parser, fraction, integer, not_negative, proper_fraction, str2bool
-from kit.spot import Console, UsageError
+from sm_spot import StopRequest, UsageError
 
 import torch
 
 HERE = Path(__file__).resolve().parent
+ASK_BATCHES = 20  # of an evaluation, between two questions whether anybody was asked to stop
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
 
 
 def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    channel = {name: os.environ.get("SM_CHANNEL_" + name) for name in ("TRAIN", "TRAINING", "VALIDATION", "TEST")}
+    train = os.environ.get("SM_CHANNEL_TRAIN") or os.environ.get("SM_CHANNEL_TRAINING") or "sample"
+    validation = os.environ.get("SM_CHANNEL_VALIDATION") or os.environ.get("SM_CHANNEL_TEST")
     parser = Parser(__doc__)
     add = parser.add_argument
     add("--model", default="bert-base-cased", help="hub id, local folder, or tiny-random")
-    add("--train", default=channel["TRAIN"] or channel["TRAINING"] or "sample", help="file, folder, or `sample`")
-    add("--validation", default=channel["VALIDATION"] or channel["TEST"], help="as --train; default: a part of it")
+    add("--train", default=train, help="file, folder, or `sample`")
+    add("--validation", default=validation, help="as --train; default: a part of it")
     add("--validation_fraction", type=proper_fraction, default=0.1, help="how much of it is then held out")
     add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
     add("--text_column", help="default: by the names that data sets use")
@@ -65,7 +68,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--save_steps", type=integer(1), default=200, help="between checkpoints, where there is a --checkpoint_dir")
     add("--baselines", type=str2bool, default=False, help="also print what simple methods reach on the same texts")
     add("--model_dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR") or "model"))
-    add("--checkpoint_dir", type=Path, default=spot.CHECKPOINTS if spot.CHECKPOINTS.is_dir() else None)
+    add("--checkpoint_dir", type=Path, default=CHECKPOINTS if CHECKPOINTS.is_dir() else None)
     args = parser.parse_strictly(argv)
     if args.baselines and not importlib.util.find_spec("sklearn"):
         wanted = "wanted the library scikit-learn, which is not here"
@@ -109,23 +112,47 @@ class Run(loop.Loop):
     def __init__(self, args: argparse.Namespace, runtime: Any, model: Any, parts: Any, pad_id: int) -> None:
         self.layout = args.gradient_accumulation_steps, runtime.world_size, args.per_device_batch_size
         super().__init__(runtime, model, self.layout[0] * self.layout[1] * self.layout[2])
-        self.args, self.pad_id, (self.train, self.held_out) = args, pad_id, parts
+        self.args = args
+        self.pad_id = pad_id
+        self.train, self.held_out = parts
         self.lengths = torch.as_tensor(self.train.lengths)
         shapes = args.shapes or (1 if runtime.name == "xla" else None)
-        self.shapes = loop.batch_lengths(self.lengths, args.max_length, shapes)
+        every = torch.cat([self.lengths, torch.as_tensor(self.held_out.lengths)])
+        self.shapes = loop.batch_lengths(every, args.max_length, shapes)
         self.steps_per_epoch = len(self.train) // self.samples
         self.total_steps = self.steps_per_epoch * args.epochs
-        if spot.graphs_only():
-            self.total_steps = min(self.total_steps, spot.GRAPHS_ONLY_STEPS)
-        warmup, rates = int(args.warmup_ratio * self.total_steps), (args.learning_rate, args.weight_decay)
-        made = loop.adamw_with_linear_schedule(model, *rates, warmup_steps=warmup, total_steps=self.total_steps)
-        self.optimizer, self.scheduler = made
+        if graphs_only():
+            self.total_steps = min(self.total_steps, GRAPHS_ONLY_STEPS)
+        self.optimizer, self.scheduler = loop.adamw_with_linear_schedule(
+            model,
+            args.learning_rate,
+            args.weight_decay,
+            warmup_steps=int(args.warmup_ratio * self.total_steps),
+            total_steps=self.total_steps,
+        )
 
     def identity(self) -> dict[str, Any]:
         """Two runs with the same identity are the same run. The number of workers is not in it."""
-        same = "model seed learning_rate weight_decay warmup_ratio max_grad_norm bf16 group_by_length gradient_checkpointing".split()
+        same = (
+            "model",
+            "seed",
+            "learning_rate",
+            "weight_decay",
+            "warmup_ratio",
+            "max_grad_norm",
+            "bf16",
+            "group_by_length",
+            "gradient_checkpointing",
+        )
         sizes = {"total_steps": self.total_steps, "samples_per_step": self.samples, "longest": self.shapes[-1]}
         return {**{name: getattr(self.args, name) for name in same}, **sizes, "data": self.train.fingerprint()}
+
+
+def compiled(model: Any, runtime: Any) -> Any:
+    """On Trainium's native device Neuron's compiler is another backend of torch.compile than the default."""
+    if runtime.device.type == "neuron":
+        return torch.compile(model, backend="neuron")
+    return torch.compile(model)
 
 
 def loss_of(model: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
@@ -137,7 +164,7 @@ def loss_of(model: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
 def take_step(run: Run, batches: Any, mine: loop.Batches, number: int) -> None:
     """The batches of one optimizer step, forward and backward, and the step. Nothing here waits for the device."""
     runtime, meter, accumulation = run.runtime, run.meter, run.layout[0]
-    runtime.seed(run.args.seed, run.step, runtime.rank)  # dropout is a function of these, also after a resume
+    sm_spot.seed(run.args.seed, run.step, runtime.rank)  # dropout is a function of these, also after a resume
     for place in range(number * accumulation, (number + 1) * accumulation):
         before, compiled = time.perf_counter(), meter.compiled()[1]
         batch = next(batches)  # XLA's loader also cuts the graph here and compiles it, which is no waiting
@@ -154,7 +181,7 @@ def take_step(run: Run, batches: Any, mine: loop.Batches, number: int) -> None:
     run.window[1] += 1
 
 
-def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: spot.StopRequest) -> None:
+def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: StopRequest) -> None:
     """Every step still to be done; raises Interrupted when any worker was asked to stop."""
     args, runtime, meter, accumulation = run.args, run.runtime, run.meter, run.layout[0]
     first_step, started = run.step + 1, time.perf_counter()
@@ -189,19 +216,30 @@ def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | No
                 run.interrupt(checkpoints, args.checkpoint_dir)
         meter.stop()
         if run.step < run.total_steps:
-            console.metrics(evaluate(run))
+            figures = evaluate(run, stop)
+            if figures is None:
+                if checkpoints is not None and runtime.is_main:
+                    checkpoints.save(run.step, run.state())
+                run.interrupt(checkpoints, args.checkpoint_dir)
+            console.metrics(figures)
     meter.lap(accumulation)
 
 
-def evaluate(run: Run) -> dict[str, Any]:
-    """Loss and accuracy over the held-out texts, each counted once, whichever worker had it; the longest come first."""
+def evaluate(run: Run, stop: StopRequest | None = None) -> dict[str, Any] | None:
+    """Loss and accuracy over the held-out texts, each counted once, whichever worker had it; the longest come first.
+
+    None where any worker was asked to `stop` on the way: an evaluation can take longer than there is time.
+    """
     runtime, model = run.runtime, loop.unwrap(run.model)
     order = loop.eval_order(torch.as_tensor(run.held_out.lengths), *run.layout[1:])
     mine = loop.Batches(run.held_out, order, runtime.rank, run.shapes, run.pad_id)
     model.eval()
     sums = torch.zeros(3).to(runtime.device)
     with torch.no_grad():
-        for batch in loop.on_device(runtime, mine, run.args.dataloader_num_workers):
+        for number, batch in enumerate(loop.on_device(runtime, mine, run.args.dataloader_num_workers)):
+            if stop is not None and number % ASK_BATCHES == 0 and stop.agreed():
+                model.train()
+                return None
             with loop.autocast(runtime, bf16=run.args.bf16):
                 losses, logits = loss_of(model, batch)
             right = (logits.argmax(dim=-1) == batch["labels"]).float()
@@ -210,6 +248,15 @@ def evaluate(run: Run) -> dict[str, Any]:
     loss, right_count, count = runtime.sum_over_workers(list(sums.cpu()))
     means = {"eval_loss": round(loss / count, 6), "eval_accuracy": round(right_count / count, 6)}
     return run.line(**means, eval_samples=int(count))
+
+
+def judge(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: StopRequest) -> None:
+    """The figures of the trained model, and the summary of its training."""
+    figures = evaluate(run, stop)
+    if figures is None:  # the last step's checkpoint is there
+        run.interrupt(checkpoints, run.args.checkpoint_dir)
+    console.metrics(figures)
+    console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 6)))
 
 
 def baseline_accuracies(train: tuple[Sequence[str], Any], held_out: tuple[Sequence[str], Any]) -> dict[str, float]:
@@ -230,10 +277,10 @@ def baseline_accuracies(train: tuple[Sequence[str], Any], held_out: tuple[Sequen
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    stop = spot.StopRequest()
+    stop = StopRequest()
     args = parse_arguments(argv)
-    spot.check_folder("model_dir", args.model_dir)
-    spot.check_folder("checkpoint_dir", args.checkpoint_dir)
+    check_folder("model_dir", args.model_dir)
+    check_folder("checkpoint_dir", args.checkpoint_dir)
     runtime = detect()
     console = Console(is_main=runtime.is_main)
     args.bf16 = runtime.bf16 if args.bf16 is None else args.bf16
@@ -251,7 +298,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     labels = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
     config = load_config(args.model, tokenizer, num_labels=len(names), **labels)
     longest = longest_input(config)
-    if longest and max(parts[0].lengths) > longest:
+    if longest and max(max(part.lengths) for part in parts) > longest:
         raise UsageError(f"--max_length: got {args.max_length}, wanted at most {longest}, which the model takes")
     torch.manual_seed(args.seed)  # the new head, and all of tiny-random
     with runtime.loading_turn():
@@ -263,11 +310,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         model = model.to(runtime.device)
     unused = args.ddp_find_unused_parameters and not args.gradient_checkpointing
     model = loop.prepare(runtime, model, find_unused_parameters=unused)
-    run = Run(args, runtime, torch.compile(model) if args.torch_compile else model, parts, tokenizer.pad_token_id)
+    run = Run(args, runtime, compiled(model, runtime) if args.torch_compile else model, parts, tokenizer.pad_token_id)
     checkpoints = None
-    if args.checkpoint_dir is not None and not spot.graphs_only():
-        checkpoints = loop.BackgroundCheckpoints(args.checkpoint_dir, run.identity(), console.say)
-        checkpoints.claim(is_main=runtime.is_main)
+    if args.checkpoint_dir is not None and not graphs_only():
+        checkpoints = loop.BackgroundCheckpoints(args.checkpoint_dir, run.identity())
+        checkpoints.claim()
         run.resume(checkpoints)
     console.say(
         f"{args.model} on {runtime.name}: {runtime.world_size} worker(s), {'bfloat16' if args.bf16 else 'float32'}, batches of "
@@ -280,9 +327,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     finally:
         if checkpoints is not None:
             checkpoints.finish()
-    console.metrics(evaluate(run))
-    console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 6)))
-    if runtime.is_main and not spot.graphs_only():
+    judge(run, console, checkpoints, stop)
+    if runtime.is_main and not graphs_only():
         state = loop.to_cpu(loop.unwrap(model).state_dict())  # the live model stays on its device
         loop.unwrap(model).save_pretrained(str(args.model_dir), state_dict=state)
         tokenizer.save_pretrained(str(args.model_dir))
@@ -292,8 +338,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _mp_fn(_index: int) -> None:
     """Where torch_xla's spawn launcher (the Training Compiler's `pytorchxla` distribution) enters each worker."""
-    sys.exit(spot.exit_code_of(main))
+    sys.exit(sm_spot.exit_code_of(main))
 
 
 if __name__ == "__main__":
-    spot.leave(spot.exit_code_of(main))
+    sm_spot.leave(sm_spot.exit_code_of(main))

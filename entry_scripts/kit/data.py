@@ -22,9 +22,10 @@ import zlib
 from array import array
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-from kit.spot import UsageError
+from sm_spot import UsageError
 
 import numpy as np
 
@@ -43,10 +44,33 @@ DIALECTS = {  # what a cell in quotes is, and what a bare one; D is the delimite
     "after a backslash": r' *"([^"\\]*(?:(?:\\.|"")[^"\\]*)*)" *|(?!")([^\\D\n]*(?:\\.[^\\D\n]*)*)',
     "as text": r"(?!)()|([^D\n]*)",  # GLUE
 }
-TEXTS = "text content sentence review tweet comment body document message".split()
+TEXTS = (
+    "text",
+    "content",
+    "sentence",
+    "review",
+    "tweet",
+    "comment",
+    "body",
+    "document",
+    "message",
+)
 PAIRS = {"sentence1": "sentence2", "premise": "hypothesis", "question1": "question2", "question": "sentence",
          "text1": "text2", "#1 string": "#2 string"}  # fmt: skip
-LABELS = "label labels sentiment class category target score stars rating gold_label is_duplicate quality".split()
+LABELS = (
+    "label",
+    "labels",
+    "sentiment",
+    "class",
+    "category",
+    "target",
+    "score",
+    "stars",
+    "rating",
+    "gold_label",
+    "is_duplicate",
+    "quality",
+)
 NAMES = {*TEXTS, *PAIRS, *PAIRS.values(), *LABELS, "id", "idx", "context", "answers"}
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 JSON = json.JSONDecoder(parse_constant=lambda name: None if name == "NaN" else float(name))  # NaN is a gap
@@ -64,6 +88,7 @@ class Table:
     rows: list[int]  # in their file; the first row is 1, and the names of columns are no row
     files: list[str]
     said: list[str] = field(default_factory=list)
+    classes: dict[str, list[str]] = field(default_factory=dict)  # names of a column's numbers, where the file has them
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -87,10 +112,27 @@ class Table:
         return UsageError(f"--{self.name}: row {self.rows[index]} of {self.files[index]} {message}")
 
 
-def table_from(columns: dict[str, list[Any]], name: str) -> Table:
-    """Of columns that a library has read, such as `datasets`."""
+def table_from(columns: dict[str, list[Any]], name: str, classes: Mapping[str, list[str]] | None = None) -> Table:
+    """Of columns that a library has read, such as `datasets`. Numbers of classes become their names, -1 becomes a gap."""
     count = len(next(iter(columns.values()), []))
-    return Table(name, columns, list(range(1, count + 1)), [name] * count)
+    table = Table(name, columns, list(range(1, count + 1)), [name] * count)
+    for column, names in (classes or {}).items():
+        table.columns[column] = _named(columns[column], names)
+        table.classes[column] = list(names)
+    return table
+
+
+def class_names(features: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Of the columns that `datasets` knows as classes."""
+    return {column: list(feature.names) for column, feature in features.items() if hasattr(feature, "names")}
+
+
+def _named(numbers: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    named: list[Any] = []
+    for number in numbers:
+        known = isinstance(number, int) and 0 <= number < len(names)
+        named.append(names[number] if known else None)
+    return named
 
 
 def said_of(tables: Mapping[str, Table]) -> list[str]:
@@ -111,6 +153,7 @@ class _Part(NamedTuple):
     rows: Sequence[int]
     bad: list[str]
     note: str
+    classes: Mapping[str, list[str]] = MappingProxyType({})
 
 
 def read_table(where: str | Path, name: str, *, split: str = "train", encoding: str | None = None) -> Table:
@@ -123,7 +166,7 @@ def read_table(where: str | Path, name: str, *, split: str = "train", encoding: 
         table.say(f"left out {some([path.name for path in left_out])}, which is not for {split}")
     for path in paths:
         try:
-            columns, rows, bad, note = _read(path, encoding)
+            columns, rows, bad, note, classes = _read(path, encoding)
         except UsageError as error:
             raise UsageError(f"--{name}: {path.name} {error}") from error
         got = f"--{name}: {path.name} has"
@@ -135,6 +178,7 @@ def read_table(where: str | Path, name: str, *, split: str = "train", encoding: 
             raise UsageError(f"{got}; wanted the same in all files")
         for column in {**table.columns, **columns}:
             table.columns.setdefault(column, [None] * len(table)).extend(columns.get(column, [None] * len(rows)))
+        table.classes.update(classes)
         table.rows += rows
         table.files += [path.name] * len(rows)
         table.say(f"read {len(rows)} rows of {path.name} ({note})")
@@ -150,7 +194,7 @@ def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
     if not root.exists():
         raise UsageError(f"--{name}: got {str(root)!r}, which does not exist; wanted a file or a folder")
     found: dict[str, list[Path]] = {} if root.is_dir() else {split: [root]}
-    for path in sorted(root.rglob("*")) if root.is_dir() else ():
+    for path in sorted(root.rglob("*")):  # none, where it is a file
         own = path.relative_to(root)
         hidden = path.name in BESIDE or any(part.startswith((".", "_")) for part in own.parts)
         if not hidden and path.is_file() and _kind(path) in KINDS:
@@ -222,13 +266,26 @@ def _parquet(path: Path) -> _Part:
         with path.open("rb") as file:
             table = parquet.ParquetFile(file).read()
         columns = dict(zip(_once(table.column_names), [column.to_pylist() for column in table.columns]))
+        classes = _classes_in(table.schema.metadata or {})
     except ImportError as error:
         raise UsageError(f"needs the library pyarrow ({error}); install it, or write the table as csv") from error
     except (ValueError, OSError, NotImplementedError, LookupError) as error:
         raise UsageError(f"is no readable Parquet file ({error}); write it again") from error
     for values in columns.values():
         values[:] = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
-    return _Part(columns, range(1, table.num_rows + 1), [], "parquet")
+    for column, names in classes.items():
+        columns[column] = _named(columns[column], names)
+    return _Part(columns, range(1, table.num_rows + 1), [], "parquet", classes)
+
+
+def _classes_in(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
+    """The names of classes, which `datasets` writes into a Parquet file."""
+    features = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
+    return {
+        column: feature["names"]
+        for column, feature in features.items()
+        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" and "names" in feature
+    }
 
 
 def _once(names: Sequence[str]) -> Sequence[str]:
@@ -314,12 +371,15 @@ def _delimited(text: str, kind: str) -> _Part:
     )  # Excel's
     first = [cell.strip() for cell in records[0]]
     again = (cell == one[place].strip() for one in records[1:] for place, cell in enumerate(first[: len(one)]) if cell)
-    header = any(cell.lower() in NAMES for cell in first) or not (any(map(NUMBER.fullmatch, first)) or any(again))
-    header = header or (len(first) > 1 and first == ["", *map(str, range(len(first) - 1))])  # as pandas counts columns
+    known_name = any(cell.lower() in NAMES for cell in first)
+    looks_like_a_row = any(map(NUMBER.fullmatch, first)) or any(again)
+    counted_by_pandas = len(first) > 1 and first == ["", *map(str, range(len(first) - 1))]
+    header = known_name or counted_by_pandas or not looks_like_a_row
     names = [cell if header and cell else f"column{place}" for place, cell in enumerate(first, 1)]
     _once(names)
     good, bad = [], []
-    for index in range(header, len(records)):
+    skipped = 1 if header else 0
+    for index in range(skipped, len(records)):
         if len(records[index]) != len(names):
             bad.append(f"line {lines[index]} has {len(records[index])} fields, line {lines[0]} has {len(names)}")
         elif header and records[index] == records[0]:
@@ -327,7 +387,7 @@ def _delimited(text: str, kind: str) -> _Part:
         else:
             good.append(index)
     columns = {name: [records[index][place] for index in good] for place, name in enumerate(names)}
-    rows = [index + 1 - header for index in good]
+    rows = [index + 1 - skipped for index in good]
     return _Part(columns, rows, bad, note + ("" if header else ", no names of columns"))
 
 
@@ -336,7 +396,8 @@ def _best_reading(text: str, kind: str) -> _Reading:
     usual = "\t,;|" if kind == ".tsv" else ",;\t|"
     head = re.sub(r'"[^"]*"', "", next(line for line in text.split("\n") if line.strip()))
     readings: list[_Reading] = []
-    for delimiter in [one for one in usual if one in head][: 1 if kind == ".tsv" else 4] or usual[0]:
+    delimiters = [one for one in usual if one in head] or [usual[0]]
+    for delimiter in delimiters[:1] if kind == ".tsv" else delimiters:
         quoted = _read_as("doubled", text, delimiter)
         perfect, tabs = not any(quoted.faults()), delimiter == "\t"
         escaped = [_read_as("after a backslash", text, delimiter)] if "\\" in text and (tabs or not perfect) else []
@@ -381,22 +442,32 @@ def _read_as(style: str, text: str, delimiter: str) -> _Reading:
             continue
         one_column = bool(records) and len(records[0]) == 1
         if len(record) > 1 or cell is not None or value.strip() or (one_column and value):
-            for place in blank if one_column else ():  # there a blank line is an empty text, but for the last ones
-                records.append([""])
-                lines.append(place)
+            if one_column:  # there a blank line is an empty text, but for the last ones
+                records += [[""] for _ in blank]
+                lines += blank
             records.append(record)
             lines.append(start)
             blank = []
         else:
             blank.append(start)
         record, start = [], line
-    for place in range(len(records[0])) if plain else ():
-        column = [record[place] for record in records[1:] if place < len(record)]
-        cells = [cell for cell in column if len(cell) > 1 and cell[0] == cell[-1] == '"']
-        odd += len(cells) if len(cells) == len(column) else sum('""' in cell[1:-1] or "\r" in cell for cell in cells)
+    if plain:
+        odd += _cells_that_look_quoted(records)
     ragged = sum(len(record) != len(records[0]) for record in records)
     note = f"separated by {SEPARATORS[delimiter]}" + (f", quotes {style}" if '"' in text else "")
     return _Reading(records, lines, note, 0, ragged, odd)
+
+
+def _cells_that_look_quoted(records: list[list[str]]) -> int:
+    """Of a table read without quoting: all cells of a column that is quoted throughout, else those with a quote in quotes."""
+    odd = 0
+    for place in range(len(records[0])):
+        column = [record[place] for record in records[1:] if place < len(record)]
+        cells = [cell for cell in column if len(cell) > 1 and cell[0] == cell[-1] == '"']
+        if len(cells) < len(column):
+            cells = [cell for cell in cells if '""' in cell[1:-1] or "\r" in cell]
+        odd += len(cells)
+    return odd
 
 
 # --- columns ---
@@ -440,7 +511,9 @@ def pick_columns(
 
 def in_one_text(value: Any) -> Any:
     """A conversation whose turns are lists of parts, with the texts of each put together; what is none stays as it is."""
-    for turn in value if isinstance(value, list) else ():
+    if not isinstance(value, list):
+        return value
+    for turn in value:
         parts = turn.get("content") if isinstance(turn, dict) else None
         if isinstance(parts, list) and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in parts):
             turn["content"] = "".join(one["text"] for one in parts)
@@ -506,3 +579,20 @@ def encode(
         found.add(tokenizer(*columns, truncation=True, max_length=max_length, return_attention_mask=False))
     found.labels = {} if labels is None else {"labels": labels}
     return found
+
+
+def lengths_of(examples: Any) -> Any:
+    """Tokens of each example, of Encoded or of any other data set that has `input_ids`, such as one of `datasets`."""
+    if isinstance(examples, Encoded):
+        return examples.lengths
+    return np.array([len(example["input_ids"]) for example in examples])
+
+
+def fingerprint_of(examples: Any) -> str:
+    """For recognising a run's own checkpoints."""
+    if isinstance(examples, Encoded):
+        return examples.fingerprint()
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(repr(sorted(example.items())).encode())
+    return digest.hexdigest()[:16]

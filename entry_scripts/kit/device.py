@@ -10,24 +10,22 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import gc
-import hashlib
 import importlib
 import importlib.util
 import inspect
 import json
+import math
 import os
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, MutableMapping, NamedTuple, Sequence
+from typing import Any, Iterator, Mapping, MutableMapping, Sequence
 
-from kit.spot import UsageError, first_line, tell
+from sm_spot import UsageError, first_line, place, tell
 
 import torch
 import torch.distributed as dist
@@ -44,28 +42,10 @@ NEURON_DEFAULTS = {
     "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": "3",
     "NEURON_RT_STOCHASTIC_ROUNDING_EN": "1",
     "NEURON_RT_STOCHASTIC_ROUNDING_SEED": "0",
-    "MALLOC_ARENA_MAX": "64",
     "TOKENIZERS_PARALLELISM": "false",
 }
 EFA = {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}  # between machines
 LOADING_AT_ONCE = "SM_TRN_LOADING_AT_ONCE"  # workers of a machine; 8 as in optimum-neuron's num_local_ranks_per_step
-
-
-class Place(NamedTuple):
-    """Where this process stands among the workers, and how many of them are on this machine."""
-
-    rank: int
-    world_size: int
-    local_rank: int
-    here: int
-
-    @classmethod
-    def read(cls, environ: Mapping[str, str]) -> Place:
-        """From torchrun's variables, else from Open MPI's (which is what starts SMDDP's and SMP's workers)."""
-        names = {"RANK": "RANK", "WORLD_SIZE": "SIZE", "LOCAL_RANK": "LOCAL_RANK", "LOCAL_WORLD_SIZE": "LOCAL_SIZE"}
-        found = [environ.get(name) or environ.get("OMPI_COMM_WORLD_" + mpi) for name, mpi in names.items()]
-        rank, size, local_rank = (int(value or absent) for value, absent in zip(found, "010"))
-        return cls(rank, size, local_rank, int(found[3] or size))
 
 
 # --- choosing ---
@@ -104,34 +84,18 @@ def framework_flag(environ: Mapping[str, str], name: str) -> bool:
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     """Set what is not set, before torch_xla is imported and workers are connected, and return the runtime's name."""
-    name, place = choose(environ), Place.read(environ)
+    name, here = choose(environ), place(environ)
     if name == "xla":
-        for variable, value in {**NEURON_DEFAULTS, **(EFA if place.here < place.world_size else {})}.items():
+        for variable, value in {**NEURON_DEFAULTS, **(EFA if here.hosts > 1 else {})}.items():
             if not (variable == "NEURON_COMPILE_CACHE_URL" and "--cache_dir" in environ.get("NEURON_CC_FLAGS", "")):
                 environ.setdefault(variable, value)
     elif name == "cpu":
-        keep_memory(environ)
-        local = place.here == place.world_size or environ.get("MASTER_ADDR", "").startswith(("127.", "localhost"))
+        local = here.hosts == 1 or environ.get("MASTER_ADDR", "").startswith(("127.", "localhost"))
         if local and "lo" in (own for _, own in socket.if_nameindex()):
             environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # whatever the host name resolves to
     else:
         torch.set_float32_matmul_precision("high")  # TF32 where the GPU has it
     return name
-
-
-def keep_memory(environ: Mapping[str, str]) -> bool:
-    """Keep blocks of megabytes for the next step, which asks for the same ones, and return whether glibc agreed.
-
-    glibc gives them back as soon as they are free, and the system clears every page that it hands out: on a CPU a fifth
-    of a tiny language model's time. What the user has set of malloc stays.
-    """
-    own = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
-    if "glibc.malloc" in environ.get("GLIBC_TUNABLES", "") or any(name in environ for name in own):
-        return False
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # macOS, musl, Windows
-        mallopt = ctypes.CDLL(None).mallopt  # mallopt(3): -3 is M_MMAP_THRESHOLD, 32 MB at most, -1 M_TRIM_THRESHOLD
-        return bool(mallopt(-3, 1 << 25) and mallopt(-1, (1 << 31) - 1))
-    return False
 
 
 # --- runtimes ---
@@ -151,10 +115,26 @@ class Runtime:
     attention: str | None = None  # what transformers should compute it with; None: what it would choose
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self.rank, self.world_size, self.local_rank, self._here = Place.read(environ)
+        self._stand(environ)
         self._at_once = environ.get(LOADING_AT_ONCE, "8")
         if not self._at_once.isdigit() or int(self._at_once) < 1:
             raise UsageError(f"{LOADING_AT_ONCE}: got {self._at_once!r}, wanted a number of workers from 1 on")
+
+    def memory(self) -> float:
+        """Bytes; 0 where the device does not say."""
+        raise NotImplementedError
+
+    def barrier(self) -> None:
+        """Wait for all workers."""
+        raise NotImplementedError
+
+    def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
+        """One collective; waits for the device."""
+        raise NotImplementedError
+
+    def _stand(self, environ: Mapping[str, str]) -> None:
+        here = place(environ)
+        self.rank, self.world_size, self.local_rank, self._here = here.rank, here.size, here.local_rank, here.here
 
     @property
     def is_main(self) -> bool:
@@ -175,32 +155,16 @@ class Runtime:
         the host until it is on its device, so move it there inside. Inside there can be no collective.
         """
         size = int(self._at_once)
-        own, waves = -(-self.local_rank // size), 1 - (-(self._here - 1) // size)
+        own, waves = math.ceil(self.local_rank / size), 1 + math.ceil((self._here - 1) / size)
         for _ in range(own):
             self.barrier()
         yield  # after a failure in it nobody waits: the launcher ends the others
         for _ in range(waves - own):
             self.barrier()
 
-    def values_of_workers(self, value: float) -> list[float]:
-        """Every worker's value, in the order of ranks."""
-        return self.sum_over_workers([value if rank == self.rank else 0.0 for rank in range(self.world_size)])
-
-    def seed(self, *parts: Any) -> None:
-        """The generators become a function of `parts`, such as seed, step and rank: nothing to save, nothing to restore."""
-        drawn = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
-        number = int.from_bytes(drawn[:4], "big") >> 1
-        torch.default_generator.manual_seed(number)  # torch.manual_seed walks through devices that are not there
-        self.seed_device(number)
-
     def compilations(self) -> tuple[int, float]:
         """Number of this process's compilations, and their seconds; none where nothing compiles."""
         return 0, 0.0
-
-    memory: Callable[[], float]  # bytes; 0 where the device does not say
-    seed_device: Callable[[int], None]
-    barrier: Callable[[], None]
-    sum_over_workers: Callable[[Sequence[Any]], list[float]]  # one collective; waits for the device
 
 
 class TorchRuntime(Runtime):
@@ -227,10 +191,6 @@ class TorchRuntime(Runtime):
     def barrier(self) -> None:
         if self.world_size > 1:
             dist.barrier()
-
-    def seed_device(self, seed: int) -> None:
-        if self.device.type != "cpu":
-            getattr(torch, self.device.type).manual_seed(seed)
 
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
         total = stacked(values, self.device)
@@ -260,21 +220,13 @@ class XlaRuntime(Runtime):
             importlib.import_module("torch_xla.distributed.xla_backend")  # registers the backend
             dist.init_process_group("xla")
         self.device = xm.xla_device()
-        launched = self.world_size > 1
-        if hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
-            self.rank, self.world_size, self.local_rank = xm.get_ordinal(), xm.xrt_world_size(), xm.get_local_ordinal()
-        else:
-            xr = importlib.import_module("torch_xla.runtime")
-            self.rank, self.world_size = xr.global_ordinal(), xr.world_size()
-            self.local_rank = self.local_rank if launched else xr.local_ordinal()
-        self._here = self._here if launched else self.world_size
+        with contextlib.suppress(ImportError):
+            importlib.import_module("torch_xla.runtime")  # there is none in old versions
+        self._stand(environ)  # a worker that torch_xla has spawned knows its place only now
 
     def barrier(self) -> None:
         if self.world_size > 1:
             self.xm.rendezvous("sm_trn")
-
-    def seed_device(self, seed: int) -> None:
-        self.xm.set_rng_state(seed, self.device)
 
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
         if self.world_size == 1:  # what is there is fetched; putting it together first would be one more graph
@@ -304,37 +256,45 @@ def stacked(values: Sequence[Any], device: Any) -> Any:
 TINY_RANDOM = Path(__file__).resolve().parent.parent / "tiny_random"
 TINY = {"tiny-random": "bert", "tiny-bert": "bert", "tiny-gpt2": "gpt2", "tiny-llama": "llama"}  # need no network
 AFTER_PADDING = frozenset(  # whose positions start after the padding's
-    "camembert data2vec-text esm ibert longformer luke mpnet roberta roberta-prelayernorm xlm-roberta xlm-roberta-xl xmod".split()
+    (
+        "camembert",
+        "data2vec-text",
+        "esm",
+        "ibert",
+        "longformer",
+        "luke",
+        "mpnet",
+        "roberta",
+        "roberta-prelayernorm",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "xmod",
+    )
 )
 MASKED = frozenset(  # made to fill gaps; transformers can also train them to foretell the next token
-    "bert big_bird camembert data2vec-text electra ernie megatron-bert rembert roberta roberta-prelayernorm roc_bert "
-    "roformer xlm-roberta xlm-roberta-xl xmod".split()
+    (
+        "bert",
+        "big_bird",
+        "camembert",
+        "data2vec-text",
+        "electra",
+        "ernie",
+        "megatron-bert",
+        "rembert",
+        "roberta",
+        "roberta-prelayernorm",
+        "roc_bert",
+        "roformer",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "xmod",
+    )
 )
 UNSHIFTED = frozenset(("flaubert", "xlm", "xlnet"))  # as of BART and its like, their heads see what they are asked for
 
 
-def import_without_extras(module: str) -> None:
-    """Import a module of transformers, but not what it would load only because it is installed: the scripts never call
-    that, and it is a fifth of a worker's start and 120 MB. Whoever imports one of these later gets it.
-    """
-    extras = [name for name in ("boto3", "datasets", "scipy", "sklearn") if name not in sys.modules]
-    if any(map(importlib.util.find_spec, ("jax", "smdistributed", "tensorflow", "torch_xla"))):
-        extras = []  # transformers loads these too, and they need some of the others
-    for hidden in (extras, []):
-        sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: as if it were not installed
-        try:
-            importlib.import_module(module)
-            break
-        except ImportError:  # some library needs one of them after all
-            if not hidden:
-                raise
-        finally:
-            for name in hidden:
-                del sys.modules[name]
-
-
-def load_tokenizer(name: str) -> Any:
-    import_without_extras("transformers.modeling_utils")
+def load_tokenizer(name: str, **hub: Any) -> Any:
+    """`hub` is what `from_pretrained` takes: revision, token, cache_dir, trust_remote_code."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # a job's log is read as lines
@@ -348,7 +308,7 @@ def load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
     with _loading(name):
-        tokenizer = AutoTokenizer.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name, **hub)
     if tokenizer.pad_token is None:  # GPT-like models
         if tokenizer.eos_token is None:
             got = f"got {name!r}, which has neither a pad token nor an end token"
@@ -374,7 +334,9 @@ def load_config(name: str, tokenizer: Any, **more: Any) -> Any:
     return config
 
 
-def load_model(name: str | None, config: Any, head: str, attention: str | None = None, tokens: int = 0) -> Any:
+def load_model(
+    name: str | None, config: Any, head: str, attention: str | None = None, tokens: int = 0, **hub: Any
+) -> Any:
     """Pretrained weights, or new ones where there is no name or it is a tiny one; always in float32: a checkpoint in half
     precision would else be trained in it. `head` is the end of transformers' class names: SequenceClassification, CausalLM.
     Of the tokenizer's `tokens` each has a row of the embeddings. New weights are drawn from torch's generator: seed it first.
@@ -393,8 +355,11 @@ def load_model(name: str | None, config: Any, head: str, attention: str | None =
     more = {"ignore_mismatched_sizes": True} if head == "SequenceClassification" else {}
     with _loading(name or config.model_type):
         fresh = name is None or name in TINY
-        pretrained = {**chosen, **more, "config": config}
-        model = auto.from_config(config, **chosen) if fresh else auto.from_pretrained(name, **pretrained)
+        if fresh:
+            trusted = {"trust_remote_code": True} if hub.get("trust_remote_code") else {}
+            model = auto.from_config(config, **chosen, **trusted)
+        else:
+            model = auto.from_pretrained(name, config=config, **chosen, **more, **hub)
     rows = getattr(config, "vocab_size", tokens)
     if rows < tokens and getattr(model.get_input_embeddings(), "num_embeddings", None) == rows:
         model.resize_token_embeddings(tokens)

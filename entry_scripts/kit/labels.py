@@ -15,7 +15,7 @@ import re
 from typing import Any, NamedTuple, Sequence
 
 from kit.data import NUMBER, Columns, Table, some
-from kit.spot import UsageError
+from sm_spot import UsageError
 
 
 class Labels(NamedTuple):
@@ -38,7 +38,12 @@ class Labels(NamedTuple):
 def labels_of(
     table: Table, column: str, *, num_labels: int | None = None, names: Sequence[str] | None = None
 ) -> Labels:
-    """Classes, or scores (fractions, or num_labels=1). `names` are those of training: [] means scores."""
+    """Classes, or scores (fractions, or num_labels=1). `names` are those of training: [] means scores.
+
+    Where the file itself names its classes, their order is the file's.
+    """
+    if names is None and num_labels in {None, len(table.classes.get(column, []))}:
+        names = table.classes.get(column)
     column_values = table.columns[column]
     if all(value is None or (isinstance(value, list) and len(value) == 1) for value in column_values):
         column_values = [value and value[0] for value in column_values]  # one each, in a list
@@ -52,7 +57,7 @@ def labels_of(
     if len(words) > 2 and "-" in words and "+" not in words:  # as in SNLI
         found, distinct = [None if one == "-" else one for one in found], distinct - {"-"}
     fractions = not words and any(not float(one).is_integer() for one in distinct)
-    if not names if names is not None else num_labels == 1 or fractions:
+    if _are_scores(names, num_labels, fractions=fractions):
         for one in distinct:
             if one in words or math.isinf(float(one)):
                 raise table.wrong(found.index(one), f"has the label {one!r}, wanted a number: the labels are scores")
@@ -70,8 +75,16 @@ def labels_of(
     for one in sorted(distinct - set(names)):
         known = f"{some(names, 10)} as in the training data"
         raise table.wrong(found.index(one), f"has the label {one!r}, wanted {known}; correct it")
+    _say_near(distinct, table)
     numbers = {name: number for number, name in enumerate(names)}
     return Labels([None if one is None else numbers[one] for one in found], names)
+
+
+def _are_scores(names: Sequence[str] | None, num_labels: int | None, *, fractions: bool) -> bool:
+    """As in training where that is known, else by what was asked for and what the values are."""
+    if names is not None:
+        return len(names) == 0
+    return num_labels == 1 or fractions
 
 
 def _refuse_words(words: set[Any], gaps: set[Any], found: list[Any], table: Table) -> None:
@@ -89,6 +102,16 @@ def _refuse_words(words: set[Any], gaps: set[Any], found: list[Any], table: Tabl
         infinite = re.fullmatch("[+-]?inf(inity)?", one.lower()) and words < distinct
         if one in slips and (infinite or scores > len(slips)):
             raise table.wrong(index, f"has the label {one!r}, wanted a finite number as the others have; correct it")
+
+
+def _say_near(distinct: set[str], table: Table) -> None:
+    """Two classes that only the case tells apart are seldom meant."""
+    spellings: dict[str, list[str]] = {}
+    for one in sorted(distinct):
+        spellings.setdefault(one.casefold(), []).append(one)
+    for alike in spellings.values():
+        if len(alike) > 1:
+            table.say(f"{' and '.join(map(repr, alike))} are different classes, though only the case tells them apart")
 
 
 def _label(value: Any, table: Table, index: int) -> Any:
@@ -118,16 +141,23 @@ def _class_names(distinct: set[str], num_labels: int | None, table: Table) -> li
 
 def drop_missing(table: Table, columns: Columns, labels: Labels) -> tuple[Table, Labels]:
     """Only the rows with text and label, and a sentence about the others. Not for test data."""
-    there = {column: [bool(text.strip()) for text in table.texts(column)] for column in columns[:2] if column}
-    there["label"] = [value is not None for value in labels.values]
-    for column, known in there.items():
-        gaps = [str(row) for row, known_here in zip(table.rows, known) if not known_here]
-        if gaps:
-            table.say(f"left out {len(gaps)} rows, which have no {column}: {some(gaps)}")
-    chosen = [index for index, known in enumerate(zip(*there.values())) if all(known)]
+    whole = {*range(len(table))}
+    for column in columns[:2]:
+        if column:
+            empty = [index for index, text in enumerate(table.texts(column)) if not text.strip()]
+            whole -= _said_empty(table, column, empty)
+    whole -= _said_empty(table, "label", [index for index, value in enumerate(labels.values) if value is None])
+    chosen = sorted(whole)
     if not chosen:
         raise UsageError(f"--{table.name}: got no row with both text and label, wanted some; fill the gaps")
     return table.take(chosen), labels.take(chosen)
+
+
+def _said_empty(table: Table, column: str, empty: list[int]) -> set[int]:
+    if empty:
+        rows = [table.rows[index] for index in empty]
+        table.say(f"left out {len(rows)} rows, which have no {column}: {some(rows)}")
+    return set(empty)
 
 
 def split(
@@ -149,7 +179,8 @@ def split(
     held = [int(share) for share in shares]
     while sum(held) < wanted:
         for place in sorted(range(len(groups)), key=lambda place: held[place] - shares[place]):
-            held[place] += sum(held) < wanted and held[place] < len(groups[place]) - 1
+            if sum(held) < wanted and held[place] < len(groups[place]) - 1:
+                held[place] += 1
     draw = random.Random(seed)  # noqa: S311 - a split, no secret
     out = {index for members, part in zip(groups, held) for index in draw.sample(members, part)}
     parts = [[index for index in range(len(table)) if (index in out) == held_out] for held_out in (False, True)]

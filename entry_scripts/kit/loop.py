@@ -13,7 +13,8 @@ import shutil
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 from kit.device import Meter
-from kit.spot import Checkpoints, Interrupted, UsageError, first_line, refuse_nan, refuse_unknown
+from kit.job import refuse_nan, refuse_unknown
+from sm_spot import KEEP, Checkpoints, Interrupted, UsageError, first_line, say
 
 import torch
 import torch.distributed as dist
@@ -127,7 +128,8 @@ def train_order(lengths: Any, layout: Sequence[int], seed: int, epoch: int, *, a
             parts.append(ranked[torch.randperm(len(ranked), generator=generator)])  # short texts are not always first
         order = torch.cat(parts)
         own = lengths[order].long()
-        most = int((own.max(dim=1).values * (own.sum(dim=1).max() + 1) + own.sum(dim=1)).argmax())
+        longest, tokens = own.max(dim=1).values.tolist(), own.sum(dim=1).tolist()
+        most = max(range(steps), key=lambda step: (longest[step], tokens[step]))
         order[[0, most]] = order[[most, 0]]
     return order.reshape(steps, *layout)
 
@@ -259,6 +261,9 @@ def load_optimizer(optimizer: Any, state: Mapping[str, Any]) -> None:
 class BackgroundCheckpoints(Checkpoints):
     """Of one file each, written in the background."""
 
+    def __init__(self, folder: Any, identity: Mapping[str, Any]) -> None:
+        super().__init__(folder, identity, KEEP)
+
     def save(self, step: int, state: Mapping[str, Any]) -> None:
         """Begin to write. `state` must be a copy. One worker calls this."""
         self.begin(lambda: self._write(step, state))
@@ -274,7 +279,7 @@ class BackgroundCheckpoints(Checkpoints):
             self.seal(step, partial)
         except (OSError, RuntimeError) as error:  # a full disk does not end the run
             shutil.rmtree(partial, ignore_errors=True)
-            self.say(f"checkpoint of step {step} is not saved ({first_line(error)}); going on, the one before is kept")
+            say(f"checkpoint of step {step} is not saved ({first_line(error)}); going on, the one before is kept")
 
     def load(self, step: int) -> dict[str, Any]:
         fault = self.fault(step)
@@ -311,7 +316,7 @@ class Loop:
 
     def resume(self, checkpoints: BackgroundCheckpoints) -> None:
         """From the newest checkpoint that every worker has complete, if there is one."""
-        self.step = int(min(self.runtime.values_of_workers(checkpoints.newest())))
+        self.step = checkpoints.newest_of_all()
         if self.step:
             state = checkpoints.load(self.step)
             unwrap(self.model).load_state_dict(state["model"])

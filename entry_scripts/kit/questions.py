@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple, Sequence
 
 from kit.data import Table, some
-from kit.spot import UsageError
+from sm_spot import UsageError
 
 
 class Questions(NamedTuple):
@@ -43,24 +43,27 @@ def questions_of(table: Table, *, judged: bool = False) -> Questions:
         raise UsageError(f"--{table.name}: got the columns {', '.join(table.columns)}, wanted {wanted}")
     questions, contexts = table.texts("question"), table.texts("context")
     ids = table.texts("id") if "id" in table.columns else [str(number) for number in range(len(table))]
-    for index in range(len(ids)) if len(set(ids)) < len(ids) else ():
-        if ids[index] in ids[:index]:
-            raise table.wrong(index, f"has the id {ids[index]!r} of a row before it, wanted another; correct it")
+    known: set[str] = set()
+    for index, own in enumerate(ids):
+        if own in known:
+            raise table.wrong(index, f"has the id {own!r} of a row before it, wanted another; correct it")
+        known.add(own)
     answers = [_answers(table, index) for index in range(len(table))]
     starts = [_place(context, *answer) for context, answer in zip(contexts, answers)]
-    there = [bool(question.strip() and context.strip()) for question, context in zip(questions, contexts)]
-    whole = [known and (start >= 0 or not texts) for known, start, (texts, _) in zip(there, starts, answers)]
-    good = [index for index, known in enumerate(whole) if judged or known]
-    moved = [
-        row
-        for row, context, (texts, said), start in zip(table.rows, contexts, answers, starts)
-        if start >= 0 <= said and not context.startswith(texts[0], said)
-    ]
+    good, lost, moved = [], [], []
+    for index, row in enumerate(table.rows):
+        (texts, said), start, context = answers[index], starts[index], contexts[index]
+        if start >= 0 and said >= 0 and not context.startswith(texts[0], said):
+            moved.append(row)
+        whole = questions[index].strip() and context.strip() and (start >= 0 or not texts)
+        if not whole:
+            lost.append(row)
+        if whole or judged:
+            good.append(index)
     if moved:
         what = "the answer is not at answer_start, but at one other place, which is used"
         table.say(f"of {len(moved)} rows {what}: {some(moved)}")
     if len(good) < len(table):
-        lost = [row for row, known in zip(table.rows, whole) if not known]
         what = "which lack a question, a context, or the answer at its place"
         table.say(f"left out {len(lost)} rows, {what}: {some(lost)}")
     if not good:

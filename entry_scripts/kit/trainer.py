@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
-import inspect
-import json
 import math
 import os
 import re
+import sys
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -20,18 +18,16 @@ from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any, Collection, Iterable, Iterator, Mapping, NoReturn, Optional, Sequence
 
-import kit.spot as safety
-from kit.data import Table, read_table, table_from
-from kit.device import Meter, choose, detect, import_without_extras, load_model, set_environment
-from kit.spot import Console, Interrupted, StopRequest, UsageError, first_line, graphs_only
+import sm_spot
+from kit.data import Table, class_names, lengths_of, read_table, table_from
+from kit.device import Meter, choose, detect, load_model, set_environment
+from kit.job import CHECKPOINTS, GRAPHS_ONLY_STEPS, Console, check_folder, graphs_only, refuse_nan, refuse_unknown
+from sm_spot import Checkpoints, SpotCallback, UsageError, first_line
 
 import torch
-
-import_without_extras("transformers.trainer")
-from transformers import DataCollatorWithPadding, HfArgumentParser, Trainer, TrainerCallback, TrainingArguments
+from transformers import DataCollatorWithPadding, HfArgumentParser, Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
 # Several names for one thing, with the same values; the first is today's.
 SYNONYMS = (
     ("eval_strategy", "evaluation_strategy"),
@@ -43,48 +39,174 @@ SYNONYMS = (
     ("ddp_backend", "xpu_backend"),
     ("zero_1", "zero1"),  # optimum-neuron's, today and in its first versions
 )
+# As Hugging Face's examples for SageMaker call their hyperparameters.
+OTHER_NAMES = {
+    "--epochs": "--num_train_epochs",
+    "--train_batch_size": "--per_device_train_batch_size",
+    "--eval_batch_size": "--per_device_eval_batch_size",
+    "--model_name": "--model_name_or_path",
+}
 # Of optimum-neuron's arguments, with the values that ask for no more than happens without it.
 NEURON_ONLY: Mapping[str, tuple[str, ...] | None] = {
     "tensor_parallel_size": ("1",),
     "pipeline_parallel_size": ("1",),
     "pipeline_parallel_num_microbatches": ("-1", "1"),
     **dict.fromkeys(("zero_1", "zero1"), ("False", "false", "0")),
-    **dict.fromkeys("disable_sequence_parallel kv_size_multiplier num_local_ranks_per_step use_xser".split()),
-    **dict.fromkeys("async_save stochastic_rounding_enabled skip_cache_push use_autocast".split()),
+    **dict.fromkeys(
+        (
+            "disable_sequence_parallel",
+            "kv_size_multiplier",
+            "num_local_ranks_per_step",
+            "use_xser",
+        )
+    ),
+    **dict.fromkeys(
+        (
+            "async_save",
+            "stochastic_rounding_enabled",
+            "skip_cache_push",
+            "use_autocast",
+        )
+    ),
 }
 # Of some version, and without a meaning, or with another way to say it, in another: left out with a line in the log.
 SOMETIMES = frozenset(
-    """
-    accelerator_config activation_checkpointing activation_checkpointing_kwargs adafactor auto_find_batch_size
-    average_tokens_across_devices batch_eval_metrics bf16 bf16_full_eval data_seed dataloader_in_order
-    dataloader_multiprocessing_context dataloader_persistent_workers dataloader_prefetch_factor ddp_broadcast_buffers
-    ddp_bucket_cap_mb ddp_static_graph ddp_timeout dispatch_batches enable_jit_checkpoint eval_delay eval_do_concat_batches
-    eval_on_start eval_use_gather_object fp16_backend fp16_opt_level fsdp fsdp_config fsdp_min_num_params
-    fsdp_transformer_layer_cls_to_wrap full_determinism gradient_checkpointing gradient_checkpointing_kwargs group_by_length
-    half_precision_backend hub_always_push hub_private_repo hub_revision hub_strategy include_for_metrics
-    include_inputs_for_metrics include_num_input_tokens_seen include_tokens_per_second jit_mode_eval liger_kernel_config
-    log_level log_level_replica log_on_each_node logging_dir logging_nan_inf_filter lr_scheduler_kwargs mp_parameters
-    neftune_noise_alpha optim optim_args optim_target_modules overwrite_output_dir parallelism_config past_index project
-    push_to_hub_organization ray_scope restore_callback_states_from_checkpoint save_on_each_node save_only_model
-    save_safetensors sharded_ddp split_batches tf32 torch_compile torch_compile_backend torch_compile_mode
-    torch_empty_cache_steps torchdynamo tpu_metrics_debug tpu_num_cores trackio_bucket_id trackio_space_id
-    trackio_static_space_id train_sampling_strategy use_cache use_ipex use_legacy_prediction_loop use_liger_kernel
-    use_mps_device warmup_ratio
-    """.split()
+    (
+        "accelerator_config",
+        "activation_checkpointing",
+        "activation_checkpointing_kwargs",
+        "adafactor",
+        "auto_find_batch_size",
+        "average_tokens_across_devices",
+        "batch_eval_metrics",
+        "bf16",
+        "bf16_full_eval",
+        "data_seed",
+        "dataloader_in_order",
+        "dataloader_multiprocessing_context",
+        "dataloader_persistent_workers",
+        "dataloader_prefetch_factor",
+        "ddp_broadcast_buffers",
+        "ddp_bucket_cap_mb",
+        "ddp_static_graph",
+        "ddp_timeout",
+        "dispatch_batches",
+        "enable_jit_checkpoint",
+        "eval_delay",
+        "eval_do_concat_batches",
+        "eval_on_start",
+        "eval_use_gather_object",
+        "fp16_backend",
+        "fp16_opt_level",
+        "fsdp",
+        "fsdp_config",
+        "fsdp_min_num_params",
+        "fsdp_transformer_layer_cls_to_wrap",
+        "full_determinism",
+        "gradient_checkpointing",
+        "gradient_checkpointing_kwargs",
+        "group_by_length",
+        "half_precision_backend",
+        "hub_always_push",
+        "hub_private_repo",
+        "hub_revision",
+        "hub_strategy",
+        "include_for_metrics",
+        "include_inputs_for_metrics",
+        "include_num_input_tokens_seen",
+        "include_tokens_per_second",
+        "jit_mode_eval",
+        "liger_kernel_config",
+        "log_level",
+        "log_level_replica",
+        "log_on_each_node",
+        "logging_dir",
+        "logging_nan_inf_filter",
+        "lr_scheduler_kwargs",
+        "mp_parameters",
+        "neftune_noise_alpha",
+        "optim",
+        "optim_args",
+        "optim_target_modules",
+        "overwrite_output_dir",
+        "parallelism_config",
+        "past_index",
+        "project",
+        "push_to_hub_organization",
+        "ray_scope",
+        "restore_callback_states_from_checkpoint",
+        "save_on_each_node",
+        "save_only_model",
+        "save_safetensors",
+        "sharded_ddp",
+        "split_batches",
+        "tf32",
+        "torch_compile",
+        "torch_compile_backend",
+        "torch_compile_mode",
+        "torch_empty_cache_steps",
+        "torchdynamo",
+        "tpu_metrics_debug",
+        "tpu_num_cores",
+        "trackio_bucket_id",
+        "trackio_space_id",
+        "trackio_static_space_id",
+        "train_sampling_strategy",
+        "use_cache",
+        "use_ipex",
+        "use_legacy_prediction_loop",
+        "use_liger_kernel",
+        "use_mps_device",
+        "warmup_ratio",
+    )
 )
 # The least that a number may be, and what it has to be below. Of our own flags others are 1 or more, or fractions.
 LIMITS: Mapping[str, tuple[float, float]] = {
-    **dict.fromkeys("per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps".split(), (1, math.inf)),
-    **dict.fromkeys("learning_rate weight_decay adam_epsilon max_grad_norm num_train_epochs".split(), (0, math.inf)),
-    **dict.fromkeys("warmup_steps dataloader_num_workers".split(), (0, math.inf)),
-    **dict.fromkeys("adam_beta1 adam_beta2 label_smoothing_factor warmup_ratio".split(), (0, 1)),
-    **dict.fromkeys("block_size max_seq_length".split(), (2, math.inf)),  # of one token nothing can be foretold
-    "seed": (0, 2**32), "validation_split_percentage": (1, 100), "mlm_probability": (0.001, 1),
-}  # fmt: skip
+    "per_device_train_batch_size": (1, math.inf),
+    "per_device_eval_batch_size": (1, math.inf),
+    "gradient_accumulation_steps": (1, math.inf),
+    "learning_rate": (0, math.inf),
+    "weight_decay": (0, math.inf),
+    "adam_epsilon": (0, math.inf),
+    "max_grad_norm": (0, math.inf),
+    "num_train_epochs": (0, math.inf),
+    "warmup_steps": (0, math.inf),
+    "dataloader_num_workers": (0, math.inf),
+    "adam_beta1": (0, 1),
+    "adam_beta2": (0, 1),
+    "label_smoothing_factor": (0, 1),
+    "warmup_ratio": (0, 1),
+    "block_size": (2, math.inf),  # of one token nothing can be foretold
+    "max_seq_length": (2, math.inf),
+    "seed": (0, 2**32),
+    "validation_split_percentage": (1, 100),
+    "mlm_probability": (0.001, 1),
+    "null_score_diff_threshold": (-math.inf, math.inf),
+}
 # What makes two runs the same run, where the installed version has it.
-IDENTITY = """seed data_seed learning_rate weight_decay adam_beta1 adam_beta2 adam_epsilon max_grad_norm num_train_epochs
-    max_steps lr_scheduler_type warmup_steps warmup_ratio label_smoothing_factor bf16 fp16 tf32 optim group_by_length
-    train_sampling_strategy gradient_accumulation_steps""".split()
+IDENTITY = (
+    "seed",
+    "data_seed",
+    "learning_rate",
+    "weight_decay",
+    "adam_beta1",
+    "adam_beta2",
+    "adam_epsilon",
+    "max_grad_norm",
+    "num_train_epochs",
+    "max_steps",
+    "lr_scheduler_type",
+    "warmup_steps",
+    "warmup_ratio",
+    "label_smoothing_factor",
+    "bf16",
+    "fp16",
+    "tf32",
+    "optim",
+    "group_by_length",
+    "train_sampling_strategy",
+    "gradient_accumulation_steps",
+)
 
 
 # --- flags ---
@@ -95,6 +217,11 @@ class SharedArguments:
     """The flags of every script beside its own and those of TrainingArguments."""
 
     tokenizer_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
+    model_revision: Optional[str] = field(default=None, metadata={"help": "branch, tag or commit of the model"})
+    token: Optional[str] = field(default=None, metadata={"help": "of the hub; default: the one you logged in with"})
+    cache_dir: Optional[str] = field(default=None, metadata={"help": "where what the hub sends is kept"})
+    trust_remote_code: bool = field(default=False, metadata={"help": "run the code that comes with the model"})
+    use_fast_tokenizer: bool = field(default=True, metadata={"help": "accepted; it always is where there is one"})
     dataset_name: Optional[str] = field(default=None, metadata={"help": "of the Hugging Face hub, or `sample`"})
     dataset_config_name: Optional[str] = None
     train_file: Optional[str] = field(
@@ -109,12 +236,23 @@ class SharedArguments:
     overwrite_cache: bool = field(default=False, metadata={"help": "accepted; there is no cache"})
     output_dir: Path = field(default_factory=lambda: Path(os.environ.get("SM_MODEL_DIR") or "model"))
     checkpoint_dir: Optional[Path] = field(
-        default_factory=lambda: safety.CHECKPOINTS if safety.CHECKPOINTS.is_dir() else None,
-        metadata={"help": "the run goes on from the newest complete checkpoint in it; default: --output_dir"},
+        default_factory=lambda: CHECKPOINTS if CHECKPOINTS.is_dir() else None,
+        metadata={
+            "help": "the run goes on from the newest complete checkpoint in it; default: --output_dir. "
+            "Two are kept; --save_total_limit says how many"
+        },
     )
     overwrite_output_dir: bool = field(
         default=False, metadata={"help": "forget the checkpoints in --output_dir, but never those in --checkpoint_dir"}
     )
+
+    def hub(self) -> dict[str, Any]:
+        """What `from_pretrained` is to know beside a name; nothing where no flag was given."""
+        options = {"revision": self.model_revision, "token": self.token, "cache_dir": self.cache_dir}
+        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+        if self.trust_remote_code:
+            given["trust_remote_code"] = True
+        return given
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -149,13 +287,13 @@ def parse_flags(
     """
     set_environment()
     how: Any = {"description": own_class.__doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    own, rest = parse(own_class, argv, **how)
+    own, rest = parse(own_class, [renamed(token) for token in (sys.argv[1:] if argv is None else argv)], **how)
     fields = {field.name for field in fields_of(kind) if field.init}
     given = dict(pairs(rest))
     known = {*fields, *SOMETIMES, *NEURON_ONLY, *(name for names in SYNONYMS for name in names)}
     for name, value in given.items():
         if name not in known:
-            safety.refuse_unknown("--" + name, ["--" + other for other in (*known, *vars(own))])
+            refuse_unknown("--" + name, ["--" + other for other in (*known, *vars(own))])
         if name in LIMITS:
             check_range(name, value, LIMITS[name])
     wanted, notes = translate(given, fields)
@@ -170,12 +308,20 @@ def parse_flags(
             "--resume_from_checkpoint: left out; a run goes on from the newest complete one in --checkpoint_dir"
         )
     if graphs_only():
-        few = safety.GRAPHS_ONLY_STEPS
+        few = GRAPHS_ONLY_STEPS
         args.max_steps = min(args.max_steps, few) if args.max_steps > 0 else few
         args.save_strategy = type(args.save_strategy)("no")
         notes.append(f"{args.max_steps} steps, to collect graphs only: nothing is saved and no number is printed")
+    if hasattr(args, "trust_remote_code"):  # trl's own
+        args.trust_remote_code = own.trust_remote_code
     args.output_dir = str(own.checkpoint_dir or own.output_dir)
     return own, args, notes
+
+
+def renamed(token: str) -> str:
+    """A flag by the name that the scripts have for it; other words as they are."""
+    flag, equals, value = token.partition("=")
+    return OTHER_NAMES.get(flag, flag) + equals + value
 
 
 def trainer_defaults(fields: Collection[str]) -> dict[str, Any]:
@@ -183,7 +329,7 @@ def trainer_defaults(fields: Collection[str]) -> dict[str, Any]:
     name = choose()
     ours: dict[str, Any] = {
         "output_dir": "model", "do_train": True, "report_to": "none", "logging_steps": 20, "save_steps": 200,
-        "disable_tqdm": True, "dataloader_drop_last": True, "log_level": "error", "logging_nan_inf_filter": False,
+        "save_total_limit": 2, "disable_tqdm": True, "dataloader_drop_last": True, "log_level": "error", "logging_nan_inf_filter": False,
     }  # fmt: skip
     if name == "cpu":  # without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone
         gloo = {"ddp_backend": "gloo"} if int(os.environ.get("WORLD_SIZE", "1")) > 1 else {}
@@ -263,7 +409,7 @@ def parse(kind: Any, argv: Sequence[str] | None, **more: Any) -> Any:
             warnings.simplefilter("ignore", FutureWarning)  # of one library about another's defaults
             parser = Strict(kind, allow_abbrev=False, **more)
             return parser.parse_args_into_dataclasses(argv, return_remaining_strings=True, look_for_args_file=False)
-    except (ValueError, TypeError, ImportError) as error:
+    except (ValueError, TypeError, ImportError, RuntimeError) as error:
         raise UsageError(f"arguments: {first_line(error)}") from error
 
 
@@ -299,18 +445,15 @@ def in_order(args: Any) -> None:
 # --- the callback ---
 
 
-class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
-    """Order and dropout as functions of the seed, sealed checkpoints, a stop after SIGTERM, and Trainer's numbers as lines.
+class KitCallback(SpotCallback):
+    """SpotCallback, and speed, padding and what the device says in every line. A loss that is no number ends the run."""
 
-    With `reseed` False, of a library that draws in its own way, a run cannot be continued to the bit.
-    """
-
-    def __init__(self, runtime: Any, args: Any, stop: StopRequest, *, reseed: bool = True) -> None:
-        self.runtime, self.stop, self.reseed = runtime, stop, reseed
+    def __init__(self, runtime: Any, args: Any, *, reseed: bool = True) -> None:
+        super().__init__(reseed=reseed)
+        self.runtime = runtime
         self.console = Console(is_main=runtime.is_main)
         self.meter = Meter(runtime, samples_per_step(args))
-        self.checkpoints: safety.Checkpoints | None = None
-        self.epoch, self.interrupted, self._first, self._heard = 0, False, 0, 0.0
+        self._heard = 0.0
 
     def collate(self, model: Any, collator: Any) -> Any:
         """Wrap a collator, so that the tokens and padding of what it makes for training are counted."""
@@ -324,149 +467,93 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
 
         return counted
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
-        self._first, self._began = state.global_step, time.perf_counter()
+    def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        super().on_train_begin(args, state, control, **more)
         in_order(args)  # the training loader is made
         self.meter.start()
 
-    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
-        self.epoch = int((state.epoch or 0) + 1e-6)
-        if self.reseed:  # the order of an epoch's examples, the same on every worker
-            self.runtime.seed(args.seed, "epoch", self.epoch)
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+    def on_step_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         if self._heard:  # since the last step ended, Trainer has only fetched batches
             self.meter.waited(time.perf_counter() - self._heard)
-        if self.reseed:
-            self.runtime.seed(args.seed, state.global_step, self.runtime.rank)
+        super().on_step_begin(args, state, control, **more)
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+    def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> Any:
         self.meter.step()
-        if state.global_step == self._first + 1:
-            seconds = round(time.perf_counter() - self._began, 3)
-            self.console.metrics({"first_step_seconds": seconds, "total_steps": state.max_steps})
+        control = super().on_step_end(args, state, control, **more)
+        if state.global_step == self.first_step:
             self.meter.lap(args.gradient_accumulation_steps)  # compilation and warm-up are in no step line's speed
         self._heard = time.perf_counter()
-        workers = self.runtime.world_size
-        if state.global_step >= state.max_steps or (workers > 1 and state.global_step % AGREE_STEPS):
-            return control
-        if (self.runtime.sum_over_workers([float(self.stop.seen)])[0] if workers > 1 else self.stop.seen) > 0:
-            self.interrupted = True
-            control.should_save = control.should_training_stop = True
-            control.should_evaluate = False
         return control
 
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
-        """Random states are functions of the seed; a file of them would only be another way to differ."""
-        assert self.checkpoints is not None  # noqa: S101 - set before training
-        checkpoints, step, best = self.checkpoints, state.global_step, state.best_model_checkpoint
-        self.runtime.barrier()  # every worker has written its own files
-        if self.runtime.is_main:
-            for file in checkpoints.path(step).glob("rng_state*.pth") if self.reseed else ():
-                file.unlink()
-            checkpoints.begin(lambda: checkpoints.seal(step, best=best))
-
-    def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
+    def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
         self.meter.start()
         self._heard = 0.0
         if model is not None:
             model.train()  # the next batch is fetched before Trainer says so
 
-    def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         self.meter.stop()
+        super().on_prediction_step(args, state, control, **more)
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **more: Any) -> None:
         values = {name: value for name, value in (logs or {}).items() if name != "total_flos"}
         for name in ("loss", "train_loss"):
-            safety.refuse_nan(float(values.get(name, 0.0)))
-        if "train_runtime" in values:
-            if self.interrupted:
-                return  # the summary of a run that has not ended
+            refuse_nan(float(values.get(name, 0.0)))
+        if "train_runtime" in values and not self.interrupted:
             self.meter.lap(args.gradient_accumulation_steps)
             values.update({**self.meter.summary(), "train_runtime": values["train_runtime"]})
         elif "loss" in values:
             values.update(self.meter.lap(args.gradient_accumulation_steps))
-        self.console.metrics({**values, "step": state.global_step})
+        super().on_log(args, state, control, logs=values, **more)
+
+    def metrics(self, state: Any, values: Mapping[str, Any]) -> None:
+        if not graphs_only():
+            super().metrics(state, values)
 
 
-def train(trainer: Any, spot: SpotCallback, own: Any, identity: Mapping[str, Any], *, resumable: bool = True) -> None:
+def train(trainer: Any, spot: KitCallback, own: Any, identity: Mapping[str, Any], *, resumable: bool = True) -> None:
     """From the newest proven checkpoint to the end; raises Interrupted after a SIGTERM, when all is saved.
 
     A trainer that is not `resumable` begins anew, and puts the checkpoints that it finds aside.
     """
-    args, runtime, say = trainer.args, spot.runtime, spot.console.say
+    args = trainer.args
     same = {name: getattr(args, name) for name in IDENTITY if hasattr(args, name)}
-    same = {**same, "samples_per_step": samples_per_step(args), **identity}
-    spot.checkpoints = checkpoints = safety.Checkpoints(Path(args.output_dir), same, say, args.save_total_limit or 2)
-    args.save_total_limit = None  # Trainer would delete the old one before the new one is proven
+    spot.identity = {**same, "samples_per_step": samples_per_step(args), **identity}
     # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of labels in the whole step.
     # BERT's heads do not: with several workers or micro-batches their gradients came out a multiple.
     if type(trainer) is Trainer:
         trainer.model_accepts_loss_kwargs = False
     drop_printers(trainer)
-    if own.overwrite_output_dir and own.checkpoint_dir is None and runtime.is_main and not graphs_only():
-        checkpoints.put_aside(newer_than=0)
-    runtime.barrier()
-    checkpoints.claim(is_main=runtime.is_main)
-    newest = 0 if graphs_only() else checkpoints.newest()
-    runtime.barrier()  # all have looked before anything is moved
-    if newest and not resumable:
-        say(f"checkpoint-{newest} is put aside: this trainer cannot go on from a checkpoint")
-        newest = 0
-    if runtime.is_main and not graphs_only():
-        checkpoints.put_aside(newer_than=newest)
-    runtime.barrier()
-    say(f"resuming after step {newest}" if newest else "from the start")
-    if newest:
-        state = json.loads((checkpoints.path(newest) / "trainer_state.json").read_text(encoding="utf-8"))
-        if newest >= state["max_steps"]:  # all is trained: Trainer would train one step more
-            args.num_train_epochs, args.max_steps = 0, -1
-    trainer.model.train()
-    try:
-        _run(trainer, str(checkpoints.path(newest)) if newest else None)
-        checkpoints.finish()
-        runtime.barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
-    except Exception as error:
-        if not safety.disk_refused(error):
-            raise
-        with contextlib.suppress(Exception):
-            checkpoints.finish()
-        last, got = checkpoints.saved_step or newest, f"after step {trainer.state.global_step}: not saved"
-        got = f"{got}, the disk refused the checkpoint ({first_line(error)})"
-        kept = f"; checkpoint-{last} is kept" if last else ""
-        fix = "give the job a larger volume, or free space, and run the same command again"
-        raise (Interrupted if spot.stop.seen else UsageError)(f"{got}{kept}; {fix}") from error
-    if spot.interrupted:
-        kept = f"saved in {args.output_dir}" if checkpoints.saved_step == trainer.state.global_step else "not saved"
-        raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}; {kept}")
-
-
-def _run(trainer: Any, checkpoint: str | None) -> None:
     if not len(trainer.train_dataset):
         raise UsageError("data: got no example with something to learn, wanted some; allow longer ones, or add others")
-    # Transformers 5 saves some models, such as Mixtral, under the names that the hub has for their weights, and Trainer,
-    # which loads a checkpoint by the module's own names, leaves out what it does not find.
-    known = getattr(trainer.model, "save_pretrained", None)
-    if known and "save_original_format" in inspect.signature(known).parameters:
-        trainer.model.save_pretrained = functools.partial(known, save_original_format=False)
+    trainer.model.train()
+    if graphs_only():
+        trainer.train()
+        return
+    anew = own.overwrite_output_dir and own.checkpoint_dir is None
+    if spot.runtime.is_main and (anew or not resumable):
+        checkpoints = Checkpoints(args.output_dir)
+        newest = checkpoints.newest()
+        if newest and not anew:
+            spot.console.say(f"checkpoint-{newest} is put aside: this trainer cannot go on from a checkpoint")
+        checkpoints.put_aside(newer_than=0)
+    spot.runtime.barrier()
     try:
-        trainer.train(resume_from_checkpoint=checkpoint)
+        sm_spot.train(trainer)
     except (ImportError, KeyError) as error:  # of a library that a flag asks for; of a metric that there is not
         if isinstance(error, KeyError) and "metric_for_best_model" not in str(error):
             raise
         raise UsageError(f"arguments: {first_line(error)}") from error
-    finally:
-        vars(trainer.model).pop("save_pretrained", None)
 
 
 # --- what the scripts have in common ---
 
 
-def begin(own: Any, args: Any, stop: StopRequest, notes: Iterable[str], *, reseed: bool = True) -> SpotCallback:
-    safety.check_folder("output_dir", own.output_dir)
-    safety.check_folder("checkpoint_dir", own.checkpoint_dir)
+def begin(own: Any, args: Any, notes: Iterable[str], *, reseed: bool = True) -> KitCallback:
+    check_folder("output_dir", own.output_dir)
+    check_folder("checkpoint_dir", own.checkpoint_dir)
     args.device  # noqa: B018 - asking for it connects the workers
-    spot = SpotCallback(detect(connect=False), args, stop, reseed=reseed)
+    spot = KitCallback(detect(connect=False), args, reseed=reseed)
     spot.console.say(*notes)
     return spot
 
@@ -511,7 +598,8 @@ def load_hub(name: str, config: str | None) -> dict[str, Table]:
         import datasets
 
         datasets.disable_progress_bar()
-        return {split: table_from(part[:], split) for split, part in datasets.load_dataset(name, config).items()}
+        parts = datasets.load_dataset(name, config)
+        return {split: table_from(part[:], split, class_names(part.features)) for split, part in parts.items()}
     except Exception as error:
         raise UsageError(
             f"--dataset_name: got {name!r} ({config}), which does not load ({first_line(error)}); wanted a data set of the "
@@ -524,19 +612,19 @@ def model_of(own: Any, args: Any, runtime: Any, config: Any, head: str, *, token
     torch.manual_seed(args.seed)  # the new head, and all of a tiny one
     with runtime.loading_turn():
         attention = own.attn_implementation or runtime.attention
-        model = load_model(own.model_name_or_path, config, head, attention, len(tokenizer))
+        model = load_model(own.model_name_or_path, config, head, attention, len(tokenizer), **own.hub())
         return model.to(args.device) if runtime.name == "xla" else model
 
 
 def padding_of(own: Any, tokenizer: Any, runtime: Any, sets: Iterable[Any]) -> DataCollatorWithPadding:
     """To the longest of a batch; to one length for all where each is compiled, or where it is asked for."""
-    longest = max(max(tokens.lengths) for tokens in sets)
+    longest = max(max(lengths_of(examples)) for examples in sets)
     length = own.max_seq_length if own.pad_to_max_length else -(-longest // 8) * 8
     one = {"padding": "max_length", "max_length": length} if own.pad_to_max_length or runtime.name == "xla" else {}
     return DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8, **one)
 
 
-def save(trainer: Any, spot: SpotCallback, tokenizer: Any, folder: Path) -> None:
+def save(trainer: Any, spot: KitCallback, tokenizer: Any, folder: Path) -> None:
     """Weights, configuration and tokenizer, as `from_pretrained` reads them; the main worker writes."""
     if graphs_only():
         return

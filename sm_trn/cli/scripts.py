@@ -45,7 +45,9 @@ def copy(name: str, folder: Path, *, as_json: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     needed = _kit_of(home, [home / name, *(home / other for other in names if other not in others)])
     for path in sorted(home.iterdir()):
-        if path.name in others or path.name in {"__pycache__", "ruff.toml"}:
+        if path.name in others or path.name in {"__pycache__", "ruff.toml"} or path.name.startswith("."):
+            continue
+        if path.is_dir() and len(needed) == 1:  # of the kit nothing but its mark as a package: the script stands alone
             continue
         if path.name == "kit":
             (folder / "kit").mkdir(exist_ok=True)

@@ -64,7 +64,7 @@ def _facts(found: Diagnosis, cause: Cause) -> list[tuple[str, str]]:
         ("cause", cause.id),
         ("first", first),
         ("error", cause.error or said),
-        ("at", cause.place),
+        ("at", f"{cause.place}  {cause.code}".rstrip()),
         ("names", names),
     ]
     if found.consequences:

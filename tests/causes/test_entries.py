@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.diagnosis.causes.entries import ALL, SURE, Fragment, entries, match
+from sm_trn.diagnosis.causes.entries import SURE, Fragment, entries, match
 
 SIGNALS = {row.signal: row.id for row in entries() if row.signal}
 CODES = {code: row.id for row in entries() for code in row.codes}
@@ -77,14 +77,8 @@ def test_a_mistake_of_the_script_is_not_what_aws_or_a_library_says_in_like_words
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("acme.errors.ShardedCheckpointingException: two of them", "checkpoint.incompatible"),
-        ("acme.OddPipeModeException: nothing there", "data.pipe"),
-        ("RuntimeError: the tokenizer is not what it was", "checkpoint.incompatible"),
         ("RuntimeError: the proxid is gone", "script.exception"),  # nor is xid
-        ("RuntimeError: two tokenizers in one place", "checkpoint.incompatible"),
-        ("acme.OddError: all the RAM of the machine is used", "mem.host_oom"),
         ("RuntimeError: the program is odd", "script.exception"),  # nor is RAM
-        ("ERROR the NAT gateway does not answer", "data.no_route"),
         ("ERROR the trust policy is another one", "api.access_denied"),
         ("ERROR no capacity block is left", "capacity.insufficient"),
         (
@@ -93,7 +87,7 @@ def test_a_mistake_of_the_script_is_not_what_aws_or_a_library_says_in_like_words
         ),  # orte is no word of it, though it stands there
     ],
 )
-def test_an_error_that_no_row_words_is_known_by_what_it_is_about(text: str, cause: str) -> None:
+def test_an_error_is_known_by_what_a_row_says_and_not_by_a_noun(text: str, cause: str) -> None:
     found = st.why(text)
     assert (cause, "likely") == (found.id, found.confidence.value)
 
@@ -101,25 +95,23 @@ def test_an_error_that_no_row_words_is_known_by_what_it_is_about(text: str, caus
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("ValueError: the master node is not there", "dist.rendezvous"),
-        ("AssertionError: 8 NeuronCores", "neuron.config"),
         ("ValueError: the tokenizer has no such token", "script.exception"),
         ("TypeError: the master node is not there", "script.exception"),
         ("ValueError: the quota of this is 7", "script.exception"),
     ],
 )
-def test_what_a_mistake_is_about_counts_where_it_is_a_machine(text: str, cause: str) -> None:
+def test_a_mistake_of_the_script_is_not_what_its_nouns_are_about(text: str, cause: str) -> None:
     assert cause == st.why(text).id
 
 
 def implied(one: Fragment, other: Fragment) -> bool:
     """Whether a line that holds one fragment holds the other."""
-    return not (other.at_start or other.at_end or other.words) and other.found_in("\0".join(one.parts))
+    return not (other.at_start or other.at_end) and other.found_in("\0".join(one.parts))
 
 
 def test_no_fragment_says_what_another_of_its_row_says_as_strongly() -> None:
     for row in entries():
-        kinds = (row.exact, row.strong, row.weak, row.topic)
+        kinds = (row.exact, row.strong, row.weak)
         pieces = [(strength, piece) for strength, kind in enumerate(kinds) for piece in kind]
         idle = [
             one.parts
@@ -128,13 +120,6 @@ def test_no_fragment_says_what_another_of_its_row_says_as_strongly() -> None:
             if one is not other and other_strength <= strength and implied(one, other)
         ]
         assert [] == idle, row.id
-
-
-def test_what_a_line_is_about_counts_only_where_it_reports_an_error() -> None:
-    text = "loading the tokenizer"
-    assert match(text, ALL) is not None
-    assert all(match(text, lists) is None for lists in range(ALL))
-    assert "unknown" == st.why(text).id
 
 
 def test_a_word_that_is_loose_counts_only_where_something_went_wrong() -> None:

@@ -194,7 +194,6 @@ def test_real_error_texts_find_their_cause() -> None:
         ("RuntimeError: some background workers are no longer alive", "mem.worker_killed"),
         ("ValueError: of 8 GPUs wanted there are 0 available GPUs", "dist.launcher_mismatch"),
         ("The tokenizer differs from the checkpoint's, which may result in unexpected tokens", "unknown"),
-        ("ERROR the tokenizer differs from the checkpoint's, which may be why", "checkpoint.incompatible"),
         ("Exception ignored in: <function close>\nOSError: [Errno 9] Bad file descriptor", "unknown"),
         ("acme._core.exc.Unsupported: a call of print()", "script.exception"),
         ("Exception: too short", "script.exception"),
@@ -226,7 +225,6 @@ def test_real_error_texts_find_their_cause() -> None:
         ("InternalServerError: we are unable to provision the instances", "capacity.insufficient"),
         ("OSError: key 'a' in bucket 'b': AWS Error ACCESS_DENIED during HeadObject operation", "data.s3_access_denied"),
         ("AssertionError: LOCAL_RANK 5 is not below the number of devices 4", "dist.launcher_mismatch"),
-        ("zarr.errors.OddError: odd", "data.bad"),
         ("ERROR TDRV:dma_ring_allocate No more pages for ring type: 1", "mem.neuron_oom"),
         ("Lost connection with local raylet. Error: IOError: 14", "dist.peer_lost"),
         ("core_worker.cc:2: Failed to register worker to Raylet: IOError: End of file", "dist.rendezvous"),
@@ -252,7 +250,6 @@ def test_real_error_texts_find_their_cause() -> None:
         ("ERROR   NRT:nrt_allocate_neuron_cores  Neuron cores are not contiguous", "neuron.config"),
         ("XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed.", "cuda.kernel_error"),
         ("You've run out of swap space!", "mem.host_oom"),
-        ("odd.OddError: cannot find a video stream", "data.bad"),
         ("uv: error: No solution found when resolving dependencies: cudnn", "pip.failed"),
         ("Error: Invalid value for '--epochs': 'x'", "script.arguments"),
         ("mpirun: Error: unknown option \"--odd\"", "dist.mpi_start"),
@@ -476,7 +473,7 @@ def test_watchdogs_that_waited_for_different_collectives_disagree() -> None:
 def test_every_row_is_complete_and_its_fragments_match_themselves() -> None:
     for row in entries():
         assert row.role in {Role.HEALTHY, Role.NOISE} or (row.what and row.fix), row.id
-        for piece in (*row.exact, *row.strong, *row.weak, *row.topic):
+        for piece in (*row.exact, *row.strong, *row.weak):
             assert piece.found_in(" ".join(piece.parts)), (row.id, piece)
     assert len({row.id for row in entries()}) == len(entries())
 

@@ -139,7 +139,7 @@ def test_json_has_every_problem_with_line_and_column(folder: Path) -> None:
 
 
 def test_what_is_fine_gets_its_ceiling(folder: Path) -> None:
-    (folder / "src" / "train.py").write_text("print(1)\n")
+    (folder / "src" / "train.py").write_text("import sys\nprint(sys.argv)\n")
     done = sm_trn("check", "right.yaml", cwd=folder)
     assert 0 == done.returncode, done.stderr
     assert "✓ right.yaml#first  no problems, at most $0.03 (0.167 h × 1 × $0.20/h, " in done.stdout
@@ -200,6 +200,12 @@ def test_a_wrong_name_is_a_usage_error_with_the_right_one(folder: Path, argument
     assert (2, "") == (done.returncode, done.stdout)
     assert words in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_explain_without_a_rule_lists_what_is_not_looked_at() -> None:
+    said = sm_trn("check", "--explain").stdout
+    assert "check does not look at" in said
+    assert "fire, hydra" in said
 
 
 def test_explain_and_rules_need_no_file() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "entry_scripts"), str(ROOT / "tests" / "fakes"), str(Path(__file__).parent)]
+with contextlib.suppress(ImportError):
+    import sm_spot  # noqa: F401 - whoever imports it first remembers SIGTERM, which is to end this process
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @pytest.fixture

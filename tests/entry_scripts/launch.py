@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fork_server import TORCH, python_with
-from kit.spot import exit_code_of
+from sm_spot import exit_code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "entry_scripts"

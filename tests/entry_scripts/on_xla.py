@@ -18,9 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
 import train_text_classification as script
 from kit.data import encode, read_table
 from kit.device import detect, load_config, load_model, load_tokenizer
+from kit.job import Console
 from kit.labels import labels_of
 from kit.loop import BackgroundCheckpoints, prepare, to_cpu
-from kit.spot import Console, StopRequest
+from sm_spot import StopRequest
 
 STEPS, BATCH = 96, 8
 
@@ -74,7 +75,7 @@ def main() -> None:
         out["executions"] = metrics.metric_data("ExecuteTime")[0]
         out["fallbacks"] = sorted(name for name in metrics.counter_names() if name.startswith("aten::"))
     out["evaluation"] = script.evaluate(run)
-    checkpoints = BackgroundCheckpoints(Path.cwd() / "checkpoints", run.identity(), print)
+    checkpoints = BackgroundCheckpoints(Path.cwd() / "checkpoints", run.identity())
     checkpoints.save(run.step, run.state())
     checkpoints.finish()
     model.save_pretrained(str(Path.cwd() / "model"), state_dict=to_cpu(model.state_dict()))

@@ -23,7 +23,7 @@ from kit import data
 from kit.data import KINDS, Table, encode, pick_columns, read_table, table_from
 from kit.labels import Labels, drop_missing, labels_of, split
 from kit.questions import Questions, questions_of
-from kit.spot import UsageError
+from sm_spot import UsageError
 from train_language_model import blocks_of
 from train_question_answering import windows_of
 

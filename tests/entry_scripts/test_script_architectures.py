@@ -20,7 +20,7 @@ import train_language_model
 import train_question_answering
 import train_text_classification
 from kit.device import load_tokenizer
-from kit.spot import DONE, USAGE_ERROR
+from sm_spot import DONE, USAGE_ERROR
 
 from launch import run_here
 

@@ -13,7 +13,6 @@ torch = pytest.importorskip("torch")
 
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.spot import UsageError
 from kit.trainer import (
     NEURON_ONLY,
     SOMETIMES,
@@ -25,6 +24,7 @@ from kit.trainer import (
     translate,
 )
 from recording_torch_xla import RecordingTorchXla
+from sm_spot import UsageError
 
 # The fields of TrainingArguments, read from the wheels of these versions.
 FIELDS: dict[str, list[str]] = json.loads(Path(__file__).with_name("training_arguments_fields.json").read_text())

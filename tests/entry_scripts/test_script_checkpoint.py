@@ -14,16 +14,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from kit import spot
+import sm_spot
 from kit.loop import BackgroundCheckpoints as Checkpoints
-from kit.spot import StopRequest, UsageError
+from sm_spot import StopRequest, UsageError
 
 IDENTITY = {"seed": 1}
 
 
 @pytest.fixture
 def checkpoints(tmp_path: Path) -> Checkpoints:
-    return Checkpoints(tmp_path / "made" / "on demand", IDENTITY, print)
+    return Checkpoints(tmp_path / "made" / "on demand", IDENTITY)
 
 
 @pytest.fixture
@@ -50,16 +50,16 @@ def test_an_empty_folder_means_the_start(checkpoints: Checkpoints) -> None:
 def test_a_folder_is_claimed_so_that_a_first_checkpoint_that_is_torn_is_known_as_ones_own(
     checkpoints: Checkpoints, folder: Path
 ) -> None:
-    checkpoints.claim(is_main=True)
+    checkpoints.claim()
     (folder / "checkpoint-5").mkdir()
-    checkpoints.claim(is_main=True)
+    checkpoints.claim()
     assert 0 == checkpoints.newest()
 
 
 def test_checkpoints_of_a_version_that_claimed_no_folder_are_ones_own(checkpoints: Checkpoints, folder: Path) -> None:
     save(checkpoints, 5)
     (folder / "checkpoint-9").mkdir()
-    checkpoints.claim(is_main=True)
+    checkpoints.claim()
     assert 5 == checkpoints.newest()
 
 
@@ -115,7 +115,7 @@ def test_what_a_killed_process_was_writing_is_no_checkpoint_and_goes_with_the_ne
 
 def test_another_runs_checkpoint_is_neither_resumed_nor_overwritten(checkpoints: Checkpoints, folder: Path) -> None:
     save(checkpoints, 1)
-    other = Checkpoints(folder, {"seed": 2}, print)
+    other = Checkpoints(folder, {"seed": 2})
     with pytest.raises(UsageError, match=r"written by another run \(seed: got 2, it has 1\); use the same settings"):
         other.newest()
 
@@ -153,20 +153,19 @@ def test_trainers_workers_do_not_wait_while_a_checkpoint_is_proven(
     checkpoints: Checkpoints, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer, device = pytest.importorskip("kit.trainer"), pytest.importorskip("kit.device")
-    disk, fingerprint = threading.Event(), spot.fingerprint
+    disk, fingerprint = threading.Event(), sm_spot.fingerprint
 
     def slowly(path: Path) -> dict[str, Any]:
         assert disk.wait(60)
         return fingerprint(path)
 
-    monkeypatch.setattr(spot, "fingerprint", slowly)
+    monkeypatch.setattr(sm_spot, "fingerprint", slowly)
     args = SimpleNamespace(per_device_train_batch_size=1, gradient_accumulation_steps=1, world_size=1)
-    callback = trainer.SpotCallback(device.detect(connect=False), args, StopRequest())
+    callback = trainer.KitCallback(device.detect(connect=False), args)
     callback.checkpoints = checkpoints
     written = folder / "checkpoint-3"
     written.mkdir(parents=True)
     (written / "model.safetensors").write_bytes(b"weights")
-    (written / "rng_state_0.pth").write_bytes(b"")
     callback.on_save(args, SimpleNamespace(global_step=3, best_model_checkpoint=None), None)
     assert ["model.safetensors"] == [path.name for path in written.iterdir()]
     disk.set()
@@ -199,6 +198,6 @@ def test_a_disk_that_refuses_is_said_and_the_checkpoint_before_is_kept(
 
 
 def test_an_identity_is_compared_as_it_is_written_down(tmp_path: Path) -> None:
-    one = Checkpoints(tmp_path, {"sizes": (1, 2)}, print)
+    one = Checkpoints(tmp_path, {"sizes": (1, 2)})
     save(one, 1)
-    assert 1 == Checkpoints(tmp_path, {"sizes": (1, 2)}, print).newest()
+    assert 1 == Checkpoints(tmp_path, {"sizes": (1, 2)}).newest()

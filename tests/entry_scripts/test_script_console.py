@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.spot import DONE, INTERRUPTED, USAGE_ERROR, Console, Interrupted, UsageError, exit_code_of, metric_line
+from kit.job import Console
+from sm_spot import DONE, INTERRUPTED, USAGE_ERROR, Interrupted, UsageError, exit_code_of, metric_line
 
 NAMES = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
 NUMBERS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6))
@@ -86,7 +87,7 @@ def test_a_run_that_ends_in_order_leaves_no_group_of_workers_open(ending: Except
 LEAVES = """
 import atexit, logging, sys, threading
 sys.path.insert(0, sys.argv[1])
-from kit.spot import leave
+from sm_spot import leave
 atexit.register(lambda: print("at the end", end=""))
 logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(message)s ")
 logging.info("logged")

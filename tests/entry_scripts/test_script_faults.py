@@ -21,8 +21,8 @@ import train_language_model
 import train_question_answering
 import train_text_classification
 from kit.device import load_config, load_model, load_tokenizer
-from kit.spot import USAGE_ERROR, UsageError
 from kit.trainer import asked
+from sm_spot import USAGE_ERROR, UsageError
 
 from launch import Finished, Launch, run_here
 
@@ -385,7 +385,7 @@ def test_a_disk_that_refuses_the_last_save_is_said_in_a_sentence(
 def test_a_failure_is_written_where_sagemaker_looks_for_its_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kit.spot.FAILURE", tmp_path / "failure")
+    monkeypatch.setattr("sm_spot.FAILURE", tmp_path / "failure")
     run_here(train_text_classification.main, "--epoch", "3")
     assert "--epoch: unknown flag; did you mean --epochs?" == (tmp_path / "failure").read_text()
 
@@ -426,7 +426,7 @@ def test_an_answer_with_blanks_at_its_edges_keeps_its_label_and_predictions_are_
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_number_that_is_none_is_written_as_our_own_reader_reads_it(value: float) -> None:
-    from kit.spot import metric_line
+    from sm_spot import metric_line
     from sm_trn.core.logs import numbers
 
     read = numbers(metric_line({"loss": value, "step": 3}))

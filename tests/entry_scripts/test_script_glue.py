@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -14,11 +15,13 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
+import train_glue
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.data import read_table
+from kit.device import load_config, load_model, load_tokenizer
 from kit.labels import labels_of, split
-from kit.spot import UsageError
+from sm_spot import UsageError
 from train_glue import compute_metrics, hub_tables, main, parse_arguments
 
 from launch import Finished, run_here
@@ -51,6 +54,106 @@ def test_another_data_set_of_the_library_is_read_by_its_splits(tmp_path: Path, m
     tables = hub_tables(parse_arguments(["--dataset_name", str(tmp_path / "texts")])[0])
     texts = {name: table.texts("text") for name, table in tables.items()}
     assert {"train": ["good", "bad"], "eval": ["fine"], "test": ["poor"]} == texts
+
+
+@pytest.fixture
+def named_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data set as the hub has them: numbers, and their names beside them, in an order that is not the alphabet's."""
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    names = datasets.Features(
+        {"sentence": datasets.Value("string"), "label": datasets.ClassLabel(names=["wonderful", "awful"])}
+    )
+    (tmp_path / "named").mkdir()
+    for part, labels in {"train": [0, 1] * 20, "validation": [0, 1] * 10, "test": [-1] * 4}.items():
+        rows = {"sentence": ["good" if label == 0 else "bad" for label in labels], "label": labels}
+        datasets.Dataset.from_dict(rows, features=names).to_parquet(str(tmp_path / "named" / f"{part}.parquet"))
+    return tmp_path / "named"
+
+
+def sure_of(folder: Path, names: list[str]) -> Path:
+    """A model that always says "wonderful", whatever number that has in it."""
+    tokenizer = load_tokenizer("tiny-random")
+    known = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
+    model = load_model("tiny-random", load_config("tiny-random", tokenizer, **known), "SequenceClassification")
+    torch.nn.init.zeros_(model.classifier.weight)
+    model.classifier.bias.data = torch.tensor([float(name == "wonderful") for name in names])
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("names", [["wonderful", "awful"], ["awful", "wonderful"]])
+@pytest.mark.parametrize("place", ["--dataset_name", "--train_file"])
+def test_classes_keep_the_names_that_the_data_set_has_and_a_model_its_own_numbers(
+    names: list[str], place: str, named_classes: Path, tmp_path: Path
+) -> None:
+    model = sure_of(tmp_path / "m", names)
+    files = [place, str(named_classes)]
+    if place == "--train_file":
+        files = ["--train_file", str(named_classes / "train.parquet")]
+        files += ["--validation_file", str(named_classes / "validation.parquet")]
+        files += ["--test_file", str(named_classes / "test.parquet")]
+    flags = ["--do_train", "False", "--do_predict", "True", "--output_dir", str(tmp_path / "out")]
+    run = run_here(main, "--model_name_or_path", str(model), *files, *flags)
+    assert 0 == run.code, run.err
+    assert 0.5 == run.having("eval_accuracy")[0]["eval_accuracy"]
+    told = (tmp_path / "out" / "predictions.tsv").read_text().splitlines()
+    assert ["index\tprediction", *(f"{row}\twonderful" for row in range(4))] == told
+
+
+def test_a_model_without_names_of_its_own_gets_those_of_the_data_set_in_their_order(
+    named_classes: Path, tmp_path: Path
+) -> None:
+    flags = ["--model_name_or_path", "tiny-random", "--max_steps", "1", "--do_eval", "False", "--save_strategy", "no"]
+    run = run_here(main, *flags, "--dataset_name", str(named_classes), "--output_dir", str(tmp_path / "m"))
+    assert 0 == run.code, run.err
+    assert {0: "wonderful", 1: "awful"} == transformers.AutoConfig.from_pretrained(tmp_path / "m").id2label
+
+
+def test_classes_that_only_their_case_tells_apart_are_said(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,label\n" + "good,Positive\nfine,positive\nbad,negative\n" * 20)
+    flags = ["--model_name_or_path", "tiny-random", "--max_steps", "1", "--do_eval", "False", "--save_strategy", "no"]
+    run = run_here(main, *flags, "--train_file", str(tmp_path / "a.csv"), "--output_dir", str(tmp_path / "m"))
+    assert "'Positive' and 'positive' are different classes, though only the case tells them apart" in run.out
+
+
+def test_the_hyperparameters_of_hugging_faces_examples_for_sagemaker_are_known(tmp_path: Path) -> None:
+    flags = ["--model_name", "tiny-random", "--epochs", "1", "--train_batch_size", "16", "--eval_batch_size", "4"]
+    own, args, _ = parse_arguments([*flags, "--output_dir", str(tmp_path)])
+    assert ("tiny-random", 1.0) == (own.model_name_or_path, args.num_train_epochs)
+    assert (16, 4) == (args.per_device_train_batch_size, args.per_device_eval_batch_size)
+
+
+def test_what_the_hub_is_to_know_reaches_from_pretrained() -> None:
+    flags = ["--model_revision", "v2", "--token", "hf_x", "--cache_dir", "cache", "--trust_remote_code", "True"]
+    wanted = {"revision": "v2", "token": "hf_x", "cache_dir": "cache", "trust_remote_code": True}
+    assert wanted == parse_arguments(flags)[0].hub()
+    assert {} == parse_arguments([])[0].hub()
+
+
+def test_a_copied_script_takes_other_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The most ordinary change: the sets are made by `datasets` and `map`, as in Hugging Face's own examples."""
+    datasets = pytest.importorskip("datasets")
+    text = Path(train_glue.__file__).read_text(encoding="utf-8")
+    made = "    sets = {\n        name: encode("
+    assert made in text
+    changed = text.replace(
+        made,
+        "    import datasets\n"
+        "    table = datasets.Dataset.from_dict({'text': ['good', 'very bad'] * 100, 'labels': [1, 0] * 100})\n"
+        "    table = table.map(lambda row: tokenizer(row['text'])).remove_columns('text').train_test_split(0.1)\n"
+        "    sets = {'train': table['train'], 'eval': table['test']} if True else {\n        name: encode(",
+    )
+    module = ModuleType("copied")
+    monkeypatch.setitem(sys.modules, "copied", module)
+    module.__file__ = train_glue.__file__
+    exec(compile(changed, "copied.py", "exec"), vars(module))  # noqa: S102 - a copy of the script
+    datasets.disable_progress_bars()
+    flags = ["--model_name_or_path", "tiny-random", "--num_train_epochs", "1", "--output_dir", str(tmp_path / "m")]
+    run = run_here(module.main, *flags)
+    assert 0 == run.code, run.err
+    assert run.having("eval_accuracy")
 
 
 @settings(deadline=None, derandomize=True)
@@ -191,3 +294,18 @@ def test_pairs_with_three_labels_train_on_a_channel(tmp_path: Path) -> None:
     assert 1.0 == run.having("eval_accuracy")[0]["eval_accuracy"] == run.having("eval_f1")[0]["eval_f1"]
     model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "m")
     assert sorted(words) == [model.config.id2label[number] for number in range(3)]
+
+
+# Of transformers' run_glue.py beside TrainingArguments, version 4.56.
+FLAGS_OF_RUN_GLUE = {
+    "task_name": "sst2", "dataset_name": "glue", "dataset_config_name": "sst2", "max_seq_length": "64", "overwrite_cache": "True",
+    "pad_to_max_length": "False", "max_train_samples": "8", "max_eval_samples": "8", "max_predict_samples": "8", "train_file": "a.csv",
+    "validation_file": "b.csv", "test_file": "c.csv", "model_name_or_path": "m", "config_name": "m", "tokenizer_name": "m",
+    "cache_dir": "cache", "use_fast_tokenizer": "True", "model_revision": "main", "token": "hf", "trust_remote_code": "True",
+    "ignore_mismatched_sizes": "True",
+}  # fmt: skip
+
+
+def test_every_flag_of_run_glue_is_known() -> None:
+    own, _, _ = parse_arguments([word for name, value in FLAGS_OF_RUN_GLUE.items() for word in ("--" + name, value)])
+    assert FLAGS_OF_RUN_GLUE == {name: str(getattr(own, name)) for name in FLAGS_OF_RUN_GLUE}

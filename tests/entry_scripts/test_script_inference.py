@@ -64,7 +64,7 @@ def wanted(model_dir: Path) -> list[tuple[str, float]]:
 
 
 @pytest.mark.parametrize(
-    ("handler", "arguments"), [("model_fn", 1), ("input_fn", 2), ("predict_fn", 2), ("output_fn", 2)]
+    ("handler", "arguments"), [("model_fn", 2), ("input_fn", 2), ("predict_fn", 2), ("output_fn", 2)]
 )
 def test_the_handlers_take_as_many_arguments_as_the_toolkits_pass(handler: str, arguments: int) -> None:
     # One argument more would be taken for the wish to have the request's context.
@@ -205,7 +205,7 @@ def test_the_hosting_toolkit_itself_is_served(model_dir: Path, monkeypatch: pyte
     toolkit = pytest.importorskip("sagemaker_inference.transformer")
     monkeypatch.setenv("SAGEMAKER_PROGRAM", "inference.py")
     headers = {"Content-Type": "application/json", "Accept": "*/*"}
-    statuses: list[object] = []
+    statuses: list[dict[str, object]] = []
     context = SimpleNamespace(
         system_properties={"model_dir": str(model_dir)},
         request_processor=[SimpleNamespace(get_request_properties=lambda: headers)],
@@ -217,4 +217,21 @@ def test_the_hosting_toolkit_itself_is_served(model_dir: Path, monkeypatch: pyte
     assert 3 == len(json.loads(answer)), answer
     (refusal,) = service.transform([{"body": b"{}"}], context)
     assert refusal.startswith('body: got nothing, wanted an object with "inputs"')
-    assert 1 == len(statuses)
+    assert [400] == [status["code"] for status in statuses]
+
+
+def test_each_worker_of_a_server_has_the_gpu_that_its_server_gives_it(
+    model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    devices: list[int] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(transformers, "pipeline", lambda *_args, device, **_more: devices.append(device))
+    for properties in ({"gpu_id": "3"}, {"gpu_id": None}, {}):
+        inference.model_fn(str(model_dir), SimpleNamespace(system_properties=properties))
+    inference.model_fn(str(model_dir))
+    assert [3, 0, 0, 0] == devices
+
+
+def test_the_first_line_of_a_table_is_no_text(ask: Callable[..., str]) -> None:
+    assert 2 == len(json.loads(ask("text\ngood\nbad\n", "text/csv")))
+    assert 1 == len(json.loads(ask("text\n", "text/csv")))

@@ -26,7 +26,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
 from fork_server import TORCH, Child, server_of
-from kit.spot import DONE, INTERRUPTED, USAGE_ERROR, Checkpoints
+from sm_spot import DONE, INTERRUPTED, USAGE_ERROR, Checkpoints
 
 from launch import QUIET, SCRIPTS, Launch
 
@@ -154,7 +154,7 @@ def checkpoints_in(folder: Path) -> list[Path]:
 
 
 def complete(folder: Path) -> list[Path]:
-    known = Checkpoints(folder, {}, print)
+    known = Checkpoints(folder)
     return [path for path in checkpoints_in(folder) if not known.fault(int(path.name.rsplit("-", 1)[1]))]
 
 

@@ -16,7 +16,7 @@ transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
 from kit.device import load_tokenizer
-from kit.spot import USAGE_ERROR
+from sm_spot import USAGE_ERROR
 from train_language_model import blocks_of, load_texts, main, parse_arguments, seeded
 
 from launch import Finished, Launch, run_here

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from kit.data import read_table, table_from
 from kit.device import load_tokenizer
 from kit.questions import Questions, questions_of
-from kit.spot import USAGE_ERROR
+from sm_spot import USAGE_ERROR
 from train_question_answering import answer_f1, answers_of, exact_match, main, windows_of
 
 import make_questions
@@ -98,7 +98,9 @@ def questions(*rows: dict[str, Any]) -> Questions:
     return questions_of(table_from({name: [row[name] for row in rows] for name in rows[0]}, "train_file"))
 
 
-LIMITS = SimpleNamespace(n_best_size=5, max_answer_length=30, version_2_with_negative=False)
+LIMITS = SimpleNamespace(
+    n_best_size=5, max_answer_length=30, version_2_with_negative=False, null_score_diff_threshold=0.0
+)
 
 
 def test_every_answer_is_found_again_from_its_labels_over_overlapping_windows() -> None:

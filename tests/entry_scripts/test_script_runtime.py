@@ -15,14 +15,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import kit.device
 import train_text_classification as script
 from fork_server import TORCH, python_with
 from kit.data import encode
 from kit.device import TorchRuntime, XlaRuntime, choose, detect, set_environment
+from kit.job import Console
 from kit.loop import optimizer_step, prepare
-from kit.spot import Console, StopRequest, UsageError
 from recording_torch_xla import RecordingTorchXla
+from sm_spot import StopRequest, UsageError, place, seed
 
 from launch import QUIET
 
@@ -31,13 +31,6 @@ STEP = ["reduce", "clip", "optimizer", "scheduler", "zero", "cut"]
 
 
 # --- choosing ---
-
-
-def test_on_a_cpu_a_steps_memory_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[str] = []
-    monkeypatch.setattr(kit.device, "keep_memory", lambda _environ: kept.append("kept"))
-    assert "cpu" == set_environment({"SM_TRN_RUNTIME": "cpu"})
-    assert ["kept"] == kept
 
 
 def test_xla_is_not_chosen_because_it_can_be_imported() -> None:
@@ -80,8 +73,8 @@ def test_places_are_read_from_torchrun_and_from_mpi() -> None:
     torchrun = {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
     mpi = {f"OMPI_COMM_WORLD_{name}": torchrun[ours] for name, ours in (
         ("RANK", "RANK"), ("SIZE", "WORLD_SIZE"), ("LOCAL_RANK", "LOCAL_RANK"), ("LOCAL_SIZE", "LOCAL_WORLD_SIZE"))}  # fmt: skip
-    assert (3, 4, 1, 2) == kit.device.Place.read(torchrun) == kit.device.Place.read(mpi)
-    assert (0, 1, 0, 1) == kit.device.Place.read({})
+    assert (3, 4, 1, 2, 1, 2) == place(torchrun) == place(mpi)
+    assert (0, 1, 0, 1, 0, 1) == place({})
 
 
 @pytest.mark.parametrize(
@@ -159,10 +152,8 @@ def test_neuron_defaults_are_set_and_the_jobs_own_are_kept() -> None:
 
 
 def test_dropout_depends_on_seed_step_and_worker_only() -> None:
-    runtime = TorchRuntime("cpu", {})
-
-    def drawn(seed: int, step: int, rank: int) -> float:
-        runtime.seed(seed, step, rank)
+    def drawn(number: int, step: int, rank: int) -> float:
+        seed(number, step, rank)
         return float(torch.rand(()))
 
     assert drawn(1, 2, 0) == drawn(1, 2, 0)
@@ -273,6 +264,7 @@ def test_accuracy_counts_every_example_once() -> None:
     with torch.no_grad():
         run.model.vectors.weight.copy_(torch.tensor([[1.0, 0.0]]).expand(50, 2))  # always the first label, "0"
     line = script.evaluate(run)
+    assert line is not None
     assert (5, 0.8) == (line["eval_samples"], line["eval_accuracy"])
 
 

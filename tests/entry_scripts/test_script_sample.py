@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from kit.data import read_table
 from kit.device import load_tokenizer
 from kit.labels import labels_of, split
-from kit.spot import UsageError
+from sm_spot import UsageError
 from train_text_classification import baseline_accuracies, parse_arguments
 
 import make_sample

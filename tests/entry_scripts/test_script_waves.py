@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from fork_server import TORCH, python_with
-from kit.device import LOADING_AT_ONCE, Place, Runtime
-from kit.spot import UsageError
+from kit.device import LOADING_AT_ONCE, Runtime
+from sm_spot import UsageError, place
 
 from launch import QUIET
 
@@ -68,7 +68,7 @@ def test_how_many_load_at_once_is_the_users_word_or_the_librarys_number() -> Non
 
 def test_the_workers_of_a_machine_are_known_from_either_launcher() -> None:
     for name, wanted in (("LOCAL_WORLD_SIZE", 4), ("OMPI_COMM_WORLD_LOCAL_SIZE", 4), ("OTHER", 8)):
-        assert wanted == Place.read({"WORLD_SIZE": "8", name: "4"}).here
+        assert wanted == place({"WORLD_SIZE": "8", name: "4"}).here
 
 
 def peak(lines: list[str]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -59,8 +60,11 @@ class RecordingOptimumNeuron:
                 )
                 self.model, self.args, self.processing_class = model, args, processing_class
                 self.train_dataset, self._callbacks = train_dataset, list(callbacks or [])
-                # line 260: on every worker of the last pipeline stage's first column, and others
-                self.state = TrainerState(max_steps=recorder._steps, epoch=0.0, is_world_process_zero=True)
+                self.callback_handler = SimpleNamespace(callbacks=self._callbacks)  # transformers.py line 230
+                # line 262, with models/training/training_utils.py line 194: the first worker of the last pipeline stage
+                stage = 32 // args.pipeline_parallel_size
+                logs = int(os.environ["RANK"]) == (args.pipeline_parallel_size - 1) * stage
+                self.state = TrainerState(max_steps=recorder._steps, epoch=0.0, is_world_process_zero=logs)
                 self.control = SimpleNamespace(should_save=False, should_training_stop=False, should_evaluate=False)
 
             def add_callback(self, callback: Any) -> None:

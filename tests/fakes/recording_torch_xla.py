@@ -39,6 +39,7 @@ class RecordingTorchXla:
             "set_rng_state": self.record("seed"),
             "rendezvous": self.record("rendezvous"),
             "all_reduce": self._all_reduce,
+            "wait_device_ops": self.record("wait"),
             "get_memory_info": lambda _device: {"bytes_used": 3_000_000_000, "bytes_limit": 16_000_000_000},
         }
         old_core = {
@@ -65,7 +66,8 @@ class RecordingTorchXla:
 
     def _all_reduce(self, kind: str, tensor: Any) -> Any:
         self.calls.append(f"all_reduce {kind}")
-        return tensor * self._world_size
+        # The other workers add the same, have no larger number, and one of them has nothing.
+        return {"sum": tensor * self._world_size, "max": tensor, "min": tensor * 0}[kind]
 
     def _metric_data(self, name: str) -> Any:
         """As the real one: number, nanoseconds, samples; None before the first. Here the first cut compiles."""

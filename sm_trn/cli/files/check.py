@@ -41,7 +41,13 @@ class Checked:
 )
 @ignore_option
 @region_option("Use the prices of this region for the highest possible cost.")
-@click.option("--explain", metavar="ID", help="Explain what the rule ID checks, why, and on what evidence.")
+@click.option(
+    "--explain",
+    metavar="[ID]",
+    is_flag=False,
+    flag_value="",
+    help="Explain what the rule ID checks, why, and on what evidence. Without an ID, list what check does not look at.",
+)
 @click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
 @json_option
 def command(
@@ -66,7 +72,7 @@ def command(
         click.echo(rules.page(), nl=False)
         return 0
     if explain is not None:
-        say(rules.explain(explain))
+        say(rules.explain(explain) if explain else rules.unseen())
         return 0
     if not names:
         raise click.UsageError("no FILE; sm-trn check bert.toml")

@@ -19,6 +19,7 @@ HOMES = (
     "core.render",
     "core.aws.online",
     "forecast.rules",
+    "scripts",
     "hosting.deployment",
 )
 FAMILIES = {
@@ -30,6 +31,7 @@ FAMILIES = {
     "LIMIT": "limits of the API",
     "SCRIPT": "the entry script",
     "DATA": "data and places",
+    "CHIP": "chips, precisions and kernels",
     "MEM": "memory",
     "SCALE": "batch and learning rate",
     "COST": "cost",
@@ -39,6 +41,21 @@ FAMILIES = {
     "ONLINE": "what the account says (`Session.check`, before a launch)",
     "HOST": "what a job left, before it is hosted (`deploy`, `transform`)",
 }
+# What no rule looks at, and what tells it instead.
+UNSEEN = (
+    ("what the script does when it runs: its code is read as text, and none of it runs", "a rehearsal: sm-trn rehearse"),
+    ("parsers other than argparse, click, typer, and HfArgumentParser or TrlParser of dataclasses: fire, hydra, absl", "a rehearsal"),
+    ("arguments that a script adds in a loop, from variables, or through a library", "a rehearsal"),
+    ("fields of transformers and trl where requirements.txt or an image chooses a release that is not in the table", "a rehearsal"),
+    ("names that a script passes on to another program", "a rehearsal"),
+    ("channels and hyperparameters that are read under a condition, in a try, or by a name that is put together", "a rehearsal"),
+    ("whether the objects of an input exist, hold what the script expects, or are large", "sm-trn doctor, Session.check"),
+    ("whether the account's quotas, role, subnets, security groups and keys allow the job", "sm-trn doctor, Session.check"),
+    ("whether requirements.txt can be installed in the container", "a rehearsal with its packages"),
+    ("whether the source in S3 or git, or an image of your own, holds what the job needs", "the first minutes of the job"),
+    ("whether numbers are good ones: learning rates, sizes, whether a loss falls", "a short run"),
+    ("collectives that ranks call in different orders, and hangs", "sm-trn guard, while the job runs"),
+)  # fmt: skip
 _NOT_WAIVED = ("HOST",)  # a host could not serve it
 
 
@@ -76,6 +93,12 @@ def explain(name: str) -> str:
     lines += [f"  evidence  {rule.evidence}"] if rule.evidence else []
     lines += [] if rule.family in _NOT_WAIVED else [f"  waive     sm-trn launch FILE --ignore {rule.id}"]
     return "\n".join(lines)
+
+
+def unseen() -> str:
+    """What ``check`` does not look at, a line for each, with what tells it instead."""
+    lines = [f"  - {what}\n      told by {instead}" for what, instead in UNSEEN]
+    return "\n".join(["check does not look at:", *lines])
 
 
 def ids_of_rules(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -117,6 +140,8 @@ def page() -> str:
             if rule.family == family:
                 cells = (rule.id, _severities(rule), rule.summary, rule.why, rule.evidence)
                 parts.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    parts += ["", "## What is not looked at", "", "| check does not look at | told by |", "|---|---|"]
+    parts += [f"| {what} | {instead} |" for what, instead in UNSEEN]
     return "\n".join(parts) + "\n"
 
 

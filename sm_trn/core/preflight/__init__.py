@@ -11,7 +11,6 @@ from datetime import date
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Problems
 from . import (
-    arguments,
     capacity,
     compiler,
     cost,
@@ -41,7 +40,6 @@ RULES: tuple[JobRule, ...] = (
     *data.RULES,
     *capacity.RULES,
     *script.RULES,
-    *arguments.RULES,
     *packing.RULES,
     *saving.RULES,
     *scaling.RULES,

@@ -30,6 +30,7 @@ _LOGGED = re.compile(  # an exception that a logger wrote
     r".{0,60}\b(?:ERROR|CRITICAL|FATAL)\b(?:\S{0,40}?[\s:]{1,8}){1,4}?(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )"
 )
 _JSON = re.compile(r'\s*(?:\{.{0,400}?)?"@?(?:message|msg|log|text|body)"\s?:\s?("(?:[^"\\]|\\.)*")')
+_STACK = "py_callstack"
 _CALM = re.compile(r'"(?:level|severity|levelname)"\s?:\s?"(?:info|debug)"', re.IGNORECASE)
 _FLAT = re.compile(r"(?<=\S)\s(?=(?:\w{1,80}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception): )")  # a whole traceback in a line
 _ESCAPED = re.compile(r"\\n(?![a-z])")  # and no path of Windows
@@ -48,12 +49,24 @@ def _message(text: str) -> str:
     """The message of a line that is JSON: CloudWatch's export, a container's log, a logger. Of any other line all of it."""
     if not text.lstrip().startswith(("{", '"')):
         return text
+    recorded = _recorded(text) if _STACK in text else ""
+    if recorded:
+        return recorded
     found = _JSON.match(text)
     try:
         said = str(json.loads(found[1], strict=False)) if found is not None else text
     except ValueError:
         return text
     return f"INFO {said}" if found is not None and _CALM.search(text) else said
+
+
+def _recorded(text: str) -> str:
+    """The traceback in a worker's error file, which torch.distributed.elastic's ``record`` writes; empty where there is none."""
+    try:
+        message = json.loads(text)["message"]
+        return str(message["extraInfo"][_STACK] or message["message"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
 
 
 def without_label(text: str) -> str:

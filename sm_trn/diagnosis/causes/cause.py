@@ -45,8 +45,9 @@ class Evidence:
 class Cause:
     """Why a job went wrong. ``id`` is the row of the dictionary, ``unknown`` without one.
 
-    ``error`` is the exception as Python prints it, ``place`` the last line of the user's own code (``train.py:21``), ``facts``
-    what the text names: an action, a resource, a module, a limit. ``fix`` is or holds a ``Change`` where it is one of the spec's fields.
+    ``error`` is the exception as Python prints it, ``place`` the last line of the user's own code (``train.py:21``), ``code`` what
+    stands there, ``facts`` what the text names: an action, a resource, a module, a limit. ``fix`` is or holds a ``Change`` where
+    it is one of the spec's fields.
 
     >>> smaller = job.replace(hyperparameters={"per_device_train_batch_size": 16})
     >>> found = st.why("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", spec=smaller)
@@ -61,6 +62,7 @@ class Cause:
     source: str = ""
     error: str = ""
     place: str = ""
+    code: str = ""
     host: str = ""
     rank: int | None = None
     time_s: float = math.nan

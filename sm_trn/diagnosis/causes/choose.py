@@ -36,7 +36,7 @@ def _place(finding: Finding, heard: AbstractSet[str]) -> int:
         return 2 if heeded else 4 + (finding.role == Role.TIMEOUT)
     if finding.match is None or finding.match.sure or finding.error:
         return 1
-    if finding.match.strength == ALL - 1 and heard:
+    if finding.match.strength == ALL and heard:
         return 5
     return 3 if heard - {Role.AFTER} else 1
 

@@ -190,6 +190,7 @@ class JobText:
             source=row.source,
             error=_error(finding),
             place=finding.place,
+            code=finding.code,
             host="" if line.stream == DESCRIBE else line.stream,
             rank=line.rank if line.rank is not None or self.scan is None else self.scan.reading.root_rank,
             time_s=time_s,

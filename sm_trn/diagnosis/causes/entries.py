@@ -22,10 +22,8 @@ _GAP = "…"
 _GRAM = 4
 _SHORT = ""  # where fragments stand that are shorter
 _DIGITS = str.maketrans("", "", "0123456789")
-_KINDS = ("exact", "strong", "weak", "topic")  # lists of a row, the strongest first
+_KINDS = ("exact", "strong", "weak")  # lists of a row, the strongest first
 SURE, ALL = 2, len(_KINDS)  # how many of the lists count, of any line and of one that says it is an error
-_CLASS = re.compile(r"\b(?:[A-Z]+[a-z0-9]+){2,8}[A-Z]{0,8}\b")  # the name of an exception: each of its words may tell
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _RAISES = re.compile(r"(?:[\w.]{1,120}(?:error|exception)|\S{1,80}\.py: error): ")  # no healthy line begins so
 # Exceptions that a mistake in the script raises; with any other, also ValueError, a library may mean something of its own.
 OF_PYTHON = (
@@ -34,8 +32,6 @@ OF_PYTHON = (
 )  # fmt: skip
 _MISTAKES = tuple(name.lower() for name in OF_PYTHON)
 _REFUSED = (*_MISTAKES, "valueerror", "assertionerror", "notimplementederror")
-# Families that nouns name well.
-_MACHINES = frozenset({"neuron", "dist", "mem", "net", "smp", "smddp", "hw", "disk", "cuda", "num"})
 _SERVICE = frozenset({"api", "capacity", "platform", "spot", "stop"})  # families of what AWS itself says
 
 
@@ -58,7 +54,6 @@ class Fragment:
     at_start: bool
     at_end: bool
     key: str
-    words: bool = False  # its ends are the ends of words
 
     def found_in(self, lowered: str) -> bool:
         """Whether a line in small letters holds the parts in their order."""
@@ -69,33 +64,25 @@ class Fragment:
         at = 0
         for part in self.parts:
             at = lowered.find(part, at)
-            while self.words and at >= 0 and not _alone(lowered, at, at + len(part)):
-                at = lowered.find(part, at + 1)
             if at < 0:
                 return False
             at += len(part)
         return True
 
 
-def _alone(text: str, start: int, end: int) -> bool:
-    """Whether no letter stands right before or behind a place of the text; a plural's may."""
-    behind = end + (text[end : end + 1] == "s")
-    return not (text[start - 1 : start].isalpha() or text[behind : behind + 1].isalpha())
-
-
-def fragment(text: str, *, words: bool = False) -> Fragment:
+def fragment(text: str) -> Fragment:
     """The fragment that a row writes as ``text``."""
     body = text.lower().removeprefix("^").removesuffix("$")
     parts = tuple(part for part in (piece.strip() if _GAP in body else piece for piece in body.split(_GAP)) if part)
     key = max((part.translate(_DIGITS) for part in parts), key=len)
-    return Fragment(parts, text.startswith("^"), text.endswith("$"), key, words)
+    return Fragment(parts, text.startswith("^"), text.endswith("$"), key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A row of the dictionary. ``exact`` fragments name the cause, ``strong`` ones speak for it; ``weak`` ones do so only on a
-    line that reports an error: an exception, a service's reason; ``topic`` ones are what such a line is about, where nothing else
-    speaks. ``files`` are those of libraries: an exception that nothing else tells of is about what the innermost of them does.
+    line that reports an error: an exception, a service's reason. ``files`` are those of libraries: an exception that nothing else
+    tells of is about what the innermost of them does.
 
     ``signal`` is the number of a signal that speaks for the cause when it ends a process, ``codes`` are exit codes that do.
     """
@@ -108,7 +95,6 @@ class Entry:
     exact: tuple[Fragment, ...] = ()
     strong: tuple[Fragment, ...] = ()
     weak: tuple[Fragment, ...] = ()
-    topic: tuple[Fragment, ...] = ()
     unless: tuple[Fragment, ...] = ()
     files: tuple[str, ...] = ()
     reads: str = ""
@@ -128,7 +114,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An entry that a line speaks for; ``strength`` is the place of its list, of which 0 is the strongest."""
+    """An entry that a line speaks for; ``strength`` is the place of its list, of which 0 is the strongest, and ``ALL`` of a file."""
 
     entry: Entry
     strength: int
@@ -159,7 +145,6 @@ def entries() -> tuple[Entry, ...]:
             exact=_fragments(row, "exact"),
             strong=_fragments(row, "strong"),
             weak=_fragments(row, "weak"),
-            topic=_fragments(row, "topic"),
             unless=_fragments(row, "unless"),
             files=tuple(row.get("files", ())),
             codes=tuple(row.get("codes", ())),
@@ -169,7 +154,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def _fragments(row: Mapping[str, list[str]], name: str) -> tuple[Fragment, ...]:
-    return tuple(fragment(text, words=name == "topic") for text in row.get(name, ()))
+    return tuple(fragment(text) for text in row.get(name, ()))
 
 
 @functools.cache
@@ -226,7 +211,7 @@ def _by_ending() -> dict[int, int]:
 def match_file(path: str) -> Match | None:
     """The row that knows a file of a traceback, as the weakest word for it."""
     rows = (row for row in entries() if any(f"/{name}" in path for name in row.files))
-    return next((Match(row, ALL - 1) for row in rows), None)
+    return next((Match(row, ALL) for row in rows), None)
 
 
 def match_class(error: str) -> Match | None:
@@ -239,20 +224,6 @@ def refused(error: str) -> bool:
     return error.lower().startswith(_REFUSED)
 
 
-def _spelled(text: str) -> str:
-    """The words of the names of classes at a line's beginning: ``PipeModeDatasetException`` is ``pipe mode dataset exception``."""
-    return " ".join(_WORD.sub(" ", name).lower() for name in _CLASS.findall(text[:200]))
-
-
-def _speaks_of_mistakes(family: str, strength: int) -> bool:
-    """Whether a row of this family may speak, so strongly, for what somebody is refused for: AWS's words are others' there,
-    and nouns say little unless they are a machine's.
-    """
-    if strength == ALL - 1:
-        return family in _MACHINES
-    return strength < SURE or family not in _SERVICE
-
-
 @functools.lru_cache(maxsize=4096)
 def match(text: str, lists: int = ALL) -> Match | None:
     """The row that a line speaks for: that with the strongest fragment, of equals the first. Only so many ``lists`` count."""
@@ -263,14 +234,11 @@ def match(text: str, lists: int = ALL) -> Match | None:
     ended = _by_ending()
     found = {ended[each]: SURE - 1 for each in endings(lowered) if each in ended}
     rows = entries()
-    lists = min(lists, ALL - lowered.startswith(_MISTAKES))
-    foreign = refused(lowered)
-    spelled = f"{lowered} {_spelled(text)}" if lists == ALL else lowered
-    for place, kind, piece in _near(spelled.translate(_DIGITS)):
+    foreign = refused(lowered)  # there AWS's words are others'
+    for place, kind, piece in _near(lowered.translate(_DIGITS)):
         strength = _KINDS.index(kind)
-        silent = strength >= lists or (foreign and not _speaks_of_mistakes(rows[place].family, strength))
-        where = spelled if kind == "topic" else lowered
-        if not silent and strength < found.get(place, len(_KINDS)) and piece.found_in(where):
+        silent = strength >= lists or (foreign and strength >= SURE and rows[place].family in _SERVICE)
+        if not silent and strength < found.get(place, len(_KINDS)) and piece.found_in(lowered):
             found[place] = strength
     calm = {
         place

@@ -13,6 +13,7 @@ from ...core.logs.script import raised
 from .around import TRACEBACK, pieces, without_label, without_stamp, words_of
 from .cause import Evidence, FastNetwork
 from .entries import ALL, LONGEST, SURE, Match, Role, match, match_class, match_file, refused, resembles
+from .mentions import only_mentions
 from .watchdog import Watchdog
 
 MOST = 2_000  # findings that are kept: the first ones decide
@@ -20,9 +21,10 @@ WINDOW = 300  # lines of a traceback
 NEXT = 4  # lines on which a traceback begins that Python ignores, after it says so
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _IGNORED = "Exception ignored in"  # an object's end raised it
+_UNANNOUNCED = ("SyntaxError: ", "IndentationError: ", "TabError: ")  # no "Traceback" stands before them
 _FRAME = re.compile(r'\s*File \\?"(?P<file>[^"]{1,400}?)\\?", line (?P<line>\d{1,7})')
 _OTHER = re.compile(
-    r"(?:[A-Za-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror)(?::|$)|[A-Z][a-z]\w{0,80}: "
+    r"(?:[A-Za-z_]\w{0,80}\.){1,12}(?:_?[A-Z]\w{0,80}|error|timeout|gaierror)(?::|$)|[A-Z][a-z]\w{0,80}: "
 )  # exceptions with other names
 _DOTTED = re.compile(  # the same without a traceback
     r"(?:[a-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror): |Exception: "
@@ -65,7 +67,7 @@ _SUSPECT = re.compile(  # and what may say so
     r"|disconnect|unhandled|unreachable|\bretr[iy]|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
 )
 _CALM = re.compile(  # a line of this level reports no failure
-    r"(?:^|[\s\[:|])(?:INFO|DEBUG)\b|<(?:info|debug)>|^\[?I\d{4} \d\d:|: [ID] [\w./-]{1,120}(?::\d|\.cc|\.py)"
+    r"(?:^|[\s\[:|])(?:INFO|DEBUG)\b|<(?:info|debug)>|^\[?I\d{3,4} \d\d:|: [ID] [\w./-]{1,120}(?::\d|\.cc|\.py)"
 )
 _WARNS = re.compile(  # what these are about is no failure yet
     r"(?:.{0,60}(?:\bWARNING\b|\[Warning\])|\[?W\d{3,4} \d\d:|.{0,60}: W [\w./-]{1,120}(?::\d|\.cc|\.py)"
@@ -76,10 +78,6 @@ _DUMPS = re.compile(  # a configuration or what a shell runs, and no metrics tha
     r"|\s{0,40}\"(?!\w{0,40}(?i:error|message|reason|fail|exception|status))[\w-]{1,80}\": )"
 )
 _PLACED = re.compile(r"\[[\w./-]{1,120}\.(?:py|cc|cpp|h):\d{1,6}:\w{1,80}\]")  # where a program wrote the line
-_MAYBE = re.compile(r"\b(?:may|might)\b")  # has not happened
-_ASKS = re.compile(  # a person, not a program
-    r"(?i:how|is|are|what|why|can|do|does|should|where|which|has|have)\b[^:]{0,400}\?|(?:I|I'm|I've|My|Hi|Hello)\b[ ,]"
-)
 _TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
 # A notebook's own traceback, after the job's log: IPython writes the exception in front.
@@ -118,6 +116,7 @@ class Finding:
     match: Match | None
     error: str = ""
     place: str = ""
+    code: str = ""
     chain: int = 0
     beats: int = 0
 
@@ -136,6 +135,8 @@ class _Worker:
     chained: bool = False
     code: bool = False  # the next line is source code that a frame shows
     place: str = ""
+    shown: str = ""  # the code at that place
+    own: bool = False  # the next line is that code
     inner: Match | None = None  # the row that knows the innermost of a library's files
     left: int = 0  # lines after the exception that still belong to its message
     ignored: int = -NEXT  # the line that says that Python ignores an exception
@@ -227,19 +228,20 @@ class LogReading:
         other = (worker.inside and _OTHER.match(said)) or (self.short and _DOTTED.match(said))
         unnamed = self.short and _mistakes(said)
         exception = raised(said) or (said if other or unnamed else "")
-        ended = (worker.inside or self.short or spoken) and exception != ""
+        ended = (worker.inside or self.short or spoken or said.startswith(_UNANNOUNCED)) and exception != ""
         if (
             ended and not worker.inside and not worker.chained
         ):  # no traceback stands before it: its message is a chain of its own
             self._chains += 1
             worker.chain = self._chains
         lists = self._lists(said, complains=bool(exception) or spoken, within=worker.left > 0)
-        lists = min(lists, ALL - unnamed)  # nouns say as little there as behind the exception's name
         worker.left = 40 if ended else max(0, worker.left - 1)
         found = match(_PLACED.sub("", line.text), lists)
+        if found is not None and not ended and only_mentions(said):
+            return
         if found is None and ended and (not refused(exception) or (worker.inner and worker.inner.entry.id == _PIP)):
             found = match_class(exception) or worker.inner
-        if found is not None and found.sure and at - worker.last == 1:
+        if found is not None and self._says_more(worker, found, at):
             self._refine(line.stream, at, found)
         if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
             worker.inside = worker.code = False
@@ -256,10 +258,17 @@ class LogReading:
                 match=found,
                 error=exception,
                 place=worker.place if (ended or worker.left) else "",
+                code=worker.shown if (ended or worker.left) else "",
                 chain=worker.chain,
                 beats=beats,
             )
         )
+
+    @staticmethod
+    def _says_more(worker: _Worker, found: Match, at: int) -> bool:
+        """Whether a line of an error's message, or NCCL's last error, may tell more than the error's kind."""
+        last = found.sure and at - worker.last == 1
+        return last or (worker.left > 0 and found.exact and found.entry.role == Role.ROOT)
 
     def _refine(self, stream: str, at: int, found: Match) -> None:
         """Let what NCCL's last error says stand for the kind of error that the lines before it name."""
@@ -275,16 +284,12 @@ class LogReading:
             return ALL
         text = said[:LONGEST]
         low = text.lower() if self.short else ""
-        complaint = _COMPLAINS.search(low) is not None
+        complaint = _COMPLAINS.search(low) is not None or _SUSPECT.search(low) is not None
         if _CALM.search(said[:160]) is not None:
-            return SURE if complaint or _SUSPECT.search(low) is not None else 0
-        if _WARNS.match(text) is not None or (self.short and (_ASKS.match(text) or _DUMPS.match(text))):
+            return SURE if complaint else 0
+        if _WARNS.match(text) is not None or (self.short and _DUMPS.match(text)):
             return SURE
-        if _REPORTS.match(text) is not None:
-            return ALL
-        if complaint and _MAYBE.search(low) is None:
-            return ALL
-        return ALL - 1 if complaint or within or _SUSPECT.search(low) is not None else SURE
+        return ALL if complaint or within or _REPORTS.match(text) is not None else SURE
 
     def _compiles(self, said: str, beats: int) -> bool:
         """Take in the Neuron compiler's start and end of a graph."""
@@ -298,6 +303,7 @@ class LogReading:
             self._chains += 1
             worker.chain = self._chains
         worker.inside, worker.chained, worker.code, worker.place, worker.left = True, False, False, "", 0
+        worker.shown = ""
         worker.inner = None
         worker.idle = at - worker.ignored < NEXT
         self.window = WINDOW
@@ -310,13 +316,16 @@ class LogReading:
             worker.code = True
             if not any(mark in frame["file"] for mark in _LIBRARY):
                 worker.place, worker.inner = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}", None
+                worker.shown, worker.own = "", True
             worker.inner = match_file(frame["file"]) or worker.inner
             return True
+        if worker.code and worker.own:
+            worker.shown, worker.own = printable(text.strip())[:LONGEST], False
         if (worker.code and text[:2] == "  ") or _CARETS.fullmatch(text[:LONGEST]):
             return True
         if worker.code:
             worker.code = False
-            return raised(text.strip()) == ""
+            return raised(text.strip()) == "" and _OTHER.match(text) is None
         return False
 
     def _marks(self, said: str) -> bool:

@@ -1,4 +1,4 @@
-"""``st.why``: what may be asked about – a text, a log file, a describe answer as a file or a mapping, a snapshot."""
+"""``st.why``: what may be asked about – a text, a log file, dumps, a describe answer as a file or a mapping, a snapshot."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ...core.specs.job import JobSpec
 from ...core.specs.snapshot import JobSnapshot, parse_snapshot
 from .cause import Diagnosis
 from .diagnose import why_snapshot, why_text
+from .flight import why_dumps
+from .mentions import without_quotation
 
 _PATH = 1024  # characters that a path may have
 _DESCRIBE = 4_000_000  # bytes of a describe answer, at most
@@ -21,7 +23,8 @@ _WITHIN = ("describe", "answer", "response", "TrainingJob")  # a describe answer
 
 def why(about: str | os.PathLike[str] | JobSnapshot | Mapping[str, Any], *, spec: JobSpec | None = None) -> Diagnosis:
     """Why a job failed, stopped or hangs: ``about`` is a text (a FailureReason, an error, lines of a log), the path of a log
-    or of a describe answer as JSON, the answer itself, or a snapshot. With ``spec`` the fix is a change of it.
+    or of a describe answer as JSON, of a worker's error file, or of a folder with dumps of PyTorch's flight recorder, the answer
+    itself, or a snapshot. With ``spec`` the fix is a change of it.
 
     It asks nobody; ``TrainingJob.why()`` reads log and status itself. Raises OSError for a file that cannot be read,
     TypeError for anything else.
@@ -42,6 +45,8 @@ def why(about: str | os.PathLike[str] | JobSnapshot | Mapping[str, Any], *, spec
     path = _path(about)
     if path is None:
         return _of_text("this text", str(about), spec)
+    if path.is_dir():
+        return why_dumps(path) or Diagnosis(name=path.name)
     if path.stat().st_size <= _DESCRIBE:
         with path.open("rb") as file:
             answer = described(file.read()) if file.read(1) == b"{" and file.seek(0) == 0 else None
@@ -64,7 +69,7 @@ def _of_text(name: str, text: str, spec: JobSpec | None) -> Diagnosis:
     answer = described(text.encode("utf-8", "replace")) if text.lstrip().startswith("{") else None
     if answer is not None:
         return why_snapshot(parse_snapshot(answer), spec=spec)
-    return why_text(name, parse_log(text), spec=spec)
+    return why_text(name, parse_log(without_quotation(text)), spec=spec)
 
 
 def _path(about: str | os.PathLike[str]) -> Path | None:
@@ -72,7 +77,7 @@ def _path(about: str | os.PathLike[str]) -> Path | None:
         return None
     path = Path(about)
     try:
-        found = path.is_file()
+        found = path.is_file() or path.is_dir()
     except OSError:
         return None
     return path if found or not isinstance(about, str) else None

@@ -32,8 +32,9 @@ from ..text import diagnosis_text
 def command(name: str, *, as_json: bool, connection: Callable[[], GuardedSession]) -> int:
     """Explain why a job failed, stopped or hangs, and what to change.
 
-    NAME is a job: its status and its log are read. A file is a saved log, or a DescribeTrainingJob answer as JSON; - reads one
-    from the standard input, and TEXT is a message in quotes. These ask nobody. The exit code is 1 where a cause was found or
+    NAME is a job: its status and its log are read. A file is a saved log, a DescribeTrainingJob answer as JSON, or a worker's
+    error file; - reads one from the standard input. A folder, with a slash in it, holds dumps of PyTorch's flight recorder, and
+    TEXT is a message in quotes. These ask nobody. The exit code is 1 where a cause was found or
     looked for in vain, 0 where nothing went wrong.
 
     Example: sm-trn why "RuntimeError: CUDA error: out of memory"
@@ -63,7 +64,7 @@ def _without_a_job(name: str) -> Diagnosis | None:
             return why(path)
     if any(sign.isspace() for sign in name):
         return why(name)
-    if Path(name).is_file():
+    if Path(name).is_file() or (Path(name).is_dir() and "/" in name):  # a folder may be called like a job
         return why(Path(name))
     if not name.startswith("arn:") and ("/" in name or name.endswith((".log", ".txt", ".json"))):
         raise SmTrnError(
@@ -96,6 +97,7 @@ def _cause(cause: Cause) -> dict[str, Json]:
         "confidence": cause.confidence.value,
         "error": cause.error,
         "place": cause.place,
+        "code": cause.code,
         "host": cause.host,
         "rank": cause.rank,
         "time_s": _number(cause.time_s),

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.core.preflight import arguments
 from sm_trn.core.preflight.source import command_line
+from sm_trn.scripts import arguments
 
 HEAD = "import argparse\np = argparse.ArgumentParser()\n"
 
@@ -44,6 +44,9 @@ REFUSED = [
     ("p.add_argument('--fp16', action='store_true')\np.parse_args()", {"fp16": True}, "SCRIPT007", "takes no value"),
 ]
 PASSED = [
+    ("q = argparse.ArgumentParser(parents=[make()])\nq.add_argument('--a')\nq.parse_args()", {"b": 1}),
+    ("p.add_argument('--a')\nTrainer.add_arguments_to(p)\np.parse_args()", {"b": 1}),
+    ("p.add_argument('--kind', choices=['x', 'y'])\np.set_defaults(kind='x')\np.parse_args()", {"kind": "y"}),
     ("p.add_argument('--epochs', type=int)\np.parse_args()", {"epoch": 1}),  # argparse takes an unambiguous beginning
     ("p.add_argument('--epochs', type=int)\np.parse_args()", {"epochs": "3"}),
     ("p.add_argument('-e', '--epochs', type=int)\np.parse_args()", {"e": 3}),
@@ -52,8 +55,6 @@ PASSED = [
     ("p.add_argument('--data', required=DATA)\np.parse_args()", {}),
     ("for name in NAMES:\n    p.add_argument(name)\np.parse_args()", {"anything": 1}),
     ("p.add_argument('--data', required=True)\np.parse_args(['--data', 'x'])", {}),
-    ("q = argparse.ArgumentParser(parents=[p])\nq.add_argument('--a')\nq.parse_args()", {"b": 1}),
-    ("p.add_argument('--a')\np.add_subparsers()\np.parse_args()", {"b": 1}),
     ("p.add_argument('--a', action=Own)\np.parse_args()", {"a": 1, "b": 2}),
     ("g = p.add_argument_group('g')\ng.add_argument('--data')\np.parse_args()", {"data": 1}),
     ("p.add_argument('--data', nargs='*')\np.parse_args()", {"data": "1"}),

@@ -1,0 +1,665 @@
+"""Keep a training job safe on spot capacity: one file that works in any Trainer, SFTTrainer, Accelerate loop or plain loop.
+
+With a Trainer, four lines:
+
+    import sm_spot                                 # first: from here on SIGTERM is remembered
+    trainer = Trainer(...)
+    sm_spot.train(trainer)                         # instead of trainer.train()
+    sm_spot.leave(sm_spot.exit_code_of(main))      # at the end of the script
+
+`sm_spot.train` adds a SpotCallback and resumes from last_complete_checkpoint(args.output_dir). Both can also be used alone:
+callbacks=[SpotCallback()] and trainer.train(resume_from_checkpoint=last_complete_checkpoint(args.output_dir)).
+
+With a loop of your own:
+
+    stop, checkpoints = sm_spot.StopRequest(), sm_spot.Checkpoints("/opt/ml/checkpoints")
+    newest = sm_spot.last_complete_checkpoint(checkpoints.folder)
+    if newest:
+        accelerator.load_state(newest)
+    for step in range(first, total):
+        ...
+        stopping = stop.agreed()                   # the same answer on every worker
+        if stopping or step % 500 == 0:
+            accelerator.save_state(checkpoints.path(step))
+            checkpoints.seal_together(step)
+        if stopping:
+            raise sm_spot.Interrupted(f"after step {step}")
+
+SageMaker copies the checkpoint folder to S3 file by file while it is written, so neither a rename nor a file's presence
+proves anything there. A checkpoint counts only if its manifests, written last, match every byte. Each host writes one.
+https://docs.aws.amazon.com/sagemaker/latest/dg/model-checkpoints.html
+
+Exit codes: 0 done; 2 something that the user can put right; 75 stopped after SIGTERM, run the same command again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import hashlib
+import inspect
+import json
+import logging
+import math
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, NoReturn, Optional
+
+DONE = 0
+USAGE_ERROR = 2
+INTERRUPTED = 75  # EX_TEMPFAIL of sysexits.h
+FAILURE = Path("/opt/ml/output/failure")  # what SageMaker shows as the job's FailureReason
+MANIFEST = "manifest.json"
+MARK = "checkpoints.txt"  # in a folder that a run has written to
+KEEP = 2  # the older one is what survives a torn upload of the newer
+AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
+MAX_RUN_VARIABLE = "SM_SPOT_MAX_RUN_SECONDS"  # set it to the job's max_run, and the run saves before that ends
+MARGIN_SECONDS = 180.0  # for the last step and the save
+LARGEST = 2**31 - 1
+STARTED = time.time()
+EARLY: list[int] = []  # signals that came before anybody asked
+
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+    signal.signal(signal.SIGTERM, lambda number, _frame: EARLY.append(number))
+
+try:  # after the line above: it loads for seconds, in which SIGTERM is heard
+    from transformers import TrainerCallback
+except ImportError:  # a loop without transformers
+    TrainerCallback = object
+
+
+class UsageError(Exception):
+    """Only the user can put it right. The message says what, got, wanted and fix."""
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error: asked for, and answered
+    """The run was asked to stop and has stopped at the end of a step."""
+
+
+# --- the workers ---
+
+
+class Place(NamedTuple):
+    """Where this process stands: among all workers, among those `here` on its host, and its host among the hosts."""
+
+    rank: int
+    size: int
+    local_rank: int
+    here: int
+    host: int
+    hosts: int
+
+
+def place(environ: Mapping[str, str] = os.environ) -> Place:
+    """From the variables of torchrun, else of Open MPI; a worker that torch_xla has spawned asks torch_xla."""
+
+    def number(name: str, mpi: str, absent: int) -> int:
+        return int(environ.get(name) or environ.get("OMPI_COMM_WORLD_" + mpi) or absent)
+
+    rank, size, local_rank = (
+        number("RANK", "RANK", 0),
+        number("WORLD_SIZE", "SIZE", 1),
+        number("LOCAL_RANK", "LOCAL_RANK", 0),
+    )
+    xm, xr = sys.modules.get("torch_xla.core.xla_model"), sys.modules.get("torch_xla.runtime")
+    if size == 1 and xr is not None and hasattr(xr, "world_size"):
+        rank, size, local_rank = xr.global_ordinal(), xr.world_size(), xr.local_ordinal()
+    elif size == 1 and xm is not None and hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
+        rank, size, local_rank = xm.get_ordinal(), xm.xrt_world_size(), xm.get_local_ordinal()
+    here = number("LOCAL_WORLD_SIZE", "LOCAL_SIZE", size)
+    return Place(rank, size, local_rank, here, rank // here, math.ceil(size / here))
+
+
+def agree(value: int, *, most: bool = True) -> int:
+    """The largest (or the smallest) of all workers' values. Every worker has to ask, in the same order."""
+    if place().size == 1:
+        return value
+    import torch
+    import torch.distributed as dist
+
+    backend = dist.get_backend() if dist.is_initialized() else "xla"
+    xm = sys.modules.get("torch_xla.core.xla_model")
+    if backend == "xla" and xm is not None:
+        # torch_xla chains every reduction to those before it: a pending step would be compiled and run once more.
+        cut_graph()
+        answer = xm.all_reduce("max" if most else "min", torch.tensor(value, dtype=torch.int32, device=xm.xla_device()))
+        return int(answer.cpu())
+    if backend == "xla":
+        raise UsageError("workers: got several that are not connected; make the Trainer, or the Accelerator, before")
+    device = "cpu"
+    if backend in {"nccl", "smddp", "neuron"}:
+        device = "neuron" if backend == "neuron" else "cuda"
+    answer = torch.tensor(value, dtype=torch.int32, device=device)
+    dist.all_reduce(answer, dist.ReduceOp.MAX if most else dist.ReduceOp.MIN)
+    return int(answer)
+
+
+def barrier() -> None:
+    agree(0, most=False)
+
+
+def cut_graph() -> None:
+    """Hand XLA what is pending; its function has another name until torch_xla 2.6 or so."""
+    cut = getattr(sys.modules["torch_xla"], "sync", None) or sys.modules["torch_xla.core.xla_model"].mark_step
+    cut()
+
+
+# --- what a script says, and how it ends ---
+
+
+def say(text: str) -> None:
+    """A line of the main worker, written at once: a killed process has said what it knew."""
+    if place().rank == 0:
+        print(text, flush=True)
+
+
+def metric_line(values: Mapping[str, Any]) -> str:
+    """One dictionary in Trainer's form that `ast.literal_eval` and the classic metric regexes read alike.
+
+    Floats are written out in full: 0.00005, never 5e-05, of which `'learning_rate': ([0-9.]*)` would read 5.
+
+    >>> metric_line({"loss": 0.5, "learning_rate": 5e-05})
+    "{'loss': 0.5, 'learning_rate': 0.00005}"
+    """
+    return "{" + ", ".join(f"'{name}': {_literal(value)}" for name, value in values.items()) + "}"
+
+
+def _literal(value: Any) -> str:
+    if hasattr(value, "item"):  # numpy's and torch's numbers
+        value = value.item()
+    if not isinstance(value, float) or not math.isfinite(value):
+        return repr(value)
+    whole, _, decimals = f"{value:.10f}".partition(".")
+    return whole + "." + (decimals.rstrip("0") or "0")
+
+
+def exit_code_of(run: Callable[[], None]) -> int:
+    """Run, and turn the end into an exit code. What is neither UsageError nor Interrupted nor a full disk is raised."""
+    code = DONE
+    try:
+        run()
+    except Interrupted as stop:
+        tell(f"interrupted: {stop}")
+        code = INTERRUPTED
+    except Exception as error:
+        message = str(error)
+        if not isinstance(error, UsageError):
+            if not disk_refused(error):
+                raise
+            message = (
+                f"disk: a file could not be written ({first_line(error)}); give the job a larger volume, or free space, "
+                "and run the same command again: it goes on from the newest checkpoint"
+            )
+        tell(f"error: {message}")
+        if FAILURE.parent.is_dir() and place().rank == 0:
+            with contextlib.suppress(OSError):
+                FAILURE.write_text(message[:1024], encoding="utf-8")
+        return USAGE_ERROR
+    dist = sys.modules.get("torch.distributed")
+    # The workers' group; libraries other than these two close theirs by themselves.
+    if dist and dist.is_available() and dist.is_initialized() and dist.get_backend() in {"gloo", "nccl"}:
+        dist.destroy_process_group()
+    return code
+
+
+def tell(text: str) -> None:
+    """To stderr, on the main worker only: every worker meets the same error."""
+    if place().rank == 0:
+        print(text, file=sys.stderr, flush=True)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with `code` after all that is to be done at its end, and tear nothing down: torch's threads that
+    still run while the interpreter ends now and then abort the process, and a job that has saved would be Failed.
+    """
+    atexit._run_exitfuncs()  # noqa: SLF001 - what os._exit leaves out
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def disk_refused(error: BaseException) -> bool:
+    """Python raises OSError for it; torch's writer a RuntimeError, safetensors' an error of its own."""
+    words = "no space left|file too large|disk quota|writer failed|write failed|i/o error|unexpected pos"
+    return re.search(words, str(error).lower()) is not None
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+class StopRequest:
+    """SIGTERM, remembered; or the end of the time that the job has. SageMaker sends SIGTERM before it stops a job.
+
+    torchrun kills its workers 30 s later, SageMaker after 120 s: act at the end of the next step.
+    """
+
+    def __init__(self) -> None:
+        self._signalled = bool(EARLY)
+        max_run = os.environ.get(MAX_RUN_VARIABLE)
+        self._deadline = STARTED + float(max_run) - MARGIN_SECONDS if max_run else math.inf
+        self.listen()
+
+    def listen(self) -> None:
+        """Answer SIGTERM from here on, also after somebody else did. Python lets the main thread alone do so."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._remember)
+
+    def _remember(self, _number: int, _frame: Any) -> None:
+        self._signalled = True
+
+    @property
+    def seen(self) -> bool:
+        """On this worker alone; nothing waits."""
+        return self._signalled or time.time() >= self._deadline
+
+    def agreed(self) -> bool:
+        """On any worker. Every worker has to ask, and waits for the others."""
+        return bool(agree(int(self.seen)))
+
+
+# --- checkpoints ---
+
+
+class Checkpoints:
+    """The folders `checkpoint-N` of one run, of which only those with matching manifests count.
+
+    `identity` is what makes two runs the same run. It lies in the manifest, and a checkpoint that another run wrote is
+    refused rather than resumed from or overwritten. `keep` is how many remain, at least 2; None: all.
+    With `each_host` every host has a whole checkpoint of its own, as with Trainer's `save_on_each_node`.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        identity: Mapping[str, Any] | None = None,
+        keep: Optional[int] = None,
+        *,
+        each_host: bool = False,
+    ) -> None:
+        self.folder = Path(folder)
+        self.saved_step = 0
+        self._identity = json.loads(json.dumps(identity or {}, default=str))
+        self._keep = None if keep is None else max(KEEP, keep)
+        self._host, self._hosts = (0, 1) if each_host else place()[4:]
+        self._begun: threading.Thread | None = None
+        self._error: Exception | None = None
+
+    def path(self, step: int) -> Path:
+        return self.folder / f"checkpoint-{step}"
+
+    def steps(self) -> list[int]:
+        names = [re.fullmatch(r"checkpoint-(\d+)", path.name) for path in self.folder.glob("checkpoint-*")]
+        return sorted(int(match[1]) for match in names if match)
+
+    def claim(self) -> None:
+        """Take the folder for this run. UsageError where another program's checkpoints are in it: without a manifest they
+        could not be told from torn ones.
+        """
+        steps, mark = self.steps(), self.folder / MARK
+        if steps and not mark.exists() and not any((self.path(step) / MANIFEST).exists() for step in steps):
+            got = f"got {self.path(steps[-1])}, which another program has written"
+            raise UsageError(f"checkpoint_dir: {got}, wanted this script's own, or an empty folder; give another one")
+        if place().local_rank == 0:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            mark.write_text("The checkpoints in this folder are proven by their manifests.\n", encoding="utf-8")
+
+    def newest(self, limit: int = LARGEST) -> int:
+        """The newest complete checkpoint's step up to `limit`, 0 if there is none. Torn ones are named and passed over."""
+        for step in reversed(self.steps()):
+            if step > limit:
+                continue
+            fault = self.fault(step)
+            if not fault:
+                return step
+            say(f"checkpoint-{step} is not usable ({fault}); trying the one before")
+        return 0
+
+    def newest_of_all(self) -> int:
+        """The newest step that is complete on every host, 0 if there is none. Every worker has to ask."""
+        proves = place().local_rank == 0  # one worker of each host reads the files
+        limit = LARGEST
+        while limit:
+            newest = self.newest(limit) if proves else limit
+            limit = agree(newest, most=False)
+            if agree(int(not proves or newest == limit), most=False):
+                return limit
+        return 0
+
+    def fault(self, step: int) -> str:
+        """Why this checkpoint cannot be used, or an empty string. A complete one of another run is a UsageError."""
+        path = self.path(step)
+        try:
+            manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+            saved = manifest["identity"]
+            files = dict(manifest["files"])
+            for host in range(1, manifest.get("hosts", 1)):
+                files.update(json.loads((path / _manifest_of(host)).read_text(encoding="utf-8"))["files"])
+            torn = [name for name, wanted in files.items() if fingerprint(path / name) != wanted]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return f"{type(error).__name__}: {error}"
+        if torn:
+            return f"{', '.join(torn)} does not match its manifest"
+        differing = sorted(name for name, value in self._identity.items() if saved.get(name) != value)
+        if differing:
+            seen = "; ".join(f"{name}: got {self._identity[name]!r}, it has {saved.get(name)!r}" for name in differing)
+            raise UsageError(
+                f"checkpoint_dir: {path} was written by another run ({seen}); use the same settings and data to continue "
+                "it, or another --checkpoint_dir to start anew"
+            )
+        return ""
+
+    def seal(self, step: int, folder: Path | None = None, best: Optional[str] = None) -> None:
+        """Write this host's manifest over every file that it has, each on the disk before it; then let older ones go,
+        but the `best`.
+
+        One worker of each host calls this, when all workers have written. From `folder` the checkpoint is renamed.
+        """
+        path = folder or self.path(step)
+        path.mkdir(parents=True, exist_ok=True)
+        files = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith("manifest")]
+        for file in files:
+            sync(file)
+        prints = {file.relative_to(path).as_posix(): fingerprint(file) for file in files}
+        content = {"step": step, "hosts": self._hosts, "identity": self._identity, "files": prints}
+        manifest = path / _manifest_of(self._host)
+        manifest.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        sync(manifest)
+        sync(path)
+        if folder is not None:
+            shutil.rmtree(self.path(step), ignore_errors=True)  # a torn one of the same step: `newest` has refused it
+            folder.rename(self.path(step))
+        sync(self.folder)
+        self.saved_step = step
+        if self._keep is not None:
+            for old in self.steps()[: -self._keep]:
+                if self.path(old).name != Path(best or "").name:
+                    shutil.rmtree(self.path(old), ignore_errors=True)
+
+    def seal_together(self, step: int, *, background: bool = False, best: Optional[str] = None) -> None:
+        """Wait until every worker has written, then seal on each host. Every worker calls this."""
+        barrier()
+        if place().local_rank == 0:
+            self.begin(lambda: self.seal(step, best=best))
+        if not background:
+            self.finish()
+            barrier()
+
+    def begin(self, work: Callable[[], None]) -> None:
+        """Write or seal in the background, one after the other: no worker waits for the disk."""
+
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - `finish` raises it
+                self._error = error
+
+        self.finish()
+        self._begun = threading.Thread(target=run, name="checkpoint")
+        self._begun.start()
+
+    def finish(self) -> None:
+        """Wait until what was begun is on the disk, and raise what it has raised."""
+        if self._begun is not None:
+            self._begun.join()
+        error, self._begun, self._error = self._error, None, None
+        if error is not None:
+            raise error
+
+    def put_aside(self, newer_than: int) -> None:
+        """What this run will write again, and must not take for its own. Kept under another name until next time."""
+        newer = [step for step in self.steps() if step > newer_than]
+        if newer:
+            for old in self.folder.glob("torn-checkpoint-*"):
+                shutil.rmtree(old, ignore_errors=True)
+        for step in newer:
+            self.path(step).rename(self.folder / f"torn-checkpoint-{step}")
+
+
+def _manifest_of(host: int) -> str:
+    return f"manifest-{host}.json" if host else MANIFEST
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return {"sha256": digest.hexdigest(), "bytes": path.stat().st_size}
+
+
+def sync(path: Path) -> None:
+    """Bytes (or a folder's entries) on the disk, not in the cache: the instance may vanish."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def last_complete_checkpoint(folder: str | Path, identity: Mapping[str, Any] | None = None) -> Optional[str]:
+    """The newest checkpoint that is complete on every host, or None: begin at the start. Newer ones are put aside.
+
+    Every worker calls it once the workers are connected. Without `identity` any run's checkpoint is taken.
+    """
+    checkpoints = Checkpoints(folder, identity)
+    checkpoints.claim()
+    step = checkpoints.newest_of_all()
+    if place().local_rank == 0:
+        checkpoints.put_aside(newer_than=step)
+    barrier()
+    say(f"resuming after step {step}" if step else "from the start")
+    return str(checkpoints.path(step)) if step else None
+
+
+# --- Trainer ---
+
+
+class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
+    """Proves Trainer's checkpoints, stops after SIGTERM with all saved, and prints Trainer's numbers as lines.
+
+    With `reseed`, order and dropout are functions of the seed, the step and the worker: a resumed run ends with the same
+    bytes. Leave it out where workers share one model's layers and must draw alike.
+    """
+
+    def __init__(self, identity: Mapping[str, Any] | None = None, *, reseed: bool = True) -> None:
+        self.identity, self.reseed = identity, reseed
+        self.stop = StopRequest()
+        self.checkpoints: Checkpoints | None = None
+        self.trainer: Any = None  # known where `train` is used: it can then save in the middle of an evaluation
+        self.epoch = 0
+        self.interrupted = False
+        self.first_step, self._predictions, self._began = 0, 0, 0.0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+        self.stop.listen()  # with --enable_jit_checkpoint transformers would answer, and end with exit code 0
+        if self.checkpoints is None:
+            each_host = bool(getattr(args, "save_on_each_node", False))
+            self.checkpoints = Checkpoints(args.output_dir, self.identity, args.save_total_limit, each_host=each_host)
+            args.save_total_limit = None  # Trainer would delete an older one before the newer one is proven
+        self.first_step, self._began, self.interrupted = state.global_step + 1, time.perf_counter(), False
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+        self.epoch = int((state.epoch or 0) + 1e-6)
+        if self.reseed:  # the order of an epoch's examples, the same on every worker
+            seed(args.seed, "epoch", self.epoch)
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+        if self.reseed:
+            seed(args.seed, state.global_step, place().rank)
+        # Asked here and not at the step's end: the loader has just cut XLA's graph, and nothing is pending.
+        if place().size > 1 and (state.global_step + 1) % AGREE_STEPS == 0:
+            self.interrupted = self.stop.agreed()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        if state.global_step == self.first_step:
+            wait_for_device()
+            seconds = round(time.perf_counter() - self._began, 3)
+            self.metrics(state, {"first_step_seconds": seconds, "total_steps": state.max_steps})
+        if place().size == 1:
+            self.interrupted = self.stop.seen
+        if state.global_step >= state.max_steps:  # all is trained
+            self.interrupted = False
+        if self.interrupted:
+            # Whoever resumes behind a step does not judge it again; where the best model is wanted, it must be judged.
+            control.should_save = not (_wants_best(args) and _judged_here(args, state, control))
+            control.should_evaluate = False
+            control.should_training_stop = True
+        return control
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:  # noqa: ARG002 - as above
+        if self.interrupted:  # saved already, and an evaluation takes longer than there is time
+            control.should_save = control.should_evaluate = False
+        return control
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+        assert self.checkpoints is not None  # noqa: S101 - made when training began
+        best = getattr(state, "best_model_checkpoint", None)
+        self.checkpoints.seal_together(state.global_step, background=True, best=best)
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._predictions += 1
+        if place().size > 1 and self._predictions % AGREE_STEPS:
+            return
+        if not (self.stop.agreed() if place().size > 1 else self.stop.seen):
+            return
+        training = self.trainer is not None and getattr(self.trainer, "is_in_train", False)
+        if training and not _wants_best(args):
+            self.trainer._save_checkpoint(self.trainer.model, trial=None)  # noqa: SLF001 - there is no public way in an evaluation
+            self.on_save(args, state, control)
+        self._end(state, "in an evaluation ")
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
+        if not (self.interrupted and "train_runtime" in (logs or {})):  # the summary of a run that has not ended
+            self.metrics(state, {**(logs or {}), "step": state.global_step})
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
+        if self.interrupted:
+            self._end(state)
+        if self.checkpoints is not None:
+            self.checkpoints.finish()
+        barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
+
+    def _end(self, state: Any, where: str = "") -> NoReturn:
+        folder, saved = "", False
+        if self.checkpoints is not None:
+            self.checkpoints.finish()
+            folder, saved = str(self.checkpoints.folder), self.checkpoints.saved_step == state.global_step
+        barrier()
+        kept = f"saved in {folder}" if saved else "not saved at this step; the next run goes on from the one before"
+        raise Interrupted(f"{where}after step {state.global_step} of {state.max_steps}; {kept}")
+
+    def metrics(self, state: Any, values: Mapping[str, Any]) -> None:
+        """Print numbers as a line that metric definitions read, on the worker that has them.
+
+        With pipeline stages that is one of the last stage, and not the first of all.
+        """
+        if state.is_world_process_zero:
+            print(metric_line(values), flush=True)
+
+
+def _wants_best(args: Any) -> bool:
+    return bool(getattr(args, "load_best_model_at_end", False))  # optimum-neuron's arguments have no such field
+
+
+def _judged_here(args: Any, state: Any, control: Any) -> bool:
+    """Whether an evaluation belongs to this step: one that is asked for already, or that of an epoch that ends."""
+    ends_epoch = abs(state.epoch - round(state.epoch)) < 1e-6
+    by_epoch = getattr(args.eval_strategy, "value", args.eval_strategy) == "epoch"
+    return bool(control.should_evaluate or (by_epoch and ends_epoch))
+
+
+def seed(*parts: Any) -> None:
+    """Make the generators a function of `parts`, such as seed, step and rank: nothing to save, nothing to restore."""
+    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+    number = int.from_bytes(digest[:4], "big") >> 1
+    random.seed(number)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(number)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(number)
+    xm = sys.modules.get("torch_xla.core.xla_model")
+    if xm is not None:
+        xm.set_rng_state(number)
+
+
+def wait_for_device() -> None:
+    """Until what was asked of it is done: on XLA a step is compiled when its graph is cut, and else only traced."""
+    xm = sys.modules.get("torch_xla.core.xla_model")
+    if xm is not None:
+        cut_graph()
+        xm.wait_device_ops()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
+    """`trainer.train()` from the newest complete checkpoint to the end; raises Interrupted after a SIGTERM.
+
+    Adds a SpotCallback where the trainer has none.
+
+    >>> sm_spot.train(Trainer(model, args, train_dataset=dataset))   # doctest: +SKIP
+    """
+    args = trainer.args
+    spot = next((one for one in trainer.callback_handler.callbacks if isinstance(one, SpotCallback)), None)
+    if spot is None:
+        spot = SpotCallback(identity)
+        trainer.add_callback(spot)
+    spot.trainer = trainer
+    newest = last_complete_checkpoint(args.output_dir, spot.identity)
+    if newest:
+        state = json.loads(Path(newest, "trainer_state.json").read_text(encoding="utf-8"))
+        if state["global_step"] >= state["max_steps"]:  # all is trained: Trainer would train one step more
+            args.num_train_epochs, args.max_steps = 0, -1
+    try:
+        with _own_names(trainer.model):
+            trainer.train(resume_from_checkpoint=newest)
+    except Exception as error:
+        if not disk_refused(error):
+            raise
+        _say_what_is_kept(trainer, spot, newest, error)
+
+
+@contextlib.contextmanager
+def _own_names(model: Any) -> Iterator[None]:
+    """Transformers 5 saves some models, such as Mixtral, under the names that the hub has for their weights, and Trainer,
+    which loads a checkpoint by the module's own names, leaves out what it does not find.
+    """
+    save = getattr(model, "save_pretrained", None)
+    if save is None or "save_original_format" not in inspect.signature(save).parameters:
+        yield
+        return
+    model.save_pretrained = functools.partial(save, save_original_format=False)
+    try:
+        yield
+    finally:
+        del model.save_pretrained
+
+
+def _say_what_is_kept(trainer: Any, spot: SpotCallback, newest: str | None, error: Exception) -> NoReturn:
+    """Of a run that a full disk has ended."""
+    kept = newest
+    if spot.checkpoints is not None:
+        with contextlib.suppress(Exception):
+            spot.checkpoints.finish()
+        if spot.checkpoints.saved_step:
+            kept = str(spot.checkpoints.path(spot.checkpoints.saved_step))
+    message = (
+        f"after step {trainer.state.global_step}: not saved, the disk refused the checkpoint ({first_line(error)})"
+    )
+    if kept:
+        message += f"; {Path(kept).name} is kept"
+    message += "; give the job a larger volume, or free space, and run the same command again"
+    if spot.stop.seen:
+        raise Interrupted(message) from error
+    raise UsageError(message) from error

@@ -1,0 +1,211 @@
+"""What the script's own parser says of the hyperparameters, and which of them nobody reads.
+
+The parser is made again from what the script writes out, and is given the words that the training toolkit would pass. Where it cannot
+be read, nothing is said of what depends on it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+
+from ..core.preflight import source
+from ..core.specs.job import JobSpec
+from ..core.specs.problems import Advice, Field, Line, Problem, Severity, rules_of
+from ..core.specs.value import suggestion
+from .commands import Command, of_click
+from .huggingface import of_dataclasses
+from .parsers import Declared, Refused, called, of_argparse
+from .sources import Programs, programs, releases_of
+
+_RULES = rules_of(__package__)
+SCRIPT006 = _RULES["SCRIPT006"]
+SCRIPT007 = _RULES["SCRIPT007"]
+SCRIPT008 = _RULES["SCRIPT008"]
+SCRIPT014 = _RULES["SCRIPT014"]
+SCRIPT015 = _RULES["SCRIPT015"]
+
+_FLAGS = frozenset({"store_true", "store_false"})
+# A name of a program that can read hyperparameters in a way that is not followed.
+_READERS = ("argv", "arg", "SM_HP", "SM_TRAINING_ENV", "hyperparam", "environ", "config", "click", "typer", "fire", "hydra", "flags",
+            "settings", "exec", "system", "subprocess", "run", "main", "cli", "getopt", "input")  # fmt: skip
+
+
+def declared(job: JobSpec) -> Declared | Command | None:
+    """The parser that the job's script asks for its arguments; None where there is none, or it cannot be read."""
+    texts = programs(job)
+    if not texts or job.own_entrypoint:
+        return None
+    (_, entry), *modules = texts
+    made = of_dataclasses(texts, releases_of(job), configured="config" in job.hyperparameters)
+    if made is not None:
+        return made
+    command = of_click(entry, frozenset(job.environment))
+    if command is not None:
+        return command
+    defined = [entry, *(text for _, text in modules if _called_in(entry, text))]
+    found = [each for text in defined if (each := of_argparse(text)) is not None]
+    return found[0] if len(found) == 1 else None
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _called_in(entry: str, module: str) -> bool:
+    """Whether a program calls a function that a module of its own defines to make its parser."""
+    if "parse_" not in module:
+        return False
+    made = {
+        node.name
+        for node in source.tree(module).body
+        if isinstance(node, ast.FunctionDef) and "parse_" in ast.unparse(node)
+    }
+    return any(called(call) in made for call in source.calls(entry))
+
+
+def refused(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT008, SCRIPT014: words that the parser does not know, or does not take, end the job with exit code 2."""
+    parser = declared(job)
+    if parser is None:
+        return
+    entry, line = source.entry_name(job), source.command_line(job)
+    try:
+        rest = parser.leftover(line)
+    except Refused as error:
+        yield SCRIPT014.problem(
+            Field("hyperparameters"),
+            f"{entry} refuses its arguments: {error}",
+            got=" ".join(line) or "no hyperparameter",
+            wanted="arguments that its parser takes",
+            fix=Advice("correct the hyperparameters, or the parser"),
+        )
+        return
+    for name in (word.lstrip("-") for word in rest if parser.strict and word.startswith("-")):
+        if name in job.arguments:
+            yield SCRIPT008.problem(
+                Field(f"hyperparameters.{name}" if name in job.hyperparameters else "neuron"),
+                f"{entry} does not declare --{name}",
+                got=repr(name),
+                wanted="one of " + ", ".join(sorted(parser.names)),
+                fix=Advice(f"correct the name{suggestion(name, parser.names)}"),
+            )
+
+
+def unread(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT015: a name that the parser passes over, or any name where the script reads no arguments at all."""
+    texts, parser = programs(job), declared(job)
+    if (
+        not texts
+        or not job.hyperparameters
+        or job.own_entrypoint
+        or job.script is None
+        or job.script.source_dir is None
+    ):
+        return
+    entry = source.entry_name(job)
+    if parser is None:
+        if not any(_may_read(text) for _, text in texts):
+            yield SCRIPT015.problem(
+                Field("hyperparameters"),
+                f"{entry} reads no arguments",
+                got=", ".join(job.hyperparameters),
+                wanted="a script that reads them, with argparse or from SM_HPS",
+                fix=Advice("read them in the script, or leave them out"),
+            )
+        return
+    for name in _passed_over(job, parser, texts):
+        yield SCRIPT015.problem(
+            Field(f"hyperparameters.{name}"),
+            f"{entry} passes over {name}",
+            got=repr(job.hyperparameters[name]),
+            wanted="one of " + ", ".join(sorted(parser.names)),
+            fix=Advice(f"correct the name{suggestion(name, parser.names)}, or leave it out"),
+        )
+
+
+def _passed_over(job: JobSpec, parser: Declared | Command, texts: Programs) -> tuple[str, ...]:
+    """The hyperparameters that ``parse_known_args`` leaves, where the script does nothing with what is left."""
+    if parser.strict or not isinstance(parser, Declared) or any("argv" in text or "SM_HP" in text for _, text in texts):
+        return ()
+    try:
+        rest = parser.leftover(source.command_line(job))
+    except Refused:
+        return ()
+    if any(_keeps_the_rest(text) for _, text in texts):
+        return ()
+    names = (word.lstrip("-") for word in rest if word.startswith("-"))
+    return tuple(name for name in names if name in job.hyperparameters)
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _keeps_the_rest(text: str) -> bool:
+    """Whether a program uses what ``parse_known_args`` does not know, or hands its answer on as it is."""
+    asked = [call for call in source.calls(text) if called(call) == "parse_known_args"]
+    tree = source.tree(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and node.value in asked:
+            asked.remove(node.value)
+        if isinstance(node, ast.Assign) and node.value in asked and isinstance(node.targets[0], ast.Tuple):
+            rest = ast.unparse(node.targets[0].elts[-1])
+            used = (each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
+            asked = asked if rest in used else [call for call in asked if call is not node.value]
+    return bool(asked)
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _may_read(text: str) -> bool:
+    """Whether a program could read arguments in any way."""
+    nodes = list(ast.walk(source.tree(text)))
+    words = {node.id for node in nodes if isinstance(node, ast.Name)} | {
+        node.attr for node in nodes if isinstance(node, ast.Attribute)
+    }
+    words |= {str(node.value) for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    words |= {alias.name for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
+    words |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return any(reader in word for word in words for reader in _READERS)
+
+
+def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT006, SCRIPT007: bool('False') is True, and a store_true flag takes no value: SageMaker always passes one."""
+    program = source.program(job)
+    if program is None or job.script is None:
+        return
+    for call in source.argument_calls(program):
+        flags = [
+            word.value for word in call.args if isinstance(word, ast.Constant) and str(word.value).startswith("--")
+        ]
+        name = str(flags[0]).lstrip("-").replace("-", "_") if flags else ""
+        kind = next((word.value for word in call.keywords if word.arg == "type"), None)
+        action = next((word.value for word in call.keywords if word.arg == "action"), None)
+        place = Line(job.script.entry, call.lineno)
+        if isinstance(kind, ast.Name) and kind.id == "bool":
+            sent = name in job.hyperparameters
+            false = job.hyperparameters.get(name) in {False, "False", "false", "0"} and name in job.hyperparameters
+            yield SCRIPT006.problem(
+                place,
+                f"--{name} False would be read as True",
+                severity=Severity.ERROR if false else Severity.INFO,
+                got="type=bool" + (f", and the job sends {job.hyperparameters[name]!r}" if sent else ""),
+                wanted="a function that reads 'True' and 'False'",
+                fix=Advice("type=str2bool"),
+            )
+        elif (
+            isinstance(action, ast.Constant)
+            and action.value in _FLAGS
+            and name in job.hyperparameters
+            and not _harmless(program, str(action.value), job.hyperparameters[name])
+        ):
+            yield SCRIPT007.problem(
+                place,
+                f"--{name} takes no value, but SageMaker passes one",
+                got=f"action={action.value!r}, and the job sends {job.hyperparameters[name]!r}",
+                wanted="an argument with a value",
+                fix=Advice("type=str2bool instead of the action"),
+            )
+
+
+def _harmless(program: str, action: str, value: object) -> bool:
+    """A parser that tolerates what it does not know leaves the value over, and the flag alone says the same."""
+    return "parse_known_args" in source.methods(program) and str(value).lower() == action.removeprefix("store_")
+
+
+RULES = (boolean_arguments, refused, unread)

@@ -1,0 +1,105 @@
+"""CHIP rules: precisions, kernels and versions that a chip does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..core.catalog import images
+from ..core.catalog.instances import find_instances
+from ..core.preflight import reading
+from ..core.specs.compute import Accelerator, InstanceType
+from ..core.specs.framework import Container
+from ..core.specs.job import JobSpec
+from ..core.specs.problems import Advice, Field, Problem, rules_of
+from .trainers import settings, true
+
+_RULES = rules_of(__package__)
+CHIP001 = _RULES["CHIP001"]
+CHIP002 = _RULES["CHIP002"]
+CHIP003 = _RULES["CHIP003"]
+
+# Compute capabilities. Source: NVIDIA, CUDA GPUs and Legacy CUDA GPUs.
+_CAPABILITY = {
+    "K80": 3.7, "V100": 7.0, "T4": 7.5, "A100-40GB": 8.0, "A100-80GB": 8.0, "A10G": 8.6, "L4": 8.9, "L40S": 8.9,
+    "H100": 9.0, "H100-80GB": 9.0, "H200": 9.0, "B200": 10.0, "GB200": 10.0, "B300": 10.3,
+}  # fmt: skip
+_AMPERE = 8.0  # the first with bfloat16 and TF32; FlashAttention 2 begins there too (its README)
+# The first CUDA that compiles for a chip. Source: release notes of CUDA 11.8 and 12.8.
+_FIRST_CUDA = ((10.0, (12, 8)), (9.0, (11, 8)))
+_FLASH = "flash_attention_2"
+_BITS = ("load_in_4bit", "load_in_8bit")
+_TORCH = {9.0: (2, 0), 10.0: (2, 7)}  # the first PyTorch whose builds are of that CUDA
+
+
+def _gpus(job: JobSpec) -> list[InstanceType]:
+    return [row for row in find_instances(job.compute.instances) if row.chip in _CAPABILITY]
+
+
+def precision(job: JobSpec) -> Iterator[Problem]:
+    """CHIP001: bfloat16 and TF32 came with Ampere, and a CPU has no fp16 for training."""
+    old = [row for row in _gpus(job) if _CAPABILITY[row.chip] < _AMPERE]
+    none = [row for row in find_instances(job.compute.instances) if row.accelerator is Accelerator.CPU]
+    lacking = [(name, row) for row in old[:1] for name in ("bf16", "bf16_full_eval", "tf32")]
+    lacking += [("fp16", row) for row in none[:1]]
+    for each in settings(job) if lacking else ():
+        for name, row in lacking:
+            if true(each.values.get(name)):
+                yield CHIP001.problem(
+                    each.where,
+                    f"{name} on a chip without it",
+                    got=f"{name} on {row.chip or 'a CPU'} ({row.name})",
+                    wanted="an instance whose chip has it" if name != "bf16" else "fp16, or an A10G, L4, A100 or newer",
+                    fix=Advice(f"leave {name} out, or choose another instance"),
+                )
+
+
+def kernels(job: JobSpec) -> Iterator[Problem]:
+    """CHIP002: FlashAttention 2 needs Ampere or newer, bitsandbytes a GPU."""
+    old = [row for row in _gpus(job) if _CAPABILITY[row.chip] < _AMPERE]
+    neuron = [row for row in find_instances(job.compute.instances) if row.accelerator is Accelerator.NEURON]
+    given = reading.keywords(job) if old or neuron else {}
+    asked = given.get("attn_implementation", frozenset()) | given.get("_attn_implementation", frozenset())
+    flash = asked == {_FLASH} or _FLASH in map(str, job.hyperparameters.values())
+    if flash and (old or neuron):
+        row = (old or neuron)[0]
+        yield CHIP002.problem(
+            Field("compute.instance"),
+            "FlashAttention 2 needs an Ampere GPU or newer",
+            got=f"{_FLASH} on {row.chip} ({row.name})",
+            wanted="attn_implementation='sdpa', or an A10G, L4, A100 or newer",
+            fix=Advice("attn_implementation='sdpa'"),
+        )
+    bits = [name for name in _BITS if given.get(name) == frozenset([True]) or true(job.hyperparameters.get(name))]
+    if bits and neuron:
+        yield CHIP002.problem(
+            Field("compute.instance"),
+            f"{bits[0]} needs bitsandbytes, which has no kernels for Neuron",
+            got=f"{bits[0]} on {neuron[0].chip} ({neuron[0].name})",
+            wanted="a GPU instance, or weights in bf16",
+            fix=Advice(f"leave {bits[0]} out"),
+        )
+
+
+def too_new(job: JobSpec) -> Iterator[Problem]:
+    """CHIP003: an older CUDA has no code for a newer chip, and the first kernel ends the job."""
+    if job.image_uri or isinstance(job.framework, Container):
+        return
+    row, version = images.choose(job), job.framework.pytorch
+    pytorch = tuple(
+        int(part) for part in (row.pytorch if row is not None else version or "").split(".")[:2] if part.isdigit()
+    )
+    for each in _gpus(job) if pytorch else ():
+        first = next(
+            ((capability, cuda) for capability, cuda in _FIRST_CUDA if _CAPABILITY[each.chip] >= capability), None
+        )
+        if first is not None and pytorch < _TORCH[first[0]]:
+            yield CHIP003.problem(
+                Field("framework.version"),
+                f"this PyTorch has no code for {each.chip}",
+                got=f"PyTorch {job.framework.pytorch!r} on {each.name!r}",
+                wanted=f"CUDA {first[1][0]}.{first[1][1]}, which comes with PyTorch {'.'.join(map(str, _TORCH[first[0]]))}, or newer",
+                fix=Advice("choose a newer container, or an older GPU"),
+            )
+
+
+RULES = (precision, kernels, too_new)

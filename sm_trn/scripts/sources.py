@@ -1,0 +1,115 @@
+"""What a job's script consists of: its own modules, as text and trees, and the releases of the libraries it is given."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+from ..core.catalog import images
+from ..core.preflight import source
+from ..core.specs.framework import Container
+from ..core.specs.job import JobSpec
+from . import fields
+
+LIBRARIES = ("transformers", "trl")  # of which the table has releases
+Programs: TypeAlias = tuple[tuple[str, str], ...]  # paths and texts
+MODULES = 40  # of a source that are read
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])? *(?P<rule>[^#;]*)")
+
+
+def programs(job: JobSpec) -> Programs:
+    """The entry script, and the modules of its folder that it imports: their paths in the folder, and their texts.
+
+    Of a shipped script the entry alone: what its kit does is known.
+    """
+    entry, folder = source.program(job), source.source_folder(job)
+    if entry is None or folder is None or job.script is None:
+        return ()
+    found, waiting = {job.script.entry: entry}, [job.script.entry]
+    here = _stems(folder) if job.script.source_dir is not None else frozenset()
+    while waiting and len(found) < MODULES:
+        file = waiting.pop()
+        for path in _files(_imported(found[file]), Path(file).parent, folder, here):
+            text = source.text(folder / path)
+            if path not in found and text is not None and _parses(text):
+                found[path] = text
+                waiting.append(path)
+    return tuple(found.items())
+
+
+def _stems(folder: Path) -> frozenset[str]:
+    """The names under which a folder's files and folders can be imported."""
+    return _listed(str(folder), folder.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _listed(folder: str, mtime_ns: int) -> frozenset[str]:
+    del mtime_ns  # part of the key: a folder whose entries changed is listed again
+    return frozenset(path.stem for path in Path(folder).iterdir())
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _imported(text: str) -> frozenset[str]:
+    """The dotted names that a program imports."""
+    found: set[str] = set()
+    for node in ast.walk(source.tree(text)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.update(f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names)
+            found.add(node.module or "")
+    return frozenset(found - {""})
+
+
+def _files(names: frozenset[str], beside: Path, folder: Path, top: frozenset[str]) -> Iterator[str]:
+    """The files of the folder that these names are; ``beside`` is where the program that imports them lies."""
+    for base, stems in ((Path(), top), (beside, _stems(folder / beside))) if beside != Path() else ((Path(), top),):
+        for name in names:
+            if name.partition(".")[0] not in stems:
+                continue
+            path = base.joinpath(*name.split("."))
+            yield from (
+                str(each) for each in (path.with_suffix(".py"), path / "__init__.py") if (folder / each).is_file()
+            )
+
+
+def _parses(text: str) -> bool:
+    try:
+        source.tree(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def releases_of(job: JobSpec) -> tuple[tuple[str, str | None], ...]:
+    """Each library, and its release."""
+    return tuple((library, release_of(job, library)) for library in LIBRARIES)
+
+
+def release_of(job: JobSpec, library: str) -> str | None:
+    """The release of transformers or trl that the job's script will import, as the table knows it; None where nothing says.
+
+    The container's own is there unless requirements.txt asks for another; pip leaves it alone where the file only names it.
+    """
+    rule = _required(job, library)
+    if rule is not None and rule.startswith("=="):
+        return fields.release(library, rule.removeprefix("==").strip())
+    if rule or library != "transformers" or job.image_uri or isinstance(job.framework, Container):
+        return None
+    row = images.choose(job)
+    return fields.release(library, row.transformers) if row is not None and row.transformers else None
+
+
+def _required(job: JobSpec, library: str) -> str | None:
+    """What requirements.txt says of a library's version; empty where it only names it, None where it does not."""
+    folder = source.source_folder(job)
+    text = source.text(folder / "requirements.txt") if folder is not None else None
+    for line in (text or "").splitlines():
+        found = _REQUIREMENT.match(line.strip())
+        if found is not None and found["name"].lower() == library:
+            return found["rule"].strip()
+    return None

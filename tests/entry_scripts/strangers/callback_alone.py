@@ -1,0 +1,30 @@
+"""An ordinary Trainer script: `datasets`, a tokenizer, a collator of the library, and sm_spot's callback."""
+
+import sm_spot
+
+from pathlib import Path
+
+from transformers import DataCollatorWithPadding, HfArgumentParser, Trainer, TrainingArguments
+
+import tiny
+
+
+def main() -> None:
+    (args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+    tokenizer = tiny.tokenizer()
+    dataset = tiny.dataset().map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=32), batched=True)
+    trainer = Trainer(
+        model=tiny.classifier(tokenizer, args.seed),
+        args=args,
+        train_dataset=dataset,
+        eval_dataset=dataset.select(range(64)),
+        processing_class=tokenizer,
+        data_collator=DataCollatorWithPadding(tokenizer),
+        callbacks=[sm_spot.SpotCallback()],
+    )
+    trainer.train(resume_from_checkpoint=sm_spot.last_complete_checkpoint(args.output_dir))
+    trainer.save_model(str(Path(args.output_dir, "model")))
+
+
+if __name__ == "__main__":
+    sm_spot.leave(sm_spot.exit_code_of(main))

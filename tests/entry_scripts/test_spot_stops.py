@@ -1,0 +1,120 @@
+"""What ends a run before its time, and what it then says: in an evaluation, with transformers' own flag, on a host without
+checkpoints, at the end of the job's time."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+pytest.importorskip("datasets")
+
+import sm_spot
+from sm_spot import DONE, INTERRUPTED, Checkpoints
+
+from launch import Launch
+from test_spot_in_strangers import Group, exchange
+
+pytestmark = [pytest.mark.local, pytest.mark.timeout(900)]
+EVALUATING = ("--eval_strategy", "steps", "--eval_steps", "10", "--per_device_eval_batch_size", "1")
+
+
+def complete(folder: Path) -> list[int]:
+    known = Checkpoints(folder / "host0" / "checkpoints")
+    return [step for step in known.steps() if not known.fault(step)]
+
+
+def step_of(said: str) -> int:
+    stopped = re.search(r"interrupted: .*after step (\d+) of", said)
+    assert stopped, said[-3000:]
+    return int(stopped[1])
+
+
+def test_a_stop_in_a_long_evaluation_is_saved_and_answered_before_the_evaluation_ends(tmp_path: Path) -> None:
+    run = Group(tmp_path, "trainer_loop", *EVALUATING, "--save_steps", "1000")
+    run.wait_for("'step': 10}")
+    assert [INTERRUPTED] == run.end(signal.SIGTERM), run.said[-3000:]
+    assert "eval_loss" not in run.said
+    assert "interrupted: in an evaluation after step 10 of" in run.said
+    assert [10] == complete(tmp_path)
+
+
+def test_the_loop_of_our_own_hears_a_stop_in_its_evaluation_too(tmp_path: Path) -> None:
+    rows = "".join(f"{word},{int(word == 'good')}\n" for word in ("good", "bad") * 16)
+    (tmp_path / "small.csv").write_text("text,label\n" + rows)
+    flags = "--model tiny-random --train small.csv --validation sample --per_device_batch_size 1 --epochs 2 --logging_steps 1"
+    argv = [*flags.split(), "--checkpoint_dir", "checkpoints", "--model_dir", "model"]
+    run = Launch(tmp_path).run_until("'step': 32,", signal.SIGTERM, *argv)
+    assert INTERRUPTED == run.code, run.err[-3000:]
+    assert "eval_loss" not in run.out
+    assert "interrupted: after step 32 of 64; saved in checkpoints" in run.err
+
+
+def test_where_the_best_model_is_wanted_a_step_that_was_not_judged_is_not_saved(tmp_path: Path) -> None:
+    best = ("--load_best_model_at_end", "True", "--save_steps", "10")
+    run = Group(tmp_path, "trainer_loop", *EVALUATING, *best)
+    run.wait_for("'step': 20}")
+    assert [INTERRUPTED] == run.end(signal.SIGTERM), run.said[-3000:]
+    assert [10] == complete(tmp_path)
+
+
+def test_transformers_own_flag_for_it_does_not_end_as_a_success(tmp_path: Path) -> None:
+    run = Group(tmp_path, "trainer_loop", "--enable_jit_checkpoint", "True", "--save_steps", "1000")
+    run.wait_for("'loss'", 3)
+    assert [INTERRUPTED] == run.end(signal.SIGTERM), run.said[-3000:]
+    assert [step_of(run.said)] == complete(tmp_path)
+
+
+def test_the_callback_alone_in_an_ordinary_script_stops_it_too(tmp_path: Path) -> None:
+    run = Group(tmp_path, "callback_alone")
+    run.wait_for("'loss'", 12)
+    assert [INTERRUPTED] == run.end(signal.SIGTERM), run.said[-3000:]
+    again = Group(tmp_path, "callback_alone")
+    assert [DONE] == again.end(), again.said[-3000:]
+    assert f"resuming after step {step_of(run.said)}" in again.said
+
+
+def test_two_workers_of_which_one_has_no_checkpoint_begin_together(tmp_path: Path) -> None:
+    run = Group(tmp_path, "plain_loop", hosts=2)
+    assert [DONE, DONE] == run.end(), run.said[-3000:]
+    exchange(tmp_path, 2)
+    for path in (tmp_path / "host1" / "checkpoints").glob("checkpoint-*"):
+        path.rename(tmp_path / path.name)
+    again = Group(tmp_path, "plain_loop", hosts=2)
+    assert [DONE, DONE] == again.end(), again.said[-3000:]
+    assert "from the start" in again.said
+
+
+def test_the_jobs_time_is_a_stop_that_comes_before_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sm_spot.MAX_RUN_VARIABLE, str(sm_spot.MARGIN_SECONDS + 0.001))
+    run = Group(tmp_path, "plain_loop")
+    assert [INTERRUPTED] == run.end(), run.said[-3000:]
+    assert [1] == complete(tmp_path)
+
+
+def test_a_stop_while_the_libraries_load_is_remembered(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sm_spot\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "def main():\n"
+        "    if sm_spot.StopRequest().seen:\n"
+        "        raise sm_spot.Interrupted('at once')\n"
+        "raise SystemExit(sm_spot.exit_code_of(main))\n"
+    )
+    scripts = Path(sm_spot.__file__).parent
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(scripts)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (INTERRUPTED, "interrupted: at once\n") == (run.returncode, run.stderr)

@@ -1,0 +1,84 @@
+"""What a script reads of its surroundings is held against the job; what it asks for first, or can do without, is left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jobs
+import pytest
+
+import sm_trn as st
+
+READS = "import json, os, sys\nprint(sys.argv)\n"
+NEEDED = [
+    ('os.environ["SM_CHANNEL_VALIDATION"]', "DATA007"),
+    ('def main():\n    return os.environ["SM_CHANNEL_VALIDATION"]\nmain()', "DATA007"),
+    ('os.path.join(os.getenv("SM_CHANNEL_VALIDATION"), "x.csv")', "DATA007"),
+    ('open("/opt/ml/input/data/validation/x.csv")', "DATA007"),
+    ('sent = json.loads(os.environ["SM_HPS"])\nsent["rate"]', "SCRIPT016"),
+    ('os.environ["SM_HP_RATE"]', "SCRIPT016"),
+]
+SPARED = [
+    'os.environ["SM_CHANNEL_TRAIN"]',
+    'os.environ.get("SM_CHANNEL_VALIDATION")',
+    'os.environ.get("SM_CHANNEL_VALIDATION", "/tmp")',
+    'try:\n    os.environ["SM_CHANNEL_VALIDATION"]\nexcept KeyError:\n    pass',
+    'if "SM_CHANNEL_VALIDATION" in os.environ:\n    os.environ["SM_CHANNEL_VALIDATION"]',
+    'os.environ.setdefault("SM_CHANNEL_VALIDATION", "/tmp")\nos.environ["SM_CHANNEL_VALIDATION"]',
+    'def old():\n    return os.environ["SM_CHANNEL_VALIDATION"]',
+    'os.environ["SM_CHANNEL_GIVEN"]',
+    'sent = json.loads(os.environ["SM_HPS"])\nsent.get("rate")',
+    'sent = json.loads(os.environ["SM_HPS"])\nsent["epochs"]',
+    'os.environ["SM_HP_EPOCHS"]',
+]
+IDS = {"DATA007", "SCRIPT016"}
+
+
+def found(folder: Path, script: str, **sent: Any) -> set[str]:
+    (folder / "run_clm.py").write_text(script)
+    job = jobs.trainium(str(folder)).replace(
+        hyperparameters=sent,
+        neuron=None,
+        inputs={"train": "s3://bucket/train"},
+        environment={"SM_CHANNEL_GIVEN": "/opt/ml/code"},
+    )
+    return {problem.id for problem in st.check(job)}
+
+
+@pytest.mark.parametrize(("line", "rule"), NEEDED)
+def test_what_the_script_cannot_do_without_and_the_job_does_not_give_is_told(
+    tmp_path: Path, line: str, rule: str
+) -> None:
+    assert {rule} == found(tmp_path, f"{READS}{line}\n", epochs=1) & IDS
+
+
+@pytest.mark.parametrize("line", SPARED)
+def test_what_it_has_or_can_do_without_is_not(tmp_path: Path, line: str) -> None:
+    assert set() == found(tmp_path, f"{READS}{line}\n", epochs=1) & IDS
+
+
+def test_a_module_of_the_script_is_read_too(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text('import os\nWHERE = os.environ["SM_CHANNEL_VALIDATION"]\n')
+    assert "DATA007" in found(tmp_path, f"{READS}import data\n")
+    assert "DATA007" not in found(tmp_path, READS)
+
+
+PARSER = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--epochs')\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (f"{PARSER}args, _ = p.parse_known_args()\n", True),
+        (f"{PARSER}args = p.parse_known_args()[0]\n", True),
+        (f"{PARSER}args, rest = p.parse_known_args()\nprint(rest)\n", False),
+        (f"{PARSER}args = p.parse_known_args()\n", False),
+        ("print('trains')\n", True),
+        ("import fire\nfire.Fire(print)\n", False),
+        ("import os\nprint(os.environ)\n", False),
+        ("from sagemaker_training import environment\n", False),
+    ],
+)
+def test_a_hyperparameter_that_nobody_reads_is_told(tmp_path: Path, script: str, told: bool) -> None:
+    assert told == ("SCRIPT015" in found(tmp_path, script, rate=1))
