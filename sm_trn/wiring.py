@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .bridge.launchers.launches import Launchers
     from .core.session.connection import EmulatorEndpoint
     from .emulator.rehearsal import Rehearsal
+    from .images.resolve import Resolved
 
 
 class TrainingJob(DiagnosedJob, MeasuredJob, DeployableJob):
@@ -59,6 +60,13 @@ class Session(GuardedSession[TrainingJob], ReportingSession[TrainingJob], Hostin
         from .diagnosis.guard.foreseen import Foreseen  # noqa: PLC0415 - reading requests stays out of `import sm_trn`
 
         return (shown, Foreseen(logs=shown.readers, asked={job.name: job.asked for job in jobs}))
+
+
+def resolve(job: JobSpec) -> Resolved:
+    """Ask a resolver for versions of the job's requirements that its image can have. Raises SmTrnError."""
+    from .images.resolve import resolve as ask  # noqa: PLC0415 - for those who ask alone
+
+    return ask(job)
 
 
 def connect(

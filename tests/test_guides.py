@@ -90,7 +90,7 @@ def test_every_command_and_option_of_a_guide_exists(page: Path) -> None:
     for line in [line.partition("#")[0] for line in lines if "sm-trn " in line]:
         words = line[line.index("sm-trn ") :].rstrip(")").partition(" -- ")[0].split()[1:]
         command: click.Command = cli
-        while isinstance(command, click.Group) and words:
+        while isinstance(command, click.Group) and words and not words[0].startswith("-"):
             _, found, words = command.resolve_command(click.Context(command), words)
             assert found is not None, line
             command = found

@@ -152,5 +152,16 @@ def test_the_wheel_holds_the_package_and_no_tool_of_its_makers(wheel: zipfile.Zi
 
 def test_the_base_installs_boto3_and_small_libraries(described: Message) -> None:
     base = [line for line in described.get_all("Requires-Dist", []) if "extra ==" not in line]
-    small = {"cattrs", "click", "orjson", "pathspec", "pyyaml", "regex", "tomli", "tomli-w", "typing-extensions"}
+    small = {
+        "cattrs",
+        "click",
+        "orjson",
+        "packaging",
+        "pathspec",
+        "pyyaml",
+        "regex",
+        "tomli",
+        "tomli-w",
+        "typing-extensions",
+    }
     assert {"boto3", "botocore"} | small == {re.split(r"[^\w-]", line)[0] for line in base}

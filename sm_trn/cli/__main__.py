@@ -55,6 +55,7 @@ GROUPS = {
     },
     "files": {
         "plan": ("report.commands.plan", "rank machines for a job by estimated time and cost, offline"),
+        "images": ("images.commands.images", "show what AWS's training images hold, and what differs between two"),
         "render": ("cli.files.render", "show the request or SDK code that a job file makes (check finds its problems)"),
         "diff": ("cli.files.diff", "compare two job files, or a job file with a launched job"),
     },

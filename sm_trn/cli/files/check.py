@@ -11,6 +11,7 @@ import click
 from ...core.errors import InvalidJobFile
 from ...core.jobfile.files import JobFile
 from ...core.session.defaults import known_region
+from ...core.specs.job import JobSpec
 from ...rules import check
 from ..shared import cents, emit, json_option, region_option, say
 from . import ceilings, files, problems, rules
@@ -48,15 +49,22 @@ class Checked:
     flag_value="",
     help="Explain what the rule ID checks, why, and on what evidence. Without an ID, list what check does not look at.",
 )
+@click.option(
+    "--resolve",
+    "resolves",
+    is_flag=True,
+    help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints.",
+)
 @click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
 @json_option
-def command(
+def command(  # noqa: PLR0913 - an argument for each option
     names: tuple[str, ...],
     *,
     style: str,
     ignore: tuple[str, ...],
     region: str | None,
     explain: str | None,
+    resolves: bool,
     show_rules: bool,
     as_json: bool,
 ) -> int:
@@ -76,6 +84,8 @@ def command(
         return 0
     if not names:
         raise click.UsageError("no FILE; sm-trn check bert.toml")
+    if resolves:
+        return max(_resolved(job) for _, _, job in files.all_jobs(names))
     priced_in = known_region(region)
     began = time.perf_counter()
     checked = [entry for name in names for entry in _checked(name, ignore, priced_in)]
@@ -86,6 +96,20 @@ def command(
     if any(entry.invalid for entry in checked):
         return 2
     return int(not all(problems.launchable(entry.found) for entry in checked))
+
+
+def _resolved(job: JobSpec) -> int:
+    """Print the pins of a job's requirements, or why there are none. Raises SmTrnError."""
+    from ...wiring import resolve  # noqa: PLC0415 - sessions stay out of a check
+
+    found = resolve(job)
+    if found.conflict:
+        click.echo(f"{job.name}: its requirements cannot be installed into {found.image}: {found.conflict}", err=True)
+        return 1
+    for name, there, wanted in found.replaced:
+        click.echo(f"{job.name}: pip replaces {name} {there} of {found.image} by {wanted}", err=True)
+    click.echo("\n".join(found.pins))
+    return 0
 
 
 def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:

@@ -18,12 +18,14 @@ HOMES = (
     "core.strategies",
     "core.render",
     "core.aws.online",
+    "images.rules",
     "forecast.rules",
     "scripts",
     "hosting.deployment",
 )
 FAMILIES = {
     "IMG": "containers",
+    "ENV": "what the image holds, and what the job brings",
     "DIST": "distribution",
     "NET": "the network between hosts",
     "COMP": "Training Compiler",

@@ -1,0 +1,105 @@
+"""The packages of AWS's training images, from the files that they are built from. What is not published is not known."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from ..core.catalog import images
+from ..core.specs.job import JobSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What one image holds. ``packages`` has a specifier for each published name, empty where only the name is published.
+
+    ``brought`` are names that those packages require, found by a resolver: AWS does not publish them. ``complete`` says that the
+    packages are a lock file's. ``source`` is repository, commit and path.
+    """
+
+    family: str
+    pytorch: str
+    processor: str
+    source: str
+    transformers: str | None = None
+    neuron_sdk: str | None = None
+    python: str | None = None
+    cuda: str | None = None
+    packages: Mapping[str, str] = field(default_factory=dict)
+    brought: tuple[str, ...] = ()
+    complete: bool = False
+
+    @property
+    def name(self) -> str:
+        """``huggingface-4.49.0-pytorch-2.5.1-gpu``."""
+        parts = [self.family, self.transformers, "pytorch" if self.family != "pytorch" else None, self.pytorch]
+        parts += [
+            f"sdk{self.neuron_sdk}" if self.neuron_sdk else None,
+            self.processor if self.processor != "neuron" else None,
+        ]
+        return "-".join(part for part in parts if part)
+
+    def version(self, package: str) -> Version | None:
+        """The version of a package, where exactly one is published."""
+        spec = self.packages.get(canonicalize_name(package), "")
+        try:
+            return Version(spec.removeprefix("==")) if spec.startswith("==") else None
+        except InvalidVersion:
+            return None
+
+    def spec(self, package: str) -> SpecifierSet | None:
+        """What is published of a package's version; None where nothing is."""
+        try:
+            return SpecifierSet(self.packages.get(canonicalize_name(package), "")) or None
+        except InvalidSpecifier:
+            return None
+
+    def holds(self, package: str) -> bool | None:
+        """Whether the package is there; None where what the published packages bring with them was not resolved."""
+        name = canonicalize_name(package)
+        if name in self.packages or name in self.brought:
+            return True
+        return False if self.complete or self.brought else None
+
+    @property
+    def python_minor(self) -> tuple[int, int] | None:
+        """``(3, 11)``."""
+        parts = (self.python or "").split(".")
+        return (int(parts[0]), int(parts[1])) if len(parts) > 1 and parts[0].isdigit() and parts[1].isdigit() else None
+
+
+@functools.cache
+def all_contents() -> tuple[Contents, ...]:
+    """Every image whose contents are published, in the order of the table of images."""
+    rows = json.loads((files(__package__) / "contents.json").read_text("utf-8"))["rows"]
+    return tuple(Contents(**{**row, "brought": tuple(row["brought"])}) for row in rows)
+
+
+@functools.cache
+def known_packages() -> frozenset[str]:
+    """Every package that some image holds."""
+    return frozenset(name for each in all_contents() for name in (*each.packages, *each.brought))
+
+
+def contents_of(job: JobSpec) -> Contents | None:
+    """What the image of a job holds; None for an image of one's own, and where nothing is published."""
+    row = None if job.image_uri is not None or job.script is None else images.choose(job)
+    if row is None:
+        return None
+    processor = images.processor(images.machine(job))
+    wanted = (row.family, row.pytorch, row.transformers, row.neuron_sdk, processor)
+    return next(
+        (
+            each
+            for each in all_contents()
+            if (each.family, each.pytorch, each.transformers, each.neuron_sdk, each.processor) == wanted
+        ),
+        None,
+    )

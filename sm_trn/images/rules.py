@@ -1,0 +1,179 @@
+"""ENV rules: what a job brings – requirements, syntax, imports – against what its image holds."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from ..core.preflight import JobRule, source
+from ..core.specs.job import JobSpec
+from ..core.specs.problems import Advice, Line, Problem, rules_of
+from .contents import Contents, contents_of, known_packages
+from .requirements import Wanted, requirements_of, text_of
+
+_RULES = rules_of(__package__)
+ENV001 = _RULES["ENV001"]
+ENV002 = _RULES["ENV002"]
+ENV003 = _RULES["ENV003"]
+ENV004 = _RULES["ENV004"]
+ENV005 = _RULES["ENV005"]
+NUMPY_2 = Version("2.3")  # of PyTorch: the first release that is built for NumPy 2, by its release notes
+# Modules whose package has another name.
+_PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
+             "dotenv": "python-dotenv"}  # fmt: skip
+_INSTALLS = ("pip", "conda", "apt-get")
+
+
+def language(job: JobSpec) -> Iterator[Problem]:
+    """ENV001: a program that the container's Python cannot parse."""
+    held, entry = contents_of(job), source.entry_path(job)
+    there = held.python_minor if held is not None else None
+    text = source.text(entry)
+    if (
+        there is None
+        or text is None
+        or job.script is None
+        or not job.script.entry.endswith(".py")
+        or there > sys.version_info[:2]
+    ):
+        return  # a newer Python than this one is not asked
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return  # no Python parses it: the script's own rule says so
+    try:
+        ast.parse(text, feature_version=there)
+    except SyntaxError as error:
+        version = ".".join(map(str, there))
+        yield ENV001.problem(
+            Line(job.script.entry, error.lineno or 1),
+            f"{error.msg}, and the image has Python {version}",
+            got=f"an image with Python {held.python if held is not None else version}",
+            wanted="a program that it can parse",
+            fix=Advice("a newer image (sm-trn images), or the older syntax"),
+        )
+
+
+def requirements(job: JobSpec) -> Iterator[Problem]:
+    """ENV002 to ENV004: requirements that contradict one another, or replace what the image's libraries are built for."""
+    text = text_of(job)
+    if text is None:
+        return
+    held = contents_of(job)
+    minor = held.python_minor if held is not None else None
+    wanted = list(requirements_of(text, ".".join(map(str, minor)) if minor is not None else None))
+    yield from _contradictions(wanted)
+    if held is not None:
+        for each in wanted:
+            yield from _replaced(each, held)
+
+
+def _contradictions(wanted: list[Wanted]) -> Iterator[Problem]:
+    """ENV002: two exact versions of one package."""
+    exact: dict[str, Wanted] = {}
+    for each in wanted:
+        pins = [pin for pin in each.requirement.specifier if pin.operator == "==" and not pin.version.endswith("*")]
+        if not pins:
+            continue
+        first = exact.setdefault(each.name, each)
+        if not first.admits(pins[0].version):
+            yield ENV002.problem(
+                each.place,
+                f"{each.requirement} and {first.requirement} of {first.place} exclude each other",
+                got=str(each.requirement),
+                wanted=f"one version of {each.name}",
+                fix=Advice("remove one of the two lines"),
+            )
+
+
+def _replaced(each: Wanted, held: Contents) -> Iterator[Problem]:
+    there = held.version(each.name)
+    if each.name == "torch" and there is not None and not each.admits(there):
+        cuda = f", built for CUDA {held.cuda}" if held.cuda else ""
+        yield ENV003.problem(
+            each.place,
+            f"pip replaces the image's torch {there}{cuda}; what the image built for it stays as it is",
+            got=str(each.requirement),
+            wanted=f"no torch, or one that admits {there}",
+            fix=Advice(
+                f"leave torch out, or choose an image that has the version you need: sm-trn images --torch {_asked(each)}"
+            ),
+        )
+    torch = held.version("torch")
+    if each.name == "numpy" and torch is not None and torch < NUMPY_2 and _second_numpy(each):
+        yield ENV004.problem(
+            each.place,
+            f"torch {torch} of the image is built for NumPy 1",
+            got=str(each.requirement),
+            wanted="numpy<2",
+            fix=Advice("numpy<2, or an image with PyTorch 2.3 or newer"),
+        )
+
+
+def _second_numpy(each: Wanted) -> bool:
+    """Whether only NumPy 2 satisfies a requirement, as far as its lowest bound says."""
+    bounds = [
+        Version(pin.version.removesuffix(".*"))
+        for pin in each.requirement.specifier
+        if pin.operator in {"==", ">=", "~=", ">"}
+    ]
+    return bool(bounds) and max(bounds) >= Version("2")
+
+
+def _asked(each: Wanted) -> str:
+    return next((pin.version for pin in each.requirement.specifier if pin.operator in {"==", ">=", "~="}), "VERSION")
+
+
+def imports(job: JobSpec) -> Iterator[Problem]:
+    """ENV005: a module that is imported without condition, and that neither the image nor the job brings."""
+    held, text = contents_of(job), source.text(source.entry_path(job))
+    folder = source.source_folder(job)
+    if held is None or text is None or folder is None or job.script is None or job.script.source_dir is None:
+        return
+    if (
+        not job.script.entry.endswith(".py")
+        or job.script.dependencies
+        or _installs(text)
+        or (folder / "setup.py").exists()
+    ):
+        return
+    if text_of(job):
+        return  # what a requirement brings with it is not known offline: sm-trn images resolve asks
+    for name, line in _imported(text):
+        package = canonicalize_name(_PACKAGES.get(name, name))
+        if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():
+            continue
+        if package not in known_packages() or held.holds(package) is not False:
+            continue
+        yield ENV005.problem(
+            Line(job.script.entry, line),
+            f"{name} is imported, and {package} is not among the packages of {held.name}",
+            got="no such package in the image, nor in requirements.txt",
+            wanted=f"{package} in requirements.txt, or an image that has it",
+            fix=Advice(f"add {package} to requirements.txt beside the script"),
+        )
+
+
+def _installs(text: str) -> bool:
+    """Whether the script may install something by itself."""
+    return any(word in text for word in _INSTALLS)
+
+
+def _imported(text: str) -> Iterator[tuple[str, int]]:
+    """Modules that are imported at the top of a program, under no condition, with their lines."""
+    try:
+        body = source.tree(text).body
+    except SyntaxError:
+        return
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.split(".")[0], node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0], node.lineno
+
+
+RULES: tuple[JobRule, ...] = (language, requirements, imports)

@@ -1,0 +1,109 @@
+"""What a resolver is asked about a job's requirements, and what is made of its answers. The resolver is uv, with packages of a folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from command import sm_trn
+
+import sm_trn as st
+from sm_trn.images.resolve import resolve
+
+needs_uv = pytest.mark.skipif(shutil.which("uv") is None, reason="needs uv: pip install uv")
+
+
+def wheel(folder: Path, name: str, version: str, *requires: str) -> None:
+    """An empty package, in an index of its own."""
+    folder = folder / name
+    folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    needed = "".join(f"Requires-Dist: {each}\n" for each in requires)
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as packed:
+        packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}")
+        packed.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        packed.writestr(f"{info}/RECORD", "")
+    links = "".join(f'<a href="{each.name}">{each.name}</a>' for each in folder.glob("*.whl"))
+    (folder / "index.html").write_text(f"<html><body>{links}</body></html>")
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of packages that is an index."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    wheel(folder, "torch", "2.5.1")
+    wheel(folder, "torch", "2.6.0")
+    wheel(folder, "accelerate", "1.9.0", "torch>=2.0")
+    wheel(folder, "accelerate", "1.12.0", "torch>=2.0")
+    wheel(folder, "newest", "1.0", "torch>=2.6")
+    for name in [name for name in os.environ if name.startswith("UV_")]:
+        monkeypatch.delenv(name)
+    for name, value in alone(folder).items():
+        monkeypatch.setenv(name, value)
+    return folder
+
+
+def alone(folder: Path) -> dict[str, str]:
+    """What makes uv look into a folder alone."""
+    return {"UV_DEFAULT_INDEX": folder.as_uri(), "UV_NO_CONFIG": "1", "UV_CACHE_DIR": str(folder.parent / "cache")}
+
+
+def job(folder: Path, requirements: str | None) -> st.JobSpec:
+    (folder / "train.py").write_text("import torch\n")
+    if requirements is not None:
+        (folder / "requirements.txt").write_text(requirements)
+    return st.JobSpec(
+        name="a",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=st.PyTorch("2.5.1", python="py311"),
+        compute=st.Compute("ml.g5.xlarge"),
+    )
+
+
+@needs_uv
+def test_pins_leave_the_images_torch_alone(tmp_path: Path, packages: Path) -> None:
+    assert packages.is_dir()
+    found = resolve(job(tmp_path, "accelerate\n"))
+    assert {"torch==2.5.1", "accelerate==1.9.0"} == set(found.pins)
+    assert not found.replaced
+    assert not found.conflict
+    newer = resolve(job(tmp_path, "accelerate>=1.10\n"))
+    assert (("accelerate", "1.9.0", "1.12.0"),) == newer.replaced
+
+
+@needs_uv
+def test_what_cannot_be_installed_is_said_in_the_resolvers_words(tmp_path: Path, packages: Path) -> None:
+    assert packages.is_dir()
+    found = resolve(job(tmp_path, "newest\n"))
+    assert not found.pins
+    assert "torch" in found.conflict
+    assert "newest" in found.conflict
+
+
+@pytest.mark.parametrize(("requirements", "says"), [(None, "nothing to resolve"), ("", "nothing to resolve")])
+def test_without_requirements_there_is_nothing_to_ask(requirements: str | None, says: str, tmp_path: Path) -> None:
+    with pytest.raises(st.SmTrnError, match=says):
+        resolve(job(tmp_path, requirements))
+    with pytest.raises(st.SmTrnError, match="not published"):
+        resolve(job(tmp_path, "torch").replace(image_uri="1.dkr.ecr.us-west-2.amazonaws.com/own:1"))
+
+
+def test_without_uv_its_line_for_pip_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(st.SmTrnError, match="pip install uv"):
+        resolve(job(tmp_path, "torch"))
+
+
+@needs_uv
+def test_the_shell_prints_constraints_or_the_conflict(tmp_path: Path, packages: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for requirements, code in (("accelerate\n", 0), ("newest\n", 1)):
+        (tmp_path / "job.toml").write_text(st.dump_job(job(source, requirements), "toml"))
+        ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
+        assert code == ran.returncode, ran.stderr
+        assert ("torch==2.5.1" in ran.stdout) is not bool(code)

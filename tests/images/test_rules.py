@@ -1,0 +1,106 @@
+"""What a job brings against what its image holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sm_trn as st
+
+OLD = st.PyTorch("1.12.1", python="py38")
+NEW = st.PyTorch("2.5.1", python="py311")
+
+
+def job(
+    folder: Path, program: str = "import torch\n", requirements: str | None = None, framework: st.PyTorch = NEW
+) -> st.JobSpec:
+    (folder / "train.py").write_text(program)
+    if requirements is not None:
+        (folder / "requirements.txt").write_text(requirements)
+    return st.JobSpec(
+        name="a",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=framework,
+        compute=st.Compute("ml.g5.xlarge"),
+        max_run_s=3600,
+    )
+
+
+def found(job: st.JobSpec) -> dict[str, str]:
+    return {each.id: f"{each.where} {each.what}" for each in st.check(job) if each.id.startswith("ENV")}
+
+
+MATCH = "import sys\nmatch sys.argv:\n    case []:\n        pass\n"
+
+
+def test_syntax_that_the_containers_python_lacks_is_an_error(tmp_path: Path) -> None:
+    assert "train.py:" in found(job(tmp_path, MATCH, framework=OLD))["ENV001"]
+    assert not found(job(tmp_path, MATCH))
+    assert "ENV001" not in found(job(tmp_path, "def f(:\n", framework=OLD))
+
+
+@pytest.mark.parametrize(
+    ("requirements", "rule", "place"),
+    [
+        ("numpy==1.26.4\n# a comment\nnumpy==2.1.0\n", "ENV002", "requirements.txt:3"),
+        ("torch==2.4.0\n", "ENV003", "requirements.txt:1"),
+        ("--upgrade\ntorch<2.5  # older\n", "ENV003", "requirements.txt:2"),
+    ],
+)
+def test_requirements_that_do_not_go_together(requirements: str, rule: str, place: str, tmp_path: Path) -> None:
+    assert place in found(job(tmp_path, requirements=requirements))[rule]
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [
+        "", "transformers==4.49.0\npeft\n", "torch\n", "torch>=2.0\n", "torch==2.5.1\n", "torch==2.5.*\n", "numpy==1.26.4\nnumpy>=1.20\n",
+        "git+https://github.com/huggingface/trl\n", "-r other.txt\n", "torch==2.1; sys_platform == 'win32'\n", "what is this?\n",
+        "torch==2.1 ; python_version < '3.9'\n", "./local.whl\n", "numpy==1.26.*\nnumpy==1.26.4\n",
+    ],
+)  # fmt: skip
+def test_requirements_that_go_together_are_not_mentioned(requirements: str, tmp_path: Path) -> None:
+    assert not found(job(tmp_path, requirements=requirements))
+
+
+def test_numpy_2_beside_a_torch_that_is_built_for_numpy_1(tmp_path: Path) -> None:
+    assert "ENV004" in found(job(tmp_path, requirements="numpy>=2\n", framework=st.PyTorch("2.1.0", python="py310")))
+    assert "ENV004" not in found(
+        job(tmp_path, requirements="numpy>=1.20\n", framework=st.PyTorch("2.1.0", python="py310"))
+    )
+    assert "ENV004" not in found(job(tmp_path, requirements="numpy>=2\n"))
+
+
+def test_an_import_that_nobody_brings(tmp_path: Path) -> None:
+    newest = st.PyTorch("2.13.0", python="py312")
+    assert "train.py:2" in found(job(tmp_path, "import torch\nimport peft\n", framework=newest))["ENV005"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import torch, os, numpy, json, yaml, tqdm, requests\n", "try:\n    import peft\nexcept ImportError:\n    peft = None\n",
+        "if True:\n    import peft\n", "import own\n", "import something_that_nobody_knows\n",
+        "import os\nos.system('pip install peft')\nimport peft\n", "from . import peft\n", "def f():\n    import peft\n",
+    ],
+)  # fmt: skip
+def test_an_import_that_may_be_there_is_not_mentioned(program: str, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("")
+    for framework in (NEW, st.PyTorch("2.13.0", python="py312")):
+        assert not found(job(tmp_path, program, framework=framework))
+
+
+def test_requirements_may_bring_what_is_imported(tmp_path: Path) -> None:
+    assert not found(job(tmp_path, "import peft\n", "trl[peft]\n"))
+    assert not found(job(tmp_path, "import peft\n").replace(image_uri="1.dkr.ecr.us-west-2.amazonaws.com/own:1"))
+
+
+def test_the_packages_own_scripts_are_not_mentioned() -> None:
+    own = st.JobSpec(
+        name="a",
+        script=st.Script("train_text_classification.py"),
+        framework=st.PyTorch("2.8.0", python="py312"),
+        compute=st.Compute("ml.g5.xlarge"),
+    )
+    assert not found(own)
