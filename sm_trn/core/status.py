@@ -221,11 +221,6 @@ def why_command(name: str) -> str:
     return f"sm-trn why {shlex.quote(name)}"
 
 
-def unread_numbers(name: str, numbers: str) -> str:
-    """What to say of numbers in a log that no rule reads, and the command that offers rules for them."""
-    return f"its log tells {numbers}, which no rule reads; sm-trn logs {shlex.quote(name)} --suggest offers rules"
-
-
 def next_steps(name: str, status: JobStatus | None, verdict: Verdict | None = None) -> tuple[NextStep, ...]:
     """What to do with a job, the most useful first: of a failed or sick one, ask why."""
     job = shlex.quote(name)

@@ -107,10 +107,10 @@ class DiagnosedJob(handles.TrainingJob):
             raise self._failed(final)
         return final
 
-    def guarded(self, guard: Guard) -> tuple[Health, tuple[Alarm, ...]]:
+    def guarded(self, guard: Guard | None) -> tuple[Health, tuple[Alarm, ...]]:
         """Hold the job against ``guard`` once, from its whole log: how it is, and which limits it has passed. Acts on nothing.
         Raises CloudError."""
-        guards = JobGuards(cloud=self.session, guards={self.name: guard})
+        guards = JobGuards(cloud=self.session, guards={} if guard is None else {self.name: guard})
         for part in self._log.batches(LogCursor(), follow=False):
             guards.hear(self.name, part.events)
         guards.hear(self.name, ())  # all was read, though it may be empty
@@ -118,7 +118,7 @@ class DiagnosedJob(handles.TrainingJob):
 
     def health(self) -> Health:
         """How the job is now, from one reading of its whole log: its verdict, since when, and what speaks for it. Raises CloudError."""
-        return self.guarded(Guard())[0]
+        return self.guarded(None)[0]
 
     def why(self) -> Diagnosis:
         """Return why the job failed, stopped or hangs: its cause, what followed, what to change – as a change of ``spec`` where it
@@ -147,10 +147,15 @@ class DiagnosedJob(handles.TrainingJob):
         return JobFailed("\n".join(lines), operation="TrainingJob", code="Failed", diagnosis=diagnosis)
 
     def record(self) -> JobRecord:
-        """The job's story as a value: its snapshot and the numbers of its log; of one that failed also its cause, as a note."""
+        """The job's story as a value: its snapshot and the numbers of its log. Notes tell the cause of one that failed, and of numbers that
+        no rule reads."""
+        from ..core.logs.suggestions import Suggester, unread_numbers  # noqa: PLC0415 - only reports are records
         from .text import cause_line  # noqa: PLC0415 - only a failure needs the words
 
-        story = super().record()
+        suggester = Suggester()
+        story = self._record(suggester.hear)
+        if suggester.names and not story.series("loss"):
+            story = dataclasses.replace(story, notes=(unread_numbers(self.name, suggester.names),))
         if story.snapshot.status is JobStatus.FAILED:
             cause = cause_line(diagnosis_of(self._log, story.snapshot))
             return dataclasses.replace(story, notes=(*story.notes, f"failed: {cause}")) if cause else story

@@ -29,7 +29,8 @@ PUBLIC = {name: getattr(module, name) for module in (*MODULES, st) for name in m
 # Handles of live jobs, and what is made from them: shown in the notebooks and the README, which run too.
 LIVE = {
     "Comparison", "Diff", "EmulatorError", "Endpoint", "Fleet", "JobCost", "JobFailed", "JobRecord", "JobSnapshot", "LaunchInterrupted",
-    "LaunchUnknown", "LogEvent", "MetricLog", "OverBudget", "PartialLaunch", "Policies", "Price", "PriceBook", "Rehearsal", "RequestCost",
+    "LaunchUnknown", "LogEvent", "MetricLog", "Observation",
+    "OverBudget", "PartialLaunch", "Policies", "Price", "PriceBook", "Rehearsal", "RequestCost",
     "SavedLog", "Session", "TrainingJob", "Transform", "compare", "connect", "diff", "estimator", "read_jobs", "read_log", "rehearse",
 }  # fmt: skip
 

@@ -205,8 +205,9 @@ def trainer(count: int, loss: float, norm: str, begin: float, every: float = 20.
     ("lines", "lost"),
     [
         (trainer(2, 0.0, "nan", BEGAN + 400), True),
-        (trainer(3, 0.0, "0.0", BEGAN + 400), True),  # from 0.5 to exactly 0
-        (trainer(2, 0.0, "0.0", BEGAN + 400), False),
+        (trainer(5, 0.0, "0.0", BEGAN + 400), False),  # it has learned everything
+        (steps(3, loss="0.0", begin=BEGAN + 400), True),  # from 0.5 to exactly 0
+        (steps(2, loss="0.0", begin=BEGAN + 400), False),
         (trainer(21, 0.5, "inf", BEGAN + 400), True),
         (trainer(16, 0.5, "inf", BEGAN + 400), False),  # a loss scaler looks for its scale
         ([LogEvent(BEGAN + 400 + at, "algo-1", "Loss is nan, stopping training") for at in range(2)], True),

@@ -13,7 +13,8 @@ from ...core.jobfile.in_toml import dump
 from ...core.logs import shown
 from ...core.logs.events import LogEvent
 from ...core.logs.selection import LogFilter
-from ...core.logs.suggestions import Suggestion
+from ...core.logs.suggestions import Suggester, Suggestion
+from ...core.ports import LogCursor
 from ...core.session.handles import Session
 from ...core.session.log_files import save_log
 from ...core.session.log_reader import JobLog
@@ -66,7 +67,10 @@ def command(  # noqa: PLR0913 - one a flag
     job = connection().attach(name)
     log = JobLog(cloud=job.session, name=job.name)
     if suggest:
-        _suggest(log.suggestions(), as_json=as_json)
+        suggester = Suggester()
+        for part in log.batches(LogCursor(), follow=False):
+            suggester.hear(part.events)
+        _suggest(suggester.suggestions(), as_json=as_json)
         return
     try:
         if save is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -123,6 +124,11 @@ class Suggester:
             if name and seen.lines >= LEAST and len(set(map(str, read))) > 1 and right:
                 value = read[-1]
                 yield Suggestion(rule=rule, lines=seen.lines, example=seen.samples[-1][0], value=value or 0.0)
+
+
+def unread_numbers(name: str, numbers: str) -> str:
+    """What to say of numbers in a log that no rule reads, and the command that offers rules for them."""
+    return f"its log tells {numbers}, which no rule reads; sm-trn logs {shlex.quote(name)} --suggest offers rules"
 
 
 def _after(name: str, *, bare: bool) -> str:

@@ -20,7 +20,6 @@ from ..formatting.cards import HasCard
 from ..logs.events import LogEvent, printable
 from ..logs.metrics import MetricLog
 from ..logs.selection import LogFilter
-from ..logs.suggestions import Suggester
 from ..ports import JobQuery, StoredObjects, Trouble
 from ..preflight import RULES, JobRule, check
 from ..preflight.resuming import resuming
@@ -36,7 +35,6 @@ from ..specs.problems import Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
-from ..status import unread_numbers
 from .attachment import Attached, fetch_attached, once, remember
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
@@ -231,12 +229,14 @@ class TrainingJob(HasCard):
         return self.session.wait([self], progress=False)[0] if wait else self.snapshot()
 
     def record(self) -> JobRecord:
-        """The job's story as a value: its snapshot and the numbers of its log; numbers that no rule reads are offered in a note."""
-        now, suggester = self.snapshot(), Suggester()
-        points = self._log.metric_log(suggester.hear).points
-        story = record(now, points, label=self.label, workload=Path(now.program).stem)
-        names = "" if any(point.name == "loss" for point in points) else suggester.names
-        return dataclasses.replace(story, notes=(unread_numbers(self.name, names),)) if names else story
+        """The job's story as a value: its snapshot and the numbers of its log."""
+        return self._record(lambda _events: None)
+
+    def _record(self, hear: Callable[[Sequence[LogEvent]], None]) -> JobRecord:
+        """The record, by one reading of the log that ``hear`` hears too."""
+        now = self.snapshot()
+        points = self._log.metric_log(hear).points
+        return record(now, points, label=self.label, workload=Path(now.program).stem)
 
 
 J_co = TypeVar("J_co", bound=TrainingJob, default=TrainingJob, covariant=True)

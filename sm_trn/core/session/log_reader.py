@@ -17,7 +17,6 @@ from ..logs.rules import RuleReader
 from ..logs.saved import SavedLog
 from ..logs.script import ScriptLines, exception_of
 from ..logs.selection import LogFilter, since_s
-from ..logs.suggestions import Suggester, Suggestion
 from ..ports import OTHER_ACCOUNT, LogBatch, LogCursor, Trouble
 from ..specs.job import JobSpec
 from ..specs.metrics import READ_ANYWAY, MetricPoint, MetricRule
@@ -179,13 +178,6 @@ class JobLog:
             hear(part.events)
             lines.extend(reader.lines(part.events))
         return MetricLog(tuple(lines))
-
-    def suggestions(self) -> tuple[Suggestion, ...]:
-        """Rules for the numbers that the script prints in its own way, from one reading of its log."""
-        suggester = Suggester()
-        for part in self.batches(LogCursor(), follow=False):
-            suggester.hear(part.events)
-        return suggester.suggestions()
 
     def final_rows(self) -> list[tuple[str, float, float | None, float | None]]:
         """FinalMetricDataList: name, the service's value, epoch seconds, and what the same expression finds in the log."""

@@ -106,7 +106,8 @@ class JobText:
                 losses.hear(loss, norm_of(text), time_s)
                 said = printable(text[prefix.length :])[:LONGEST]
                 last = Evidence(text=said, stream=stream, rank=prefix.rank, time_s=time_s)
-        if last is None or losses.not_finite(min(IN_A_ROW, losses.heard)) is None:
+        lost = losses.not_finite(min(IN_A_ROW, losses.heard))
+        if last is None or lost is None or not lost.proved:
             return None
         return dataclasses.replace(self._named("num.nan", last), host=last.stream, rank=last.rank, time_s=last.time_s)
 

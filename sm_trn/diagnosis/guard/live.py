@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -27,6 +28,7 @@ from .watch import Alarm, JobWatch
 READ_S = 60.0  # between two looks at a log that nothing else reads
 MEASURED_S = 60.0  # between two looks at CloudWatch's utilization, which has one value a minute
 SELDOM_S = 600.0  # the same of a job whose log is well: a silent host is idle for so long before it counts
+_EMULATED = dataclasses.replace(DEFAULTS, slower_than=None)  # its speed is this machine's
 if TYPE_CHECKING:
     from ...core.session.log_reader import JobLog
 
@@ -102,7 +104,8 @@ class JobGuards(Observer):
 
     def _watch(self, name: str) -> JobWatch:
         if name not in self._watches:
-            self._watches[name] = JobWatch(self.guards.get(name, DEFAULTS))
+            otherwise = _EMULATED if self.cloud.emulated else DEFAULTS
+            self._watches[name] = JobWatch(self.guards.get(name, otherwise))
         return self._watches[name]
 
     def _usd(self, job: JobSnapshot, now: float) -> float | None:

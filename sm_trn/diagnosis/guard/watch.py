@@ -12,9 +12,9 @@ from ...core.specs.guard import Guard
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
 from ...core.status import Verdict
-from ..health.health import TRAINING, Health, health
+from ..health.health import TRAINING, Health, health, hosts_of
 from ..health.story import Story
-from ..health.usage import RECENT_S, levels
+from ..health.usage import RECENT_S
 
 _PATIENCE_S = 0.05  # for a user's own expression on one line
 
@@ -106,7 +106,7 @@ class JobWatch:
 
     def _idle(self, job: JobSnapshot, read_s: float, utilization: Sequence[MetricPoint]) -> Alarm | None:
         percent = self.guard.idle_accelerator
-        hosts = levels(utilization, job, now=read_s, since_s=read_s)
+        hosts = hosts_of(job, utilization, now=read_s, since_s=read_s)
         if percent is None or not hosts or any(level.high > percent for level in hosts.values()):
             return None
         what = f"no accelerator was above {percent:g} % for 10 minutes"

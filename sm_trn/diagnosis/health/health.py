@@ -68,8 +68,11 @@ class Health:
     ``sure`` says that the evidence proves it; where it does not, ``proof`` says what would. ``unseen`` names the hosts whose steps
     the log does not tell.
 
-    >>> job.health().verdict.word
-    'progressing'
+    ``job.health()`` answers one.
+
+    >>> state = st.results.Health(verdict=st.results.Verdict.STALLED, what="no step for 21m")
+    >>> state.verdict.word, state.needs_you
+    ('stalled', True)
     """
 
     verdict: Verdict
@@ -117,9 +120,18 @@ def health(
         if rise is not None:
             return _sick(Verdict.DIVERGED, Kind.LOSS, rise.told, rise.since_s)
         return Health(verdict=Verdict.UNKNOWN, what="its log was not read", proof="a log that can be read")
-    hosts = levels(utilization, snapshot, now=now, since_s=log.steps.at)
+    hosts = hosts_of(snapshot, utilization, now=now, since_s=log.steps.at)
     seen = _Seen(snapshot, log, losses, hosts, now, _training_since(snapshot), limits)
     return seen.health()
+
+
+def hosts_of(
+    job: JobSnapshot, utilization: Sequence[MetricPoint], *, now: float, since_s: float
+) -> Mapping[str, Level]:
+    """What each host of a job does now, beside what it did before ``since_s``."""
+    row = find_instance(job.instance)
+    chips, processors = (row.chips, row.vcpus) if row is not None else (1, 1)
+    return levels(utilization, accelerators=chips, processors=processors, now=now, since_s=since_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,40 +166,34 @@ class _Seen:
     def _silent(self) -> Health | None:
         """Steps that do not come: by the job's own rhythm, or at its beginning by the time that a first step may take."""
         steps, limits, work = self.log.steps, self.limits, work_of(self.hosts)
-        if steps.known:
+        if not steps.known:
+            patience = self._first_step_s() if math.isfinite(self.began) else math.inf
+        else:
             patience = self.log.patience_s(limits.stall_s, limits.pause_s) if limits.stall_s else math.inf
-        else:
-            patience = self._first_step_s()
-        since = self._since
-        if not steps.known and math.isinf(self.began):
-            return None  # nobody knows since when it trains
-        if self.now - since <= patience * (LONGER if work is Work.WORKS else 1.0):
+        if self.now - self._since <= patience * (LONGER if work is Work.WORKS else 1.0):
             return None
-        silent = self.now - since
-        if steps.known:
-            what = f"no step for {fmt.compact(silent)}" + (
-                f", usually every {fmt.compact(steps.usual_s)}" if steps.usual_s else ""
-            )
-        else:
-            count = f"{steps.count} step{'s' * (steps.count > 1)}" if steps.count else "no step"
-            empty = "; its log is empty" if self.log.line_s is None else ""
-            what = f"{count} logged after {fmt.compact(self.now - self.began)} of training{empty}"
-        seen = tuple(self._machines())
-        sure = work is Work.IDLE and self.log.line_s is not None and self.log.usual
-        reason = self.log.reason
-        told = what + "".join(f"; {each.what}" for each in seen[:1])
-        first = Observation(kind=Kind.STEPS, what=what, value=silent)
+        what, seen = self._silence(), tuple(self._machines())
+        idle = work is Work.IDLE and self.log.line_s is not None and self.log.usual
+        word = self.log.reason.word if self.log.reason is not None else "its first step"
         return Health(
             verdict=Verdict.STALLED,
-            what=told,
-            since_s=since,
-            evidence=(first, *seen),
-            sure=sure or limits.silence_suffices,
-            proof=""
-            if sure
-            else _PROVES[work] or f"how long {reason.word if reason else 'its silence'} takes would prove it",
+            what=what + "".join(f"; {each.what}" for each in seen[:1]),
+            since_s=self._since,
+            evidence=(Observation(kind=Kind.STEPS, what=what, value=self.now - self._since), *seen),
+            sure=idle or limits.silence_suffices,
+            proof="" if idle else _PROVES[work] or f"how long {word} takes would prove it",
             unseen=self._unseen(),
         )
+
+    def _silence(self) -> str:
+        """For how long no step came, in words."""
+        steps = self.log.steps
+        if steps.known:
+            usual = f", usually every {fmt.compact(steps.usual_s)}" if steps.usual_s else ""
+            return f"no step for {fmt.compact(self.now - self._since)}{usual}"
+        count = f"{steps.count} step{'s' * (steps.count > 1)}" if steps.count else "no step"
+        empty = "; its log is empty" if self.log.line_s is None else ""
+        return f"{count} logged after {fmt.compact(self.now - self.began)} of training{empty}"
 
     def _absent(self) -> Health | None:
         """A host or a rank that told steps, or worked, and does not any more, while the others go on."""

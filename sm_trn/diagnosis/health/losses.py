@@ -79,7 +79,7 @@ class Losses:
             lost.more(at, f"the loss is {loss}")
         elif loss == 0 and bad_norm:
             lost.more(at, f"the loss is printed as 0 and the norm of the gradients is {norm}")
-        elif loss == 0 and not norm and (not lost.proved or (self.newest or 0.0) > FAR):
+        elif loss == 0 and norm is None and (not lost.proved or (self.newest or 0.0) > FAR):
             lost.more(at, "the loss fell to exactly 0", need=ZEROS, proved=False)
         else:
             self._finite(loss, at, who)

@@ -7,9 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...core.catalog.instances import find_instance
 from ...core.specs.metrics import MetricPoint
-from ...core.specs.snapshot import JobSnapshot
 
 RECENT_S = 600.0  # so long must a level last
 POINTS = 8  # of one a minute
@@ -42,22 +40,23 @@ class Level:
     since_s: float
 
 
-def levels(points: Iterable[MetricPoint], job: JobSnapshot, *, now: float, since_s: float) -> Mapping[str, Level]:
-    """What each host does now, beside what it did before ``since_s``. Without values of ten minutes a host is missing."""
+def levels(
+    points: Iterable[MetricPoint], *, accelerators: int, processors: int, now: float, since_s: float
+) -> Mapping[str, Level]:
+    """What each host, which has so many accelerators and processors, does now, beside what it did before ``since_s``. Without values of
+    ten minutes a host is missing."""
     known = [point for point in points if point.time_s is not None]
     chips = any(point.name == "GPUUtilization" for point in known)
-    row = find_instance(job.instance)
     found: dict[str, Level] = {}
     for host in {point.host for point in known}:
-        processors = _values(known, host, "CPUUtilization", row.vcpus if row is not None else 1)
-        used = _values(known, host, "GPUUtilization", row.chips if row is not None else 1) if chips else processors
+        busy = _values(known, host, "CPUUtilization", processors)
+        used = _values(known, host, "GPUUtilization", accelerators) if chips else busy
         recent = [value for at, value in used if at >= now - RECENT_S - _DELAY_S]
         before = [value for at, value in used if since_s - 6 * RECENT_S <= at <= since_s]
         if len(recent) < POINTS:
             continue
-        busy = [value for at, value in processors if at >= now - RECENT_S - _DELAY_S] if chips else []
         in_use = [at for at, value in used if value > LOW]
-        work = _work(recent, before, busy)
+        work = _work(recent, before, [value for at, value in busy if chips and at >= now - RECENT_S - _DELAY_S])
         found[host] = Level(work, min(recent), max(recent), bool(in_use), in_use[-1] if in_use else used[0][0])
     return found
 

@@ -25,11 +25,11 @@ from ...core.session.observers import Notify, Observer, Watched
 from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot, JobStatus
-from ...diagnosis.guard.live import JobGuards
 from ...diagnosis.health.health import Health
 from .rows import Checkpoints, WatchRow
 
 if TYPE_CHECKING:
+    from ...diagnosis.guard.live import JobGuards
     from .display import Display
 
 NEWEST = 2000  # numbers: five minutes of a job that logs several of them every second
@@ -235,6 +235,8 @@ def progress_of(
     guards: JobGuards | None = None,
 ) -> Progress:
     """What keeps ``display`` up to date about ``jobs``; ``guards`` hear each job's new lines, and say how it is."""
+    from ...diagnosis.guard.live import JobGuards  # noqa: PLC0415 - who has guards has loaded it
+
     return Progress(
         readers=[Reader(name=job.name, label=job.label) for job in jobs],
         display=display,
