@@ -1,1 +1,3 @@
 """What AWS's training images hold: which to choose, what a job adds to it, and what does not go together."""
+
+REQUIREMENTS = "requirements.txt"  # beside the script, where the training toolkit reads it

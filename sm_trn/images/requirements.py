@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Line
-from .rules import REQUIREMENTS
+from . import REQUIREMENTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,9 @@ from packaging.utils import canonicalize_name
 
 from ..core.errors import SmTrnError
 from ..core.specs.job import JobSpec
+from . import REQUIREMENTS
 from .contents import Contents, contents_of
 from .requirements import text_of
-from .rules import REQUIREMENTS
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
@@ -41,7 +42,7 @@ def resolve(job: JobSpec) -> Resolved:
 
     Raises SmTrnError where the image's contents are not published, there are no requirements, or there is no uv.
     """
-    held, text, uv = contents_of(job), text_of(job), shutil.which("uv")
+    held, text, uv = contents_of(job), text_of(job), find_uv()
     if held is None or held.python_minor is None:
         raise SmTrnError(f"{job.name}: what its image holds is not published, wanted an image of sm-trn images")
     if not text:
@@ -74,6 +75,11 @@ def resolve(job: JobSpec) -> Resolved:
         return Resolved(image=held.name, conflict=_words(done.stderr))
     pins = tuple(line for line in made.splitlines() if "==" in line)
     return Resolved(image=held.name, pins=pins, replaced=tuple(_replaced(pins, held)))
+
+
+def find_uv() -> str | None:
+    """uv beside this Python, else the one on the path."""
+    return shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
 
 
 def _held(held: Contents) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..core.preflight import JobRule, source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Line, Problem, rules_of
+from . import REQUIREMENTS
 
 if TYPE_CHECKING:
     from .contents import Contents
@@ -23,7 +24,6 @@ ENV004 = _RULES["ENV004"]
 ENV005 = _RULES["ENV005"]
 NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
 OLDEST = (3, 7)  # what parses under it parses in every container
-REQUIREMENTS = "requirements.txt"  # beside the script, where the training toolkit reads it
 # Modules whose package has another name.
 _PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
              "dotenv": "python-dotenv"}  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import zipfile
 from pathlib import Path
 
@@ -11,9 +10,9 @@ import pytest
 from command import sm_trn
 
 import sm_trn as st
-from sm_trn.images.resolve import resolve
+from sm_trn.images.resolve import find_uv, resolve
 
-needs_uv = pytest.mark.skipif(shutil.which("uv") is None, reason="needs uv: pip install uv")
+needs_uv = pytest.mark.skipif(find_uv() is None, reason="needs uv: pip install uv")
 
 
 def wheel(folder: Path, name: str, version: str, *requires: str) -> None:
@@ -94,6 +93,7 @@ def test_without_requirements_there_is_nothing_to_ask(requirements: str | None, 
 
 def test_without_uv_its_line_for_pip_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(st.SmTrnError, match="pip install uv"):
         resolve(job(tmp_path, "torch"))
 
