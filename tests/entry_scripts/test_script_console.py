@@ -101,6 +101,6 @@ leave(int(sys.argv[2]))
 def test_leaving_ends_all_threads_with_everything_said_and_the_code(code: int) -> None:
     folder = Path(__file__).resolve().parents[2] / "entry_scripts"
     run = subprocess.run(
-        [sys.executable, "-c", LEAVES, str(folder), str(code)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", LEAVES, str(folder), str(code)], capture_output=True, text=True, timeout=600, check=False
     )
     assert (code, "logged \nsaid at the end", "") == (run.returncode, run.stdout, run.stderr)
