@@ -176,7 +176,9 @@ def read_word(held: Held, word: str, *, conda: bool) -> None:
         return
     if "://" in word or word.startswith(("/", ".", "git+")) or word.endswith((".txt", ".tar.gz")):
         if "git+" in word:
-            held.add(PurePosixPath(word.split("@", maxsplit=1)[0].split("#", maxsplit=1)[0]).name.removesuffix(".git"), "")
+            held.add(
+                PurePosixPath(word.split("@", maxsplit=1)[0].split("#", maxsplit=1)[0]).name.removesuffix(".git"), ""
+            )
         return
     found = _REQUIREMENT.fullmatch(word)
     if not found or "$" in word:
