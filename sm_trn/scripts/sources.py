@@ -98,10 +98,23 @@ def release_of(job: JobSpec, library: str) -> str | None:
     rule = _required(job, library)
     if rule is not None and rule.startswith("=="):
         return fields.release(library, rule.removeprefix("==").strip())
-    if rule or library != "transformers" or job.image_uri or isinstance(job.framework, Container):
+    if rule or job.image_uri or isinstance(job.framework, Container):
         return None
+    if library != "transformers":
+        return _in_image(job, library)
     row = images.choose(job)
     return fields.release(library, row.transformers) if row is not None and row.transformers else None
+
+
+def _in_image(job: JobSpec, library: str) -> str | None:
+    """The release that the image is built with, where its files say so. Its table loads for a script that names the library alone."""
+    if not any(library in text for _, text in programs(job)):
+        return None
+    from ..images.contents import contents_of  # noqa: PLC0415 - as above
+
+    held = contents_of(job)
+    version = held.version(library) if held is not None else None
+    return fields.release(library, version.public) if version is not None else None
 
 
 def _required(job: JobSpec, library: str) -> str | None:

@@ -127,3 +127,23 @@ def test_a_keyword_that_the_release_lacks_is_refused(
 def test_a_class_of_the_scripts_own_is_not_the_librarys(tmp_path: Path) -> None:
     script = "class TrainingArguments:\n    def __init__(self, **words): pass\nTrainingArguments(learningrate=1)\n"
     assert "SCRIPT017" not in found(job_of(tmp_path, script))
+
+
+@pytest.mark.parametrize(
+    ("words", "requirements", "refused"),
+    [
+        # The image is built with trl 0.15.2, which says max_seq_length; pip leaves it where a requirement only names it.
+        ('output_dir="x", max_length=128', None, True),
+        ('output_dir="x", max_seq_length=128', None, False),
+        ('output_dir="x", max_length=128', "trl==0.20.0\n", False),
+        ('output_dir="x", max_length=128', "trl\n", True),
+        ('output_dir="x", max_length=128', "trl>=0.15\n", False),
+    ],
+)
+def test_the_images_own_trl_is_asked_where_requirements_name_no_other(
+    tmp_path: Path, words: str, requirements: str | None, refused: bool
+) -> None:
+    if requirements is not None:
+        (tmp_path / "requirements.txt").write_text(requirements)
+    job = job_of(tmp_path, f"from trl import SFTConfig\nargs = SFTConfig({words})\n", NEW)
+    assert refused == ("SCRIPT017" in found(job))
