@@ -1,10 +1,9 @@
 """Reads what AWS's training images hold from the files that they are built from, and writes ``sm_trn/images/contents.json``.
 
-    python .github/image_contents.py DEEP_LEARNING_CONTAINERS NEURON_CONTAINERS [--resolve]
+    python .github/image_contents.py DEEP_LEARNING_CONTAINERS NEURON_CONTAINERS [--newest FOLDER]
 
-The arguments are git folders of github.com/aws/deep-learning-containers (with its history: old images were deleted from its newest
-tree) and of github.com/aws-neuron/deep-learning-containers. ``--resolve`` asks ``uv`` besides, over the network, which other
-packages the published versions bring with them. Nothing of the Dockerfiles is copied: names and versions of packages are read.
+The arguments are git folders of github.com/aws/deep-learning-containers, with its history – old images were deleted from its newest tree –
+and of github.com/aws-neuron/deep-learning-containers. Nothing of the Dockerfiles is copied: names and versions of packages are read.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
@@ -26,8 +24,6 @@ from packaging.utils import canonicalize_name
 
 from sm_trn.core.catalog.images import ImageRow, families, rows
 
-OLDEST = (3, 10)  # of Python, whose packages are resolved: of older ones an index has lost too much
-RESOLVER_S = 90
 OUT = Path(__file__).resolve().parent.parent / "sm_trn" / "images" / "contents.json"
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9._-]*)(?:\[[^\]]*\])?(?P<spec>(?:[=<>!~]=?=?[^=<>!~,]+,?)*)")
 _WHEEL = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_.]*)-(?P<version>\d[^-]*)-[^/]*\.whl")
@@ -88,7 +84,6 @@ class Held:
     cuda: str | None = None
     packages: dict[str, str] = dataclasses.field(default_factory=dict)
     complete: bool = False
-    brought: list[str] = dataclasses.field(default_factory=list)
 
     def add(self, name: str, spec: str) -> None:
         name = canonicalize_name(name)
@@ -295,44 +290,11 @@ def neuron_image(row: ImageRow, repository: Repository, newest: bool) -> Held | 
     return None
 
 
-def resolve(held: Held) -> None:
-    """Ask uv which packages the published ones bring with them. Those that it cannot resolve are left out, one after the other."""
-    wanted = {
-        name: spec
-        for name, spec in held.packages.items()
-        if not name.startswith(("smdistributed", "smprof", "sagemaker-pytorch"))
-    }
-    python = re.match(r"\d+\.\d+", held.python or "")
-    if held.complete or python is None or tuple(map(int, python[0].split("."))) < OLDEST:
-        return
-    while wanted:
-        with tempfile.TemporaryDirectory() as folder:
-            asked = Path(folder) / "in.txt"
-            asked.write_text("".join(f"{name}{spec.split('+')[0]}\n" for name, spec in wanted.items()))
-            command = ["uv", "pip", "compile", "--quiet", "--python-version", python[0], "--python-platform", "x86_64-manylinux_2_28",
-                       "--only-binary", ":all:", "--no-annotate", "--no-header", str(asked)]  # fmt: skip
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=RESOLVER_S)
-            except subprocess.TimeoutExpired:
-                print(f"not resolved in {RESOLVER_S} s: {held.source}", file=sys.stderr)
-                return
-        if done.returncode == 0:
-            names = {canonicalize_name(line.split("==")[0]) for line in done.stdout.split("\n") if "==" in line}
-            held.brought = sorted(names - set(held.packages))
-            return
-        blamed = [name for name in wanted if re.search(rf"\b{re.escape(name)}\b", done.stderr)]
-        if not blamed:
-            print(f"not resolved: {held.source}: {done.stderr[-300:]}", file=sys.stderr)
-            return
-        wanted = {name: spec for name, spec in wanted.items() if name not in blamed}
-
-
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("containers")
     asked.add_argument("neuron")
     asked.add_argument("--newest", help="a second git folder of the first repository, with the newest tree")
-    asked.add_argument("--resolve", action="store_true")
     given = asked.parse_args()
     aws = [Repository(folder, "aws/deep-learning-containers") for folder in (given.newest, given.containers) if folder]
     neuron = Repository(given.neuron, "aws-neuron/deep-learning-containers")
@@ -358,8 +320,6 @@ def main() -> None:
                     file=sys.stderr,
                 )
                 continue
-            if given.resolve:
-                resolve(held)
             identity = {
                 "family": row.family,
                 "pytorch": row.pytorch,

@@ -20,8 +20,7 @@ from ..core.specs.job import JobSpec
 class Contents:
     """What one image holds. ``packages`` has a specifier for each published name, empty where only the name is published.
 
-    ``brought`` are names that those packages require, found by a resolver: AWS does not publish them. ``complete`` says that the
-    packages are a lock file's. ``source`` is repository, commit and path.
+    ``complete`` says that the packages are a lock file's: there are no others. ``source`` is repository, commit and path.
     """
 
     family: str
@@ -33,7 +32,6 @@ class Contents:
     python: str | None = None
     cuda: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
-    brought: tuple[str, ...] = ()
     complete: bool = False
 
     @property
@@ -62,11 +60,10 @@ class Contents:
             return None
 
     def holds(self, package: str) -> bool | None:
-        """Whether the package is there; None where what the published packages bring with them was not resolved."""
-        name = canonicalize_name(package)
-        if name in self.packages or name in self.brought:
+        """Whether the package is there; None where the packages that the published ones bring are not published."""
+        if canonicalize_name(package) in self.packages:
             return True
-        return False if self.complete or self.brought else None
+        return False if self.complete else None
 
     @property
     def python_minor(self) -> tuple[int, int] | None:
@@ -79,13 +76,13 @@ class Contents:
 def all_contents() -> tuple[Contents, ...]:
     """Every image whose contents are published, in the order of the table of images."""
     rows = json.loads((files(__package__) / "contents.json").read_text("utf-8"))["rows"]
-    return tuple(Contents(**{**row, "brought": tuple(row["brought"])}) for row in rows)
+    return tuple(Contents(**row) for row in rows)
 
 
 @functools.cache
 def known_packages() -> frozenset[str]:
     """Every package that some image holds."""
-    return frozenset(name for each in all_contents() for name in (*each.packages, *each.brought))
+    return frozenset(name for each in all_contents() for name in each.packages)
 
 
 def contents_of(job: JobSpec) -> Contents | None:

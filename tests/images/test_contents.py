@@ -123,7 +123,7 @@ def test_the_shell_chooses_shows_and_compares() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("show", "nothing"), "wanted a name"),
+        (("show", "nothing"), "wanted one of the names"),
         (("--on", "ml.nothing.xlarge"), "ml.nothing.xlarge"),
         (("--torch", ">>1"), "wanted"),
         (("--transformers", ""), "wanted"),

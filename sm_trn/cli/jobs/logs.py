@@ -36,7 +36,7 @@ from ..shared import emit, json_option
     metavar="FILE|DIR/",
     help="Write to a file, or to a folder with one file for each host. A second call continues where the first ended.",
 )
-@click.option("--suggest", is_flag=True, help="Offer rules for the numbers that the script prints in its own way.")
+@click.option("--suggest", is_flag=True, help="Show rules for the numbers that the script prints in its own way.")
 @json_option
 @connection_options
 def command(  # noqa: PLR0913 - one a flag

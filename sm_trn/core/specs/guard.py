@@ -78,9 +78,11 @@ class Guard:
             value, least = getattr(self, name), int(name == "metric_evaluation_data_points")
             if value is not None and not value >= least:
                 raise ValueError(f"guard.{name}: got {value!r}, wanted at least {least}")
-        if self.slower_than is not None and not 0 < self.slower_than < 1:
+        if self.slower_than is None:  # a file has no word for it, and what it leaves out is the default
+            object.__setattr__(self, "slower_than", 0.0)
+        elif not 0 <= self.slower_than < 1:
             raise ValueError(
-                f"guard.slower_than: got {self.slower_than!r}, wanted a share between 0 and 1, such as 0.5"
+                f"guard.slower_than: got {self.slower_than!r}, wanted a share from 0, which switches it off, to 1, such as 0.5"
             )
         if self.act not in ACTS:
             raise ValueError(f"guard.act: got {self.act!r}, wanted one of {', '.join(ACTS)}")

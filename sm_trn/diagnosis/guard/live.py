@@ -28,7 +28,7 @@ from .watch import Alarm, JobWatch
 READ_S = 60.0  # between two looks at a log that nothing else reads
 MEASURED_S = 60.0  # between two looks at CloudWatch's utilization, which has one value a minute
 SELDOM_S = 600.0  # the same of a job whose log is well: a silent host is idle for so long before it counts
-_EMULATED = dataclasses.replace(DEFAULTS, slower_than=None)  # its speed is this machine's
+_EMULATED = dataclasses.replace(DEFAULTS, slower_than=0.0)  # its speed is this machine's
 if TYPE_CHECKING:
     from ...core.session.log_reader import JobLog
 

@@ -99,15 +99,13 @@ def show(*, name: str, as_json: bool) -> None:
     """Show every package of an image, with the file that says so."""
     held = find(name)
     if as_json:
-        emit({**_facts(held), "packages": dict(held.packages), "brought": list(held.brought)})
+        emit({**_facts(held), "packages": dict(held.packages)})
         return
     say(
         f"{held.name}   Python {held.python or Missing.NOT_KNOWN}, CUDA {held.cuda or Missing.NOT_KNOWN}, {_patched(held)}"
     )
     for package, spec in sorted(held.packages.items()):
         say(f"  {package:<28} {spec or Missing.NOT_KNOWN}")
-    if held.brought:
-        say(f"Brought by these, by a resolver and in no published version: {', '.join(held.brought)}.")
     if not held.complete:
         say("AWS publishes the packages that it names, not those that they bring.")
     say(f"Source: {held.source}")
@@ -137,7 +135,9 @@ def find(name: str) -> Contents:
     found = exact or [each for each in all_contents() if each.name.startswith(name)]
     if not found:
         names = [each.name for each in all_contents()]
-        raise UnknownName(f"image: got {name!r}, wanted a name of sm-trn images{suggestion(name, names)}")
+        raise UnknownName(
+            f"image: got {name!r}, wanted one of the names that sm-trn images lists{suggestion(name, names)}"
+        )
     return found[-1]
 
 
@@ -148,8 +148,8 @@ def _has(version: object, asked: SpecifierSet | None) -> bool:
 
 
 def _spec(held: Contents, name: str) -> str:
-    there = "brought" if name in held.brought else str(Missing.NOTHING)
-    return held.packages.get(name, there) or str(Missing.NOT_KNOWN)
+    absent = Missing.NOTHING if held.complete else Missing.NOT_KNOWN
+    return held.packages.get(name, "") or str(Missing.NOT_KNOWN if name in held.packages else absent)
 
 
 def _row(held: Contents) -> images.ImageRow | None:
