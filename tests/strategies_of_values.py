@@ -397,7 +397,8 @@ def _with_seldom_fields(job: st.JobSpec, number: int) -> st.JobSpec:
         first = st.specs.InstancePreference(compute.instance)
         second = st.specs.InstancePreference("ml.p5.48xlarge", count=2, training_plan=TRAINING_PLAN)
         several = (first,) if number % 2 else (dataclasses.replace(first, count=1), second)
-        return changed.replace(compute=dataclasses.replace(compute, instance="", preferences=several))
+        count = compute.count if number % 2 else 1  # one count: the job's, or each preference's own
+        return changed.replace(compute=dataclasses.replace(compute, instance="", count=count, preferences=several))
     if _rarely({"serverless": [True]}, f"{number}/serverless", one_in=60):
         return _serverless(changed, number)
     return changed

@@ -51,7 +51,9 @@ def test_the_role_may_read_and_write_every_place_that_the_request_names(job: st.
         for action in ("GetObject", "PutObject", "DeleteObject"):
             assert allowed(policy, f"s3:{action}", objects(request["CheckpointConfig"]["S3Uri"]))
     assert allowed(policy, "ec2:CreateNetworkInterface", "*") is ("VpcConfig" in request)
-    keyed = "KmsKeyId" in request["OutputDataConfig"] or "VolumeKmsKeyId" in request["ResourceConfig"]
+    keyed = "KmsKeyId" in request["OutputDataConfig"] or "VolumeKmsKeyId" in request.get(
+        "ResourceConfig", {}
+    )  # a serverless job has none
     assert keyed is any("kms:Decrypt" in statement["Action"] for statement in policy["Statement"])
 
 

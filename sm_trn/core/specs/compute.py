@@ -142,6 +142,10 @@ class Compute:
             got = f"instance {self.instance!r} and {len(self.groups)} groups"
             got += f" and {len(self.preferences)} preferences" if self.preferences else ""
             raise ValueError(f"compute: got {got}, wanted one instance type or instance groups")
+        if self.count != 1 and any(preference.count is not None for preference in self.preferences):
+            raise ValueError(
+                f"compute.count: got {self.count} beside preferences with counts of their own, wanted one of both"
+            )
 
     @property
     def hosts(self) -> int:
