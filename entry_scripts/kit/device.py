@@ -22,6 +22,7 @@ import socket
 import subprocess
 import threading
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Iterator, Mapping, MutableMapping, Sequence
 
@@ -107,8 +108,8 @@ def detect(environ: MutableMapping[str, str] = os.environ, *, connect: bool = Tr
     return XlaRuntime(environ, connect=connect) if name == "xla" else TorchRuntime(name, environ, connect=connect)
 
 
-class Runtime:
-    """torch.distributed on any device that torch itself knows: cpu/gloo, cuda/nccl, cuda/smddp, neuron/neuron."""
+class Runtime(ABC):
+    """What a loop needs of a device and of the other workers."""
 
     name: str
     device: Any
@@ -120,17 +121,17 @@ class Runtime:
         if not self._at_once.isdigit() or int(self._at_once) < 1:
             raise UsageError(f"{LOADING_AT_ONCE}: got {self._at_once!r}, wanted a number of workers from 1 on")
 
+    @abstractmethod
     def memory(self) -> float:
         """Bytes; 0 where the device does not say."""
-        raise NotImplementedError
 
+    @abstractmethod
     def barrier(self) -> None:
         """Wait for all workers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sum_over_workers(self, values: Sequence[Any]) -> list[float]:
         """One collective; waits for the device."""
-        raise NotImplementedError
 
     def _stand(self, environ: Mapping[str, str]) -> None:
         here = place(environ)
@@ -168,6 +169,8 @@ class Runtime:
 
 
 class TorchRuntime(Runtime):
+    """torch.distributed on any device that torch itself knows: cpu/gloo, cuda/nccl, cuda/smddp, neuron/neuron."""
+
     def __init__(self, name: str, environ: MutableMapping[str, str], *, connect: bool = True) -> None:
         super().__init__(environ)
         kind = "cuda" if name == "smddp" else name

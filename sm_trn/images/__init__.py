@@ -1,3 +1,1 @@
 """What AWS's training images hold: which to choose, what a job adds to it, and what does not go together."""
-
-REQUIREMENTS = "requirements.txt"  # beside the script, where the training toolkit reads it

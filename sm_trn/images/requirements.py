@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from ..core.preflight import source
-from ..core.specs.job import JobSpec
+from ..core.preflight.source import REQUIREMENTS
 from ..core.specs.problems import Line
-from . import REQUIREMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +23,17 @@ class Wanted:
     def name(self) -> str:
         return canonicalize_name(self.requirement.name)
 
+    @property
+    def exact(self) -> str | None:
+        """The one version that it wants; None where it leaves a choice."""
+        pins = [
+            pin.version for pin in self.requirement.specifier if pin.operator == "==" and not pin.version.endswith("*")
+        ]
+        return pins[0] if pins else None
+
     def admits(self, version: object) -> bool:
         """Whether a version satisfies it. Pre-releases do where it names one."""
         return self.requirement.specifier.contains(str(version), prereleases=True)
-
-
-def text_of(job: JobSpec) -> str | None:
-    """The file beside the entry script that the toolkit installs; None where there is none, or it cannot be looked at."""
-    folder = source.source_folder(job)
-    own = job.script is not None and job.script.source_dir is not None
-    return source.text(folder / REQUIREMENTS) if folder is not None and own else None
 
 
 def requirements_of(text: str, python: str | None = None) -> Iterator[Wanted]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from ..core.errors import SmTrnError
+from ..core.preflight.source import REQUIREMENTS, requirements
 from ..core.specs.job import JobSpec
-from . import REQUIREMENTS
 from .contents import Contents, contents_of
-from .requirements import text_of
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
@@ -42,7 +42,7 @@ def resolve(job: JobSpec) -> Resolved:
 
     Raises SmTrnError where the image's contents are not published, there are no requirements, or there is no uv.
     """
-    held, text, uv = contents_of(job), text_of(job), find_uv()
+    held, text, uv = contents_of(job), requirements(job), find_uv()
     if held is None or held.python_minor is None:
         raise SmTrnError(f"{job.name}: what its image holds is not published, wanted an image of sm-trn images")
     if not text:
@@ -55,9 +55,8 @@ def resolve(job: JobSpec) -> Resolved:
         asked, limits, pinned = (Path(folder) / name for name in (REQUIREMENTS, "image.txt", "pinned.txt"))
         asked.write_text(text, "utf-8")
         limits.write_text("".join(f"{line}\n" for line in _held(held)), "utf-8")
-        pinned.write_text(
-            "".join(f"{line}\n" for line in _there(held)), "utf-8"
-        )  # kept where they fit, as pip keeps what is there
+        # uv keeps what stands in its output where that fits, as pip keeps what is installed.
+        pinned.write_text("".join(f"{line}\n" for line in _there(held)), "utf-8")
         python = ".".join(map(str, held.python_minor))
         command = [
             *(uv, "pip", "compile", str(asked), "--constraint", str(limits), "--output-file", str(pinned)),
@@ -103,7 +102,7 @@ def _replaced(pins: tuple[str, ...], held: Contents) -> list[tuple[str, str, str
     for pin in pins:
         name, _, wanted = pin.split(";", maxsplit=1)[0].strip().partition("==")
         there = held.version(canonicalize_name(name))
-        if there is not None and there.public != wanted.split("+", maxsplit=1)[0].strip():
+        if there is not None and there.public != Version(wanted).public:
             found.append((name, there.public, wanted))
     return found
 

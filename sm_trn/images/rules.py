@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ..core.preflight import JobRule, source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Line, Problem, rules_of
-from . import REQUIREMENTS
 
 if TYPE_CHECKING:
     from .contents import Contents
@@ -65,36 +64,29 @@ def _refused(text: str, version: tuple[int, int] | None = None) -> SyntaxError |
 
 def requirements(job: JobSpec) -> Iterator[Problem]:
     """ENV002 to ENV004: requirements that contradict one another, or replace what the image's libraries are built for."""
-    if not _brings(job):
+    text = source.requirements(job)
+    if not text:
         return
     from .contents import contents_of  # noqa: PLC0415 - as above
-    from .requirements import requirements_of, text_of  # noqa: PLC0415
+    from .requirements import requirements_of  # noqa: PLC0415
 
     held = contents_of(job)
     minor = held.python_minor if held is not None else None
-    wanted = list(requirements_of(text_of(job) or "", ".".join(map(str, minor)) if minor is not None else None))
+    wanted = list(requirements_of(text, ".".join(map(str, minor)) if minor is not None else None))
     yield from _contradictions(wanted)
     if held is not None:
         for each in wanted:
             yield from _replaced(each, held)
 
 
-def _brings(job: JobSpec) -> bool:
-    """Whether the toolkit will install something for the job, as far as its source can be looked at."""
-    folder = source.source_folder(job)
-    own = job.script is not None and job.script.source_dir is not None
-    return bool(own and folder is not None and source.text(folder / REQUIREMENTS))
-
-
 def _contradictions(wanted: list[Wanted]) -> Iterator[Problem]:
     """ENV002: two exact versions of one package."""
     exact: dict[str, Wanted] = {}
     for each in wanted:
-        pins = [pin for pin in each.requirement.specifier if pin.operator == "==" and not pin.version.endswith("*")]
-        if not pins:
+        if each.exact is None:
             continue
         first = exact.setdefault(each.name, each)
-        if not first.admits(pins[0].version):
+        if not first.admits(each.exact):
             yield ENV002.problem(
                 each.place,
                 f"{each.requirement} and {first.requirement} of {first.place} exclude each other",
@@ -147,7 +139,13 @@ def _asked(each: Wanted) -> str:
 def imports(job: JobSpec) -> Iterator[Problem]:
     """ENV005: a module that is imported without condition, and that neither the image nor the job brings."""
     text, folder = source.text(source.entry_path(job)), source.source_folder(job)
-    if text is None or folder is None or job.script is None or job.script.source_dir is None or _brings(job):
+    if (
+        text is None
+        or folder is None
+        or job.script is None
+        or job.script.source_dir is None
+        or source.requirements(job)
+    ):
         return  # what requirements bring with them is not known offline: check --resolve asks
     if (
         not job.script.entry.endswith(".py")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -17,8 +16,8 @@ from . import fields
 
 LIBRARIES = ("transformers", "trl")  # of which the table has releases
 Programs: TypeAlias = tuple[tuple[str, str], ...]  # paths and texts
+_FILES = ("-r", "--requirement", "-c", "--constraint")  # options that name another file
 MODULES = 40  # of a source that are read
-_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])? *(?P<rule>[^#;]*)")
 
 
 def programs(job: JobSpec) -> Programs:
@@ -93,36 +92,30 @@ def releases_of(job: JobSpec) -> tuple[tuple[str, str | None], ...]:
 def release_of(job: JobSpec, library: str) -> str | None:
     """The release of transformers or trl that the job's script will import, as the table knows it; None where nothing says.
 
-    The container's own is there unless requirements.txt asks for another; pip leaves it alone where the file only names it.
+    The image's own is there unless requirements.txt excludes it: pip leaves alone what fits. What another file or an address asks for
+    is not known.
     """
-    rule = _required(job, library)
-    if rule is not None and rule.startswith("=="):
-        return fields.release(library, rule.removeprefix("==").strip())
-    if rule or job.image_uri or isinstance(job.framework, Container):
-        return None
-    if library != "transformers":
-        return _in_image(job, library)
-    row = images.choose(job)
-    return fields.release(library, row.transformers) if row is not None and row.transformers else None
+    version, text = _in_image(job, library), source.requirements(job)
+    if text:
+        if any(line.startswith(_FILES) or ("://" in line and library in line) for line in text.splitlines()):
+            return None
+        from ..images.requirements import requirements_of  # noqa: PLC0415 - its library loads for what needs it alone
+
+        for each in requirements_of(text):
+            if each.name == library and (version is None or not each.admits(version)):
+                version = each.exact
+    return fields.release(library, version) if version is not None else None
 
 
 def _in_image(job: JobSpec, library: str) -> str | None:
-    """The release that the image is built with, where its files say so. Its table loads for a script that names the library alone."""
+    """The release that the image is built with, where that is published."""
+    row = None if job.image_uri or isinstance(job.framework, Container) else images.choose(job)
+    if row is None or (library == "transformers" and row.transformers):
+        return row.transformers if row is not None else None
     if not any(library in text for _, text in programs(job)):
-        return None
+        return None  # the table of contents loads for a script that names the library alone
     from ..images.contents import contents_of  # noqa: PLC0415 - as above
 
     held = contents_of(job)
     version = held.version(library) if held is not None else None
-    return fields.release(library, version.public) if version is not None else None
-
-
-def _required(job: JobSpec, library: str) -> str | None:
-    """What requirements.txt says of a library's version; empty where it only names it, None where it does not."""
-    folder = source.source_folder(job)
-    text = source.text(folder / "requirements.txt") if folder is not None else None
-    for line in (text or "").splitlines():
-        found = _REQUIREMENT.match(line.strip())
-        if found is not None and found["name"].lower() == library:
-            return found["rule"].strip()
-    return None
+    return version.public if version is not None else None

@@ -111,6 +111,13 @@ def test_the_shell_chooses_shows_and_compares() -> None:
     listed = shell("--torch", ">=2.4", "--transformers", "4", "--on", "ml.g5.xlarge")
     assert "huggingface-4.49.0-pytorch-2.5.1-gpu" in listed
     assert "huggingface-4.36.0" not in listed
+    assert listed.index("huggingface-4.56.2") < listed.index("huggingface-4.49.0")
+    everything = shell()
+    assert (
+        everything.index("pytorch-2.13.0-gpu")
+        < everything.index("huggingface-5.3.0")
+        < everything.index("pytorch-1.10.0-gpu")
+    )
     assert "neuronx" not in listed
     shown = shell("show", "huggingface-4.49")
     assert "==4.49.0" in shown

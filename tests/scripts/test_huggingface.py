@@ -137,7 +137,10 @@ def test_a_class_of_the_scripts_own_is_not_the_librarys(tmp_path: Path) -> None:
         ('output_dir="x", max_seq_length=128', None, False),
         ('output_dir="x", max_length=128', "trl==0.20.0\n", False),
         ('output_dir="x", max_length=128', "trl\n", True),
-        ('output_dir="x", max_length=128', "trl>=0.15\n", False),
+        ('output_dir="x", max_length=128', "trl>=0.15\n", True),
+        ('output_dir="x", max_length=128', "trl>=0.19\n", False),  # which one pip takes is not known
+        ('output_dir="x", max_length=128', "trl @ git+https://github.com/huggingface/trl\n", False),
+        ('output_dir="x", max_length=128', "-r other.txt\n", False),
     ],
 )
 def test_the_images_own_trl_is_asked_where_requirements_name_no_other(

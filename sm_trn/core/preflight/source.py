@@ -13,6 +13,7 @@ from ..specs.job import JobSpec
 SIZE_CAP = 1_000_000  # bytes of Python that are read per file: no entry script is longer
 MODEL_FLAGS = ("model_name_or_path", "model_name", "model", "model_id")
 TOOLKIT_PREFIX = "sagemaker_"  # hyperparameters that the toolkit keeps from the script
+REQUIREMENTS = "requirements.txt"  # beside the script
 KEPT = 256  # files whose text and tree are remembered
 
 
@@ -81,6 +82,15 @@ def text(path: Path | None) -> str | None:
         return _text(str(path), status.st_mtime_ns, status.st_size)
     except OSError:
         return None
+
+
+def requirements(job: JobSpec) -> str | None:
+    """The text of the requirements that the training toolkit installs before it starts a script of one's own; None where there are none,
+    or they cannot be looked at.
+    """
+    folder = source_folder(job)
+    own = folder is not None and job.script is not None and job.script.source_dir is not None
+    return text(folder / REQUIREMENTS) if own and folder is not None else None
 
 
 def program(job: JobSpec) -> str | None:

@@ -12,9 +12,8 @@ LASTS = 40  # losses that a rise lasts before it counts: a restarted schedule an
 LOST = 0.8  # the share of what the run had learned that is gone
 NOISES = 6.0  # times the usual change between two losses: a rise below that is no rise
 RECOVERED = 0.25  # the share of a rise that is gone again: the run learns on
-SCALED = (
-    20  # losses or norms that a loss scaler's search may leave without a finite number: 2**20 is beyond its first scale
-)
+# Losses or norms that a loss scaler's search may leave without a finite number: 2**20 is beyond its first scale.
+SCALED = 20
 ZEROS = 3  # losses of exactly 0 in a row, where the run was far from it
 FAR = 0.05  # a loss below this may be rounded to 0
 FLOORS = 5  # skipped steps at a loss scale of 1 or less: smaller scales lose the gradients themselves

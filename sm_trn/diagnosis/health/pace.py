@@ -6,10 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 WINDOW_S = 30.0  # shorter windows measure how lines are buffered
-KEPT, ODD = (
-    15,
-    3,
-)  # windows of one speed; of so many slowest nothing is made, nor of as many fastest: lines that came late
+KEPT = 15  # windows of one speed
+ODD = 3  # of so many slowest nothing is made, nor of as many fastest: lines that came late
 SLOWER = 0.75  # the share of the best speed below which slowness begins
 
 

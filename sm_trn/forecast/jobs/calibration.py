@@ -28,7 +28,7 @@ def step_key(c: Configuration) -> str:
     workers = f"{c.data}x{c.tensor}x{c.pipeline}x{c.context} on {c.hosts} hosts"
     batch = f"{c.micro_batch:g}x{c.micro_steps:g} of {c.tokens_per_sample:g}"
     how = f"{c.sharding.value} {c.recompute.value:g} {c.optimizer_bytes:g} {c.weight_bits}{' adapters' if c.adapters else ''}"
-    how += f" {c.release:g}{' flash' if c.flash else ''}"
+    how += f" {c.head.value} {c.release:g}{' flash' if c.flash else ''}{' forward' if c.forward_only else ''}"
     return f"{c.model.name} {c.chip.name} {calibration_key(c)} | {workers} | {batch} | {how}"
 
 

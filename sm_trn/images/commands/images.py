@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import Version
 
 from ...cli.shared import emit, json_option, say
 from ...core.catalog import images
@@ -72,9 +73,9 @@ def command(
         )
     found = [
         each
-        for each in reversed(all_contents())
-        if _has(each.version("torch") or each.pytorch, torch)
-        and (transformers is None or _has(each.version("transformers") or each.transformers, transformers))
+        for each in sorted(all_contents(), key=_age, reverse=True)
+        if _has(each.pytorch, torch)
+        and _has(each.transformers or each.version("transformers"), transformers)
         and _has(each.python, python)
         and (instance is None or each.processor == images.processor(instance))
         and not (patched and _ended(each))
@@ -88,7 +89,7 @@ def command(
         else "No image that is known has all of this."
     )
     say(
-        "Next: sm-trn images show NAME. Versions are those of the image's newest build; a name that begins only one is enough."
+        "Next: sm-trn images show NAME. Versions are those of the image's newest build. The beginning of a name stands for the newest."
     )
 
 
@@ -119,11 +120,7 @@ def diff(*, before: str, after: str) -> None:
     one, two = find(before), find(after)
     say(f"{one.name} → {two.name}")
     rows = [("python", one.python, two.python), ("cuda", one.cuda, two.cuda)]
-    rows += [
-        (name, _spec(one, name), _spec(two, name))
-        for name in sorted({*one.packages, *two.packages})
-        if _spec(one, name) != _spec(two, name)
-    ]
+    rows += [(name, _spec(one, name), _spec(two, name)) for name in sorted({*one.packages, *two.packages})]
     for name, first, second in rows:
         if first != second:
             say(f"  {name:<28} {first or Missing.NOT_KNOWN} → {second or Missing.NOT_KNOWN}")
@@ -141,15 +138,19 @@ def find(name: str) -> Contents:
     return found[-1]
 
 
+def _age(held: Contents) -> tuple[Version, Version]:
+    return Version(held.pytorch), Version(held.transformers or "0")
+
+
 def _has(version: object, asked: SpecifierSet | None) -> bool:
     if asked is None or version is None:
         return asked is None
-    return asked.contains(str(version).split("+", maxsplit=1)[0], prereleases=True)
+    return asked.contains(str(version), prereleases=True)
 
 
 def _spec(held: Contents, name: str) -> str:
-    absent = Missing.NOTHING if held.complete else Missing.NOT_KNOWN
-    return held.packages.get(name, "") or str(Missing.NOT_KNOWN if name in held.packages else absent)
+    """What is published of a package; that it is not there is known of a lock file alone."""
+    return held.packages.get(name) or str(Missing.NOTHING if held.holds(name) is False else Missing.NOT_KNOWN)
 
 
 def _row(held: Contents) -> images.ImageRow | None:
@@ -176,7 +177,7 @@ def _patched(held: Contents) -> str:
 
 def _facts(held: Contents) -> dict[str, object]:
     row = _row(held)
-    versions = {name: str(held.version(name)) if held.version(name) else held.packages.get(name) for name in SHOWN}
+    versions = {name: held.packages.get(name) for name in SHOWN}
     dates = (
         {"general_availability": row.general_availability, "end_of_patch": row.end_of_patch} if row is not None else {}
     )
@@ -201,8 +202,6 @@ def _table(found: list[Contents]) -> Table:
     return Table(columns=tuple(columns), rows=tuple(rows), rows_are="Images")
 
 
-def _version(held: Contents, name: str) -> object:
+def _version(held: Contents, name: str) -> str:
     exact = held.version(name)
-    if exact is not None:
-        return exact.public
-    return held.packages.get(name) or (Missing.NOT_KNOWN if held.holds(name) is not False else Missing.NOTHING)
+    return exact.public if exact is not None else _spec(held, name)
