@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from fork_server import TORCH, python_with
-from kit.device import LOADING_AT_ONCE, Runtime
+from kit.device import LOADING_AT_ONCE, TorchRuntime
 from sm_spot import UsageError, place
 
 from launch import QUIET
@@ -21,7 +21,7 @@ from launch import QUIET
 HERE = Path(__file__).parent
 
 
-class Waiting(Runtime):
+class Waiting(TorchRuntime):
     """One of `here` workers on one machine, which counts how often it waits for the others."""
 
     def __init__(self, local_rank: int, here: int, size: int) -> None:
@@ -31,7 +31,7 @@ class Waiting(Runtime):
             "WORLD_SIZE": str(here),
             LOADING_AT_ONCE: str(size),
         }
-        super().__init__(environ)
+        super().__init__("cpu", environ, connect=False)
         self.waits = 0
 
     def barrier(self) -> None:
@@ -60,10 +60,10 @@ def test_all_wait_as_often_the_first_is_alone_and_no_wave_is_larger_than_asked(h
 
 
 def test_how_many_load_at_once_is_the_users_word_or_the_librarys_number() -> None:
-    assert "8" == Runtime({})._at_once
+    assert "8" == TorchRuntime("cpu", {})._at_once
     for wrong in ("0", "many", "-1"):
         with pytest.raises(UsageError, match=LOADING_AT_ONCE):
-            Runtime({LOADING_AT_ONCE: wrong})
+            TorchRuntime("cpu", {LOADING_AT_ONCE: wrong})
 
 
 def test_the_workers_of_a_machine_are_known_from_either_launcher() -> None:
