@@ -118,3 +118,9 @@ def test_attributes_that_are_set_after_the_making_count() -> None:
     assert isinstance(sent, dict)
     # The class keeps the mapping that it is given, and encodes again what set_hyperparameters is given.
     assert (77, "2", json.dumps("3")) == (job.spec.compute.volume_gb, sent["late"], sent["more"])
+
+
+def test_what_is_too_large_is_not_handed_to_the_sdk() -> None:
+    body = "v = [1]\nfor i in range(60):\n    v = [v, v]\nrate = v"
+    (launch,) = read_text(f"{IMPORT}{body}\n{MADE}.fit()\n", "launch.py").launches
+    assert ["a value that is too large"] == [hole.detail for hole in launch.holes]

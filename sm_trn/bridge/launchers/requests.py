@@ -81,7 +81,7 @@ def _unwritten(state: Nodes, events: list[dict[str, Any]]) -> list[Cause]:
             lost += gone[1].causes if gone is not None else ()
             values += [item for each in held for item in (each if isinstance(each, tuple) else (each,))]
         for value in values:
-            lost += state.why_unwritten(value)
+            lost += state.why_unwritten(value) or state.too_large(value)
     return lost
 
 

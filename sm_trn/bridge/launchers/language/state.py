@@ -211,6 +211,14 @@ class State(Heap):
             if not (marked and cause.reason is Reason.PLACEHOLDER) and (ordered or cause.detail != UNORDERED)
         )
 
+    def too_large(self, value: object) -> tuple[Cause, ...]:
+        """Why a value is not written out: what is held twice is written twice. Empty where it is small enough."""
+        try:
+            self.missing(value)
+        except Needs as needs:
+            return needs.causes
+        return ()
+
     def _weight(self, value: object, weights: dict[int, int], causes: list[Cause], depth: int) -> int:
         """How large a value is when it is written out; what is held twice counts twice."""
         if isinstance(value, Unresolvable):
