@@ -221,6 +221,8 @@ def test_a_mistake_is_told_before_the_first_step(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for module in ("huggingface_hub.constants", "datasets.config"):  # which have read the variable
+        monkeypatch.setattr(f"{module}.HF_HUB_OFFLINE", True, raising=False)
     run = run_here(main, *flags)
     assert USAGE_ERROR == run.code
     assert run.err.startswith(said), run.err

@@ -21,6 +21,7 @@ pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 pytest.importorskip("datasets")
 
+from fork_server import TORCH, python_with
 from sm_spot import DONE, INTERRUPTED
 
 from launch import QUIET, SCRIPTS
@@ -47,17 +48,18 @@ class Group:
         for host in range(hosts):
             home = folder / f"host{host}"
             home.mkdir(exist_ok=True)
-            launcher: list[str] = []
+            python, launcher = python_with(*TORCH), list[str]()
             if workers > 1 or hosts > 1:
+                python = sys.executable  # the workers of torchrun are to be found as its children
                 launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={workers}", f"--nnodes={hosts}"]
                 launcher += [f"--node_rank={host}", "--master_addr=127.0.0.1", f"--master_port={port}"]
                 flags = (*flags, "--ddp_backend", "gloo")
-            path = os.pathsep.join([str(SCRIPTS), str(STRANGERS)])
+            code = copied(folder)
             with self.log.open("ab") as log:
                 process = subprocess.Popen(
-                    [sys.executable, *launcher, str(STRANGERS / f"{script}.py"), *FLAGS, *flags],
+                    [python, *launcher, str(code / f"{script}.py"), *FLAGS, *flags],
                     cwd=home,
-                    env={**os.environ, **QUIET, "PYTHONPATH": path, "GLOO_SOCKET_IFNAME": "lo"},
+                    env={**os.environ, **QUIET, "GLOO_SOCKET_IFNAME": "lo"},
                     stdout=log,
                     stderr=log,
                 )
@@ -80,6 +82,16 @@ class Group:
                 if number is not None:
                     os.kill(pid, number)
         return [process.wait(DEADLINE_S) for process in self.processes]
+
+
+def copied(folder: Path) -> Path:
+    """The scripts, with sm_spot.py and what they read copied beside them."""
+    code = folder / "code"
+    if not code.exists():
+        shutil.copytree(STRANGERS, code, ignore=shutil.ignore_patterns("__pycache__", "*.toml"))
+        shutil.copy(SCRIPTS / "sm_spot.py", code)
+        shutil.copy(SCRIPTS / "tiny_random" / "tokenizer.json", code)
+    return code
 
 
 def children_of(pid: int) -> list[int]:

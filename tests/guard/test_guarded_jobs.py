@@ -52,6 +52,9 @@ for step in range(1, int(os.environ.get("STEPS", 2000)) + 1):
             print("***** Running Evaluation *****", flush=True); time.sleep(float(os.environ.get("PAUSE", 0.5)))
             print({"eval_loss": 0.5}, flush=True); print("Saving model checkpoint to /opt/ml/checkpoints", flush=True); time.sleep(0.3)
 """
+ON_DEMAND = pytest.mark.skipif(
+    os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every whole job"
+)
 GUARD = st.Guard(stall_s=2, pause_s=8, no_first_step_s=30, slower_than=0.4, silence_suffices=True, act="stop")
 
 
@@ -94,7 +97,7 @@ def test_a_worker_that_hangs_is_found_and_stopped(
     assert "Stopped" == final.status_word
 
 
-@pytest.mark.parametrize("kind", ["heartbeat", "redraw"])
+@pytest.mark.parametrize("kind", ["heartbeat", pytest.param("redraw", marks=ON_DEMAND)])
 def test_a_worker_that_hangs_and_goes_on_talking_is_found(
     session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path, kind: str
 ) -> None:
@@ -106,7 +109,7 @@ def test_a_worker_that_hangs_and_goes_on_talking_is_found(
     assert re.search("heartbeat 3: alive|00:03<01:20", "\n".join(event.text for event in job.logs()))
 
 
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("rank", [pytest.param(0, marks=ON_DEMAND), 1])
 def test_a_silent_host_among_others_is_found_where_every_rank_tells_its_step(
     session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path, rank: int
 ) -> None:
@@ -128,6 +131,7 @@ def test_without_such_lines_the_answer_says_which_host_is_not_seen(
     job.stop()
 
 
+@ON_DEMAND
 def test_bursts_of_lines_are_no_stall_and_no_slowness(
     session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -149,7 +153,7 @@ def test_a_host_that_others_wait_for_in_a_collective_stalls_the_whole_job(
     assert "Stopped" == final.status_word
 
 
-@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every whole job")
+@ON_DEMAND
 def test_a_worker_that_is_killed_is_told_from_one_that_fails(
     session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -161,7 +165,7 @@ def test_a_worker_that_is_killed_is_told_from_one_that_fails(
     assert "mem.host_oom" == job.why().id
 
 
-@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every whole job")
+@ON_DEMAND
 def test_a_healthy_job_with_pauses_raises_no_alarm(session: st.Session, tmp_path: Path) -> None:
     job = session.submit(
         spec(tmp_path, steps=45, STEP_S="0.02", EVERY="40", PAUSE="2.6")

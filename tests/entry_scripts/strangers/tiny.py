@@ -15,7 +15,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-TOKENIZER = Path(__file__).resolve().parents[3] / "entry_scripts" / "tiny_random" / "tokenizer.json"
+TOKENIZER = Path(__file__).with_name("tokenizer.json")  # copied here with sm_spot.py
 WORDS = ("good", "bad", "film", "story", "never", "again", "actor", "music", "scene", "watch", "the", "of")
 
 
