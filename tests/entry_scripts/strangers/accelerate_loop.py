@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 from accelerate import Accelerator, skip_first_batches
-from accelerate.utils import set_seed
+from accelerate.utils import DataLoaderConfiguration, set_seed
 from transformers import DataCollatorWithPadding, get_linear_schedule_with_warmup
 
 import tiny
@@ -22,7 +22,8 @@ def main() -> None:
     parser.add_argument("--save_steps", type=int, default=5)
     args, _ = parser.parse_known_args()
     stop, checkpoints = sm_spot.StopRequest(), sm_spot.Checkpoints(args.output_dir, keep=2)
-    accelerator = Accelerator(cpu=True)
+    # With several workers Accelerate shuffles by a generator of its own: the seedable one is a function of the epoch.
+    accelerator = Accelerator(cpu=True, dataloader_config=DataLoaderConfiguration(use_seedable_sampler=True))
     set_seed(42)
     tokenizer = tiny.tokenizer()
     dataset = tiny.dataset().map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=32), batched=True)
@@ -42,7 +43,8 @@ def main() -> None:
         accelerator.load_state(newest)
         step = int(re.findall(r"\d+", newest)[-1])
     for epoch in range(step // len(loader), args.num_train_epochs):
-        sm_spot.seed(42, "epoch", epoch)  # the order of the examples
+        sm_spot.seed(42, "epoch", epoch)
+        loader.set_epoch(epoch)  # the order of the examples
         batches = skip_first_batches(loader, step % len(loader)) if step % len(loader) else loader
         for batch in batches:
             sm_spot.seed(42, step, accelerator.process_index)  # dropout
