@@ -198,6 +198,23 @@ def test_a_trial_is_stopped_when_its_steps_are_timed(here: World) -> None:
     assert pytest.approx(3.0, rel=0.02) == found.step_s.p50
 
 
+def test_a_trial_neither_reads_nor_writes_checkpoints() -> None:
+    for kept in (
+        {"checkpoint": st.Checkpoint(s3_uri="s3://a-bucket/kept/")},
+        {"spot": st.Spot(max_wait_s=9_000, checkpoint_s3_uri="s3://a-bucket/kept/")},
+    ):
+        assert trial_spec(job().replace(**kept)).checkpoints is None
+
+
+def test_of_two_measurements_of_a_step_the_later_counts(log: Path, tmp_path: Path) -> None:
+    first = _taught(log)
+    (tmp_path / "slow.log").write_text(training_bar(total=3_125, step_s=2.0))
+    later = calibration_from(read_log(tmp_path / "slow.log"), job(), first, examples=100_000)
+    found = st.estimate(job(), calibration=later, examples=100_000)
+    assert found.step_s is not None
+    assert pytest.approx(2.0, rel=0.03) == found.step_s.p50
+
+
 def test_a_trial_that_fails_says_why(here: World) -> None:
     short = (("Starting", 90.0), ("Downloading", 200.0), ("Training", 80.0), ("Uploading", 20.0))
     here.service.story_of = lambda _name: story("Failed", short)

@@ -91,6 +91,10 @@ def test_an_import_that_may_be_there_is_not_mentioned(program: str, tmp_path: Pa
         assert not found(job(tmp_path, program, framework=framework))
 
 
+def test_what_an_image_brings_beside_what_is_published_is_not_known(tmp_path: Path) -> None:
+    assert "ENV005" not in found(job(tmp_path, "import deepspeed\n", framework=NEW))  # a package of other images
+
+
 def test_requirements_may_bring_what_is_imported(tmp_path: Path) -> None:
     assert not found(job(tmp_path, "import peft\n", "trl[peft]\n"))
     assert not found(job(tmp_path, "import peft\n").replace(image_uri="1.dkr.ecr.us-west-2.amazonaws.com/own:1"))

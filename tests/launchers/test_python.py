@@ -1811,6 +1811,7 @@ class Holder:
         (MANAGED, "def act():\n    with managed(n):\n        return 3\nu = act()"),
         (MANAGED, "with managed(n), managed(k=n) as u:\n    pass"),
         (MANAGED, "@managed(n)\ndef act():\n    b.append(5)\nact()"),
+        (MANAGED, "@managed(1)\ndef act(k):\n    b.append(k)\nact(n)"),
         (MANAGED, "with contextlib.ExitStack() as stack:\n    u = stack.enter_context(managed(n))"),
         (MANAGED, "with managed(n) as u:\n    a = [1]\na.append(3)"),
         (CACHED, "u = cached(n)"),

@@ -31,6 +31,7 @@ def found(folder: Path, script: str, instance: str, framework: object = None) ->
         (f"{MODEL}TrainingArguments('x', bf16=True)\n", "ml.g4dn.xlarge", {"CHIP001"}),
         (f"{MODEL}TrainingArguments('x', bf16=True)\n", "ml.p3.2xlarge", {"CHIP001"}),
         (f"{MODEL}TrainingArguments('x', bf16=True)\n", "ml.g5.xlarge", set()),
+        (f"{MODEL}TrainingArguments('x', bf16=True, tf32=True)\n", "ml.p4d.24xlarge", set()),
         (f"{MODEL}TrainingArguments('x', bf16=sys.argv[1])\n", "ml.g4dn.xlarge", set()),
         (f"{MODEL}TrainingArguments('x', fp16=True)\n", "ml.m5.large", {"CHIP001"}),
         (f"{MODEL}TrainingArguments('x', fp16=True)\n", "ml.p3.2xlarge", set()),
