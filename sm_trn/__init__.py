@@ -49,6 +49,7 @@ HOMES = {
     "MetricRule": ".core.specs.metrics",
     "NeuronOptions": ".core.specs.neuron",
     "Severity": ".core.specs.problems",
+    "Queue": ".core.specs.services",
     "JobStatus": ".core.specs.snapshot",
     "grid": ".core.specs.sweeps",
     "PyTorchDDP": ".core.strategies.ddp",

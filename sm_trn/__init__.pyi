@@ -34,6 +34,7 @@ from .core.specs.job import Script as Script
 from .core.specs.metrics import MetricRule as MetricRule
 from .core.specs.neuron import NeuronOptions as NeuronOptions
 from .core.specs.problems import Severity as Severity
+from .core.specs.services import Queue as Queue
 from .core.specs.snapshot import JobStatus as JobStatus
 from .core.specs.sweeps import grid as grid
 from .core.strategies.ddp import PyTorchDDP as PyTorchDDP
@@ -84,6 +85,7 @@ __all__ = [
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
+    "Queue",
     "SMDataParallel",
     "SMModelParallel",
     "SMModelParallelV2",

@@ -18,7 +18,7 @@ from measure import ROOT
 import sm_trn as st
 
 TESTS = ROOT / "tests"
-PARTS = ("account", "bridge", "diagnosis", "emulator", "forecast", "hosting", "report", "scripts")
+PARTS = ("account", "bridge", "capacity", "diagnosis", "emulator", "forecast", "hosting", "report", "scripts")
 FOLDERS = ("aws", "catalog", "jobfile", "logs", "preflight", "pricing", "render", "session", "specs", "strategies")
 QUICK = ("catalog", "pricing", "session", "specs", "strategies")  # unless SM_TRN_CORE=all
 ELSEWHERE = ("moto", "pandas", "sagemaker", "torch")  # libraries that the core does without

@@ -269,13 +269,14 @@ class Session(Cloud, Generic[J_co]):
         LaunchInterrupted: both hold the jobs, and name each.
         """
         specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
-        for spec in specs:
-            self._refuse(spec, ignore)
-        if max_usd is not None and not self.emulated:
-            refuse_over(max_usd, specs, self.price_of)
-        staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
+        queued = next((spec for spec in specs if spec.queue is not None), None)
+        if queued is not None and queued.queue is not None:
+            raise UnknownName(
+                f"{queued.name}: queue: got {queued.queue.name!r} and a launch that starts at once, wanted one of them: "
+                "submit(job, queue=job.queue) puts it into the queue, job.replace(queue=None) starts it now. Nothing was started"
+            )
         names = unique_names([spec.name for spec in specs], self.clock.now())
-        requests = [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
+        requests = self.requests_of(specs, names, ignore=ignore, max_usd=max_usd)
         asked = dict(zip(names, specs, strict=True))
 
         return launch_all(
@@ -286,6 +287,25 @@ class Session(Cloud, Generic[J_co]):
             clock=self.clock,
             paced=not self.emulated,
         )
+
+    def requests_of(
+        self,
+        specs: Sequence[JobSpec],
+        names: Sequence[str],
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+    ) -> list[dict[str, Any]]:
+        """The requests of jobs under these names, checked, and with their sources and data in S3. Starts nothing.
+
+        Raises InvalidJob, OverBudget, CloudError.
+        """
+        for spec in specs:
+            self._refuse(spec, ignore)
+        if max_usd is not None and not self.emulated:
+            refuse_over(max_usd, specs, self.price_of)
+        staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
+        return [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
 
     def _job(self, name: str, spec: JobSpec | None = None) -> J_co:
         """A handle of a job of this session."""

@@ -46,7 +46,7 @@ from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRul
 from .neuron import NeuronOptions
 from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
-from .services import Experiment, Mlflow, ModelPackage, Serverless
+from .services import Experiment, Mlflow, ModelPackage, Queue, Retry, RetryRule, Serverless
 from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
 from .units import InstanceSeconds, Usd, WallSeconds, instance_seconds
 from .value import fits, suggesting, suggestion
@@ -106,8 +106,11 @@ __all__ = [
     "Problems",
     "Profiling",
     "PyTorch",
+    "Queue",
     "Registry",
     "RegistryAccess",
+    "Retry",
+    "RetryRule",
     "Rule",
     "Runner",
     "S3Kind",

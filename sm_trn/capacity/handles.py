@@ -1,0 +1,129 @@
+"""What capacity adds to the live session: jobs in training queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from typing_extensions import TypeVar
+
+from ..core.session import handles
+from ..core.specs.guard import Guard
+from ..core.specs.job import JobSpec
+from ..core.specs.services import Queue
+from ..core.specs.units import Usd
+
+if TYPE_CHECKING:
+    from .queued import QueuedJob
+
+Q_co = TypeVar("Q_co", bound=handles.TrainingJob, default=handles.TrainingJob, covariant=True)
+
+
+class QueueingSession(handles.Session[Q_co]):
+    """A session that puts jobs into queues of AWS Batch."""
+
+    __slots__ = ()
+
+    @overload
+    def submit(
+        self,
+        job: JobSpec,
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        guard: Guard | None = None,
+        queue: None = None,
+    ) -> Q_co: ...
+
+    @overload
+    def submit(
+        self,
+        job: JobSpec,
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        guard: Guard | None = None,
+        queue: Queue,
+        journal: str | Path | None = None,
+    ) -> QueuedJob: ...
+
+    def submit(
+        self,
+        job: JobSpec,
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        guard: Guard | None = None,
+        queue: Queue | None = None,
+        journal: str | Path | None = None,
+    ) -> Any:
+        """Check, upload, create – or, with ``queue``, put into a queue of AWS Batch, which starts the job when there is room for it.
+
+        Raises InvalidJob with every error of ``check``; ``ignore`` waives some by id. ``guard`` is put into the spec: whoever waits
+        for the job watches for it. ``max_usd`` refuses, with OverBudget, what may cost more: max_run_s × instances × price, for each
+        attempt of a queued job. An emulated job costs nothing. ``journal`` is that of ``submit_all``.
+        """
+        asked = job if guard is None else job.replace(guard=guard)
+        if queue is None:
+            return super().submit(asked, ignore=ignore, max_usd=max_usd)
+        return self.submit_all([asked], ignore=ignore, max_usd=max_usd, queue=queue, journal=journal)[0]
+
+    @overload
+    def submit_all(
+        self,
+        jobs: Iterable[JobSpec],
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        queue: None = None,
+    ) -> list[Q_co]: ...
+
+    @overload
+    def submit_all(
+        self,
+        jobs: Iterable[JobSpec],
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        queue: Queue,
+        journal: str | Path | None = None,
+    ) -> list[QueuedJob]: ...
+
+    def submit_all(
+        self,
+        jobs: Iterable[JobSpec],
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        queue: Queue | None = None,
+        journal: str | Path | None = None,
+    ) -> Any:
+        """Launch several jobs, or with ``queue`` put them into a queue; sources and data that are shared go up once. All specs are
+        checked before anything starts, and so is ``max_usd``: the most that all of them together may cost.
+
+        ``journal`` is a file that remembers what was submitted: after a kill, the same call goes on where it ended, and queues nothing
+        twice. Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
+        LaunchInterrupted: both hold the jobs, and name each.
+        """
+        if queue is None:
+            return super().submit_all(jobs, ignore=ignore, max_usd=max_usd)
+        from .submitting import submit_all  # noqa: PLC0415 - few jobs are queued
+
+        specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
+        return submit_all(self, specs, queue, ignore=ignore, max_usd=max_usd, journal=journal)
+
+    def queued(self, job_id: str) -> QueuedJob:
+        """A handle for a job that is in a queue, by its id or ARN. Raises CloudError when there is none."""
+        from .queued import QueuedJob  # noqa: PLC0415 - as above
+
+        found = self.queues.fetch(job_id)
+        return QueuedJob(name=found.name, queue=found.queue, session=self, known_id=found.id)
+
+    def queued_jobs(self, queue: str, *, status: str = "", limit: int = 100) -> list[QueuedJob]:
+        """Jobs of a queue, newest first: all, or those of one ``status`` in Batch's words. Raises CloudError."""
+        from .queued import QueuedJob  # noqa: PLC0415 - as above
+
+        found = islice(self.queues.fetch_all(queue, status), limit)
+        return [QueuedJob(name=job.name, queue=job.queue or queue, session=self, known_id=job.id) for job in found]

@@ -1,0 +1,170 @@
+"""The live handle of a job in a queue."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from decimal import Decimal
+from typing import Any, TextIO
+
+from ..core.errors import CloudError, JobFailed, SmTrnError
+from ..core.formatting import numbers as fmt
+from ..core.logs.events import LogEvent, printable
+from ..core.ports import ServiceJob, Trouble
+from ..core.pricing.cost import job_cost
+from ..core.session.handles import Session
+from ..core.session.pace import EMULATED_PAUSE_S, LONGEST_PAUSE_S
+from ..core.specs.job import JobSpec
+from ..core.specs.services import Queue
+from ..core.specs.units import Usd
+
+REASON = "stopped by sm-trn"
+WAITING = ("SUBMITTED", "PENDING", "RUNNABLE")  # no training job was made for this attempt
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedJob:
+    """A live handle of a job in a queue of AWS Batch; made by ``submit`` with a ``queue``, or by ``queued``.
+
+    It becomes a training job when Batch starts it: one for each attempt, under a name that Batch makes. ``name`` is that of the queued
+    job, ``spec`` is None where another process submitted it.
+    """
+
+    name: str
+    queue: str
+    session: Session[Any] = dataclasses.field(repr=False)
+    spec: JobSpec | None = dataclasses.field(default=None, repr=False)
+    known_id: str = ""
+
+    @property
+    def id(self) -> str:
+        """Batch's id of the job. A job whose submission got no answer is looked for by its name. Raises CloudError."""
+        if self.known_id:
+            return self.known_id
+        found = self.session.queues.fetch_named(self.queue, self.name)
+        if found is None:
+            raise CloudError(
+                f"ListServiceJobs of {self.queue!r}: got no job {self.name!r}, wanted one; its submission did not arrive. Submit it again",
+                operation="ListServiceJobs",
+            )
+        return found.id
+
+    def snapshot(self) -> ServiceJob:
+        """The job as the queue tells it now: one DescribeServiceJob. Raises CloudError."""
+        return self.session.queues.fetch(self.id)
+
+    def training_job(self) -> Any:
+        """The training job of the newest attempt. Raises SmTrnError while the job waits for its first one."""
+        now = self.snapshot()
+        if not now.training_job:
+            raise SmTrnError(f"{self.name}: {_waits(now)}; job.why() says what it waits for, job.wait() waits with it")
+        return self.session.attach(now.training_job)
+
+    def watch(self) -> Iterator[ServiceJob]:
+        """Snapshots until the job has succeeded or failed, one for each look. A throttle or a lost connection does not end it."""
+        attempt = 0
+        while True:
+            now = self._look()
+            if now is not None:
+                yield now
+                if now.terminal:
+                    return
+            attempt += 1
+            self.session.clock.sleep(EMULATED_PAUSE_S if self.session.emulated else min(LONGEST_PAUSE_S, 5.0 + attempt))
+
+    def _look(self) -> ServiceJob | None:
+        """The job now; None where the service could not say it. Raises CloudError for what does not pass by itself."""
+        try:
+            return self.snapshot()
+        except CloudError as error:
+            if self.session.backend.trouble(error) not in {Trouble.TRANSIENT, Trouble.EXPIRED}:
+                raise
+            self.session.backend.renew()
+            return None
+
+    def wait(self, *, progress: bool = True, stream: TextIO | None = None) -> ServiceJob:
+        """Wait until the job has succeeded; each change is a line on ``stream``. Raises JobFailed when it failed, with Batch's reason,
+        and the script's own exception where there was a training job.
+        """
+        shown, last = stream or sys.stdout, ""
+        for now in self.watch():
+            line = self._line(now)
+            if progress and line != last:
+                at = datetime.fromtimestamp(self.session.clock.now(), tz=timezone.utc)
+                shown.write(f"{at:%H:%M:%S} {line}\n")
+                shown.flush()
+            last = line
+        if now.status == "FAILED":
+            raise self._failed(now)
+        return now
+
+    def _line(self, now: ServiceJob) -> str:
+        parts = [f"{self.name} {now.status}", now.training_job, printable(now.reason)]
+        return "  ".join(part for part in parts if part)
+
+    def _failed(self, now: ServiceJob) -> JobFailed:
+        lines = [f"{self.name} failed: {printable(now.reason) or 'no reason given'}"]
+        if now.training_job and not now.terminated:
+            lines.append(str(self.session.attach(now.training_job).why()))
+        return JobFailed("\n".join(lines), operation="ServiceJob", code="FAILED")
+
+    def logs(self, *, follow: bool = False, matching: str | None = None, tail: int | None = None) -> Iterator[LogEvent]:
+        """The lines of the newest attempt, as those of a training job. Raises SmTrnError while there is none."""
+        lines: Iterator[LogEvent] = self.training_job().logs(follow=follow, matching=matching, tail=tail)
+        return lines
+
+    def cost(self) -> Usd | None:
+        """What all attempts cost together, in USD; None while nothing is billed, without a price, or on the emulator.
+
+        A training job of an attempt that is not there any more counts as unknown: Batch deletes those that found no capacity.
+        """
+        names = [each.training_job for each in self.snapshot().attempts if each.training_job]
+        snapshots = [self.session.backend.fetch_snapshot(name) for name in dict.fromkeys(names)]
+        costs = [job_cost(each, self.session.price_of(each.machines)) for each in snapshots]
+        return total([None if cost is None else cost.usd for cost in costs])
+
+    def why(self) -> str:
+        """What the job waits for, or why it failed: Batch's reason, its place in the queue, and the diagnosis of the newest attempt."""
+        now = self.snapshot()
+        lines = [f"{self.name}: {_waits(now) if now.status in WAITING else now.status}"]
+        if now.reason:
+            lines.append(f"Batch says: {printable(now.reason)}")
+        if now.status in WAITING:
+            lines.append(self._place(now))
+        for number, attempt in enumerate(now.attempts, 1):
+            lines.append(f"attempt {number}: {attempt.training_job}: {printable(attempt.reason) or 'no reason given'}")
+        if now.training_job and now.status not in {"SUCCEEDED", *WAITING}:
+            lines.append(str(self.session.attach(now.training_job).why()))
+        return "\n".join(lines)
+
+    def _place(self, now: ServiceJob) -> str:
+        front = self.session.queues.fetch_front(now.queue or self.queue)
+        if now.id in front:
+            return f"It is number {front.index(now.id) + 1} of the {fmt.counted(len(front), 'job')} that the queue starts next."
+        return f"It is not among the first {fmt.counted(len(front), 'job')} of the queue."
+
+    def stop(self, reason: str = REASON) -> None:
+        """End the job: one that waits leaves the queue, one that runs is stopped. One that has ended is left alone. Raises CloudError."""
+        self.session.queues.terminate(self.id, reason)
+
+    def set_priority(self, priority: int) -> None:
+        """Change the job's place among those of its share, 0 to 9999. Raises CloudError for a queue without shares."""
+        self.session.queues.update(self.id, priority)
+
+    def place(self) -> Queue:
+        """The job's queue as it was submitted: that of its spec. Raises SmTrnError for a handle that did not submit it."""
+        if self.spec is None or self.spec.queue is None:
+            raise SmTrnError(f"{self.name}: got a handle without a spec, wanted one of submit(job, queue=…)")
+        return self.spec.queue
+
+
+def _waits(now: ServiceJob) -> str:
+    return f"waits in the queue ({now.status})" if now.status in WAITING else now.status
+
+
+def total(costs: Sequence[Decimal | None]) -> Decimal | None:
+    """The sum; None where one is not known, or where there is none."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, Decimal(0)) if known and len(known) == len(costs) else None
