@@ -19,6 +19,7 @@ from .core import __version__
 HOMES = {
     "policies": ".account.policies.policy",
     "recording": ".bridge.recorder.inside",
+    "fallback": ".capacity.fallback",
     "scripts_folder": ".core._entry",
     "SmTrnError": ".core.errors",
     "dump_job": ".core.jobfile.files",

@@ -4,6 +4,7 @@ from . import results as results
 from . import specs as specs
 from .account.policies.policy import policies as policies
 from .bridge.recorder.inside import recording as recording
+from .capacity.fallback import fallback as fallback
 from .core._entry import scripts_folder as scripts_folder
 from .core.errors import SmTrnError as SmTrnError
 from .core.jobfile.files import dump_job as dump_job
@@ -108,6 +109,7 @@ __all__ = [
     "errors",
     "estimate",
     "estimator",
+    "fallback",
     "grid",
     "load_jobs",
     "parse_request",

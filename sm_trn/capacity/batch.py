@@ -13,8 +13,9 @@ from botocore.validate import ParamValidator
 from ..core.aws.backend import AGAIN_S, NOT_YET_S, make_client
 from ..core.aws.errors import as_cloud_error, unanswered
 from ..core.errors import CloudError, InvalidJob, LaunchUnknown
-from ..core.ports import Attempt, Clock, ServiceJob
+from ..core.ports import Clock
 from ..core.specs.json import Object
+from .ports import Attempt, ServiceJob
 
 PAGE = 100  # https://docs.aws.amazon.com/batch/latest/APIReference/API_ListServiceJobs.html, maxResults
 

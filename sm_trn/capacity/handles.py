@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import TypeVar
 
+from ..core.errors import NotConfigured
 from ..core.session import handles
 from ..core.specs.guard import Guard
 from ..core.specs.job import JobSpec
 from ..core.specs.services import Queue
 from ..core.specs.units import Usd
+from .ports import Queues
 
 if TYPE_CHECKING:
     from .queued import QueuedJob
@@ -21,10 +24,18 @@ if TYPE_CHECKING:
 Q_co = TypeVar("Q_co", bound=handles.TrainingJob, default=handles.TrainingJob, covariant=True)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class QueueingSession(handles.Session[Q_co]):
     """A session that puts jobs into queues of AWS Batch."""
 
-    __slots__ = ()
+    batch: Queues | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def queues(self) -> Queues:
+        """The port to AWS Batch. Raises NotConfigured for a session that was made without one."""
+        if self.batch is None:
+            raise NotConfigured("batch: got a session without it, wanted one of connect(), or Session(…, batch=…)")
+        return self.batch
 
     @overload
     def submit(
@@ -67,7 +78,7 @@ class QueueingSession(handles.Session[Q_co]):
         """
         asked = job if guard is None else job.replace(guard=guard)
         if queue is None:
-            return super().submit(asked, ignore=ignore, max_usd=max_usd)
+            return super(QueueingSession, self).submit(asked, ignore=ignore, max_usd=max_usd)
         return self.submit_all([asked], ignore=ignore, max_usd=max_usd, queue=queue, journal=journal)[0]
 
     @overload
@@ -108,22 +119,25 @@ class QueueingSession(handles.Session[Q_co]):
         LaunchInterrupted: both hold the jobs, and name each.
         """
         if queue is None:
-            return super().submit_all(jobs, ignore=ignore, max_usd=max_usd)
+            return super(QueueingSession, self).submit_all(jobs, ignore=ignore, max_usd=max_usd)
         from .submitting import submit_all  # noqa: PLC0415 - few jobs are queued
 
         specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
-        return submit_all(self, specs, queue, ignore=ignore, max_usd=max_usd, journal=journal)
+        return submit_all(self, self.queues, specs, queue, ignore=ignore, max_usd=max_usd, journal=journal)
 
     def queued(self, job_id: str) -> QueuedJob:
         """A handle for a job that is in a queue, by its id or ARN. Raises CloudError when there is none."""
         from .queued import QueuedJob  # noqa: PLC0415 - as above
 
         found = self.queues.fetch(job_id)
-        return QueuedJob(name=found.name, queue=found.queue, session=self, known_id=found.id)
+        return QueuedJob(name=found.name, queue=found.queue, session=self, queues=self.queues, known_id=found.id)
 
     def queued_jobs(self, queue: str, *, status: str = "", limit: int = 100) -> list[QueuedJob]:
         """Jobs of a queue, newest first: all, or those of one ``status`` in Batch's words. Raises CloudError."""
         from .queued import QueuedJob  # noqa: PLC0415 - as above
 
         found = islice(self.queues.fetch_all(queue, status), limit)
-        return [QueuedJob(name=job.name, queue=job.queue or queue, session=self, known_id=job.id) for job in found]
+        return [
+            QueuedJob(name=job.name, queue=job.queue or queue, session=self, queues=self.queues, known_id=job.id)
+            for job in found
+        ]

@@ -12,13 +12,13 @@ from typing import Any, TextIO
 from ..core.errors import CloudError, JobFailed, SmTrnError
 from ..core.formatting import numbers as fmt
 from ..core.logs.events import LogEvent, printable
-from ..core.ports import ServiceJob, Trouble
+from ..core.ports import Trouble
 from ..core.pricing.cost import job_cost
 from ..core.session.handles import Session
 from ..core.session.pace import EMULATED_PAUSE_S, LONGEST_PAUSE_S
 from ..core.specs.job import JobSpec
-from ..core.specs.services import Queue
 from ..core.specs.units import Usd
+from .ports import Queues, ServiceJob
 
 REASON = "stopped by sm-trn"
 WAITING = ("SUBMITTED", "PENDING", "RUNNABLE")  # no training job was made for this attempt
@@ -35,15 +35,25 @@ class QueuedJob:
     name: str
     queue: str
     session: Session[Any] = dataclasses.field(repr=False)
+    queues: Queues = dataclasses.field(repr=False)
     spec: JobSpec | None = dataclasses.field(default=None, repr=False)
     known_id: str = ""
+
+    @property
+    def asked(self) -> JobSpec | None:
+        """The spec that this handle submitted, None for one that another process did."""
+        return self.spec
+
+    @property
+    def label(self) -> str:
+        return self.spec.name if self.spec is not None else self.name
 
     @property
     def id(self) -> str:
         """Batch's id of the job. A job whose submission got no answer is looked for by its name. Raises CloudError."""
         if self.known_id:
             return self.known_id
-        found = self.session.queues.fetch_named(self.queue, self.name)
+        found = self.queues.fetch_named(self.queue, self.name)
         if found is None:
             raise CloudError(
                 f"ListServiceJobs of {self.queue!r}: got no job {self.name!r}, wanted one; its submission did not arrive. Submit it again",
@@ -53,7 +63,7 @@ class QueuedJob:
 
     def snapshot(self) -> ServiceJob:
         """The job as the queue tells it now: one DescribeServiceJob. Raises CloudError."""
-        return self.session.queues.fetch(self.id)
+        return self.queues.fetch(self.id)
 
     def training_job(self) -> Any:
         """The training job of the newest attempt. Raises SmTrnError while the job waits for its first one."""
@@ -140,24 +150,18 @@ class QueuedJob:
         return "\n".join(lines)
 
     def _place(self, now: ServiceJob) -> str:
-        front = self.session.queues.fetch_front(now.queue or self.queue)
+        front = self.queues.fetch_front(now.queue or self.queue)
         if now.id in front:
             return f"It is number {front.index(now.id) + 1} of the {fmt.counted(len(front), 'job')} that the queue starts next."
         return f"It is not among the first {fmt.counted(len(front), 'job')} of the queue."
 
     def stop(self, reason: str = REASON) -> None:
         """End the job: one that waits leaves the queue, one that runs is stopped. One that has ended is left alone. Raises CloudError."""
-        self.session.queues.terminate(self.id, reason)
+        self.queues.terminate(self.id, reason)
 
     def set_priority(self, priority: int) -> None:
         """Change the job's place among those of its share, 0 to 9999. Raises CloudError for a queue without shares."""
-        self.session.queues.update(self.id, priority)
-
-    def place(self) -> Queue:
-        """The job's queue as it was submitted: that of its spec. Raises SmTrnError for a handle that did not submit it."""
-        if self.spec is None or self.spec.queue is None:
-            raise SmTrnError(f"{self.name}: got a handle without a spec, wanted one of submit(job, queue=…)")
-        return self.spec.queue
+        self.queues.update(self.id, priority)
 
 
 def _waits(now: ServiceJob) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import NotConfigured, SmTrnError
+from ..core.errors import SmTrnError
+from ..core.render.service_job import service_job
 from ..core.session.attachment import remember
 from ..core.session.budget import refuse_over
 from ..core.session.handles import Session
@@ -18,7 +19,7 @@ from ..core.specs.json import Object
 from ..core.specs.services import Queue
 from ..core.specs.units import Usd
 from .journal import Journal
-from .payload import DEFAULT_RETRY, service_job
+from .ports import Queues
 from .queued import QueuedJob
 
 STOP = "sm-trn queue {queue} --stop"
@@ -70,7 +71,7 @@ class Submissions:
 
 
 def submit_all(
-    session: Session[Any], specs: Sequence[JobSpec], queue: Queue, *, ignore: Sequence[str],
+    session: Session[Any], queues: Queues, specs: Sequence[JobSpec], queue: Queue, *, ignore: Sequence[str],
     max_usd: Usd | float | None, journal: str | Path | None,
 ) -> list[QueuedJob]:  # fmt: skip
     """Put jobs into a queue, each once. All are checked before the first leaves, against the shape of CreateTrainingJob too.
@@ -80,41 +81,35 @@ def submit_all(
     """
     queued = [spec.replace(queue=queue) for spec in specs]
     if max_usd is not None and not session.emulated:
-        refuse_over(max_usd, [_longest(spec, queue) for spec in queued], session.price_of)
+        refuse_over(max_usd, queued, session.price_of)
     known = Submissions.planned(queue, [spec.name for spec in queued], session.clock.now(), journal)
     asked = dict(zip(known.names, queued, strict=True))
     requests = session.requests_of(queued, known.names, ignore=ignore)
     for request in requests:
-        session.queues.refuse(request)
+        queues.refuse(request)
 
     def queue_once(request: Object) -> str:
         name = str(request["TrainingJobName"])
         if name in known.ids:
             return known.ids[name]
-        found = session.queues.fetch_named(queue.name, name) if known.begun else None
+        found = queues.fetch_named(queue.name, name) if known.begun else None
         if found is not None:
             return known.note(name, found.id)
-        return known.note(name, session.queues.submit(service_job(request, queue, token=name)))
+        return known.note(name, queues.submit(service_job(request, queue, token=name)))
 
     return launch_all(
         requests,
         lambda request: remember(session.storage, asked[request["TrainingJobName"]], request),
         queue_once,
         handle=lambda name: QueuedJob(
-            name=name, queue=queue.name, session=session, spec=asked[name], known_id=known.ids.get(name, "")
+            name=name,
+            queue=queue.name,
+            session=session,
+            queues=queues,
+            spec=asked[name],
+            known_id=known.ids.get(name, ""),
         ),
         clock=session.clock,
         paced=not session.emulated,
         stop=STOP.format(queue=queue.name),
     )
-
-
-def _longest(spec: JobSpec, queue: Queue) -> JobSpec:
-    """The job as it is billed if every attempt takes all its time. Raises NotConfigured where there is no end to attempts."""
-    if queue.quota_share is not None and queue.preemptions is None:
-        raise NotConfigured(
-            f"max_usd: got a job that {queue.quota_share!r} may preempt and start again without a limit, wanted a limit: "
-            "Queue(…, preemptions=3). Nothing was started"
-        )
-    starts = (queue.retry or DEFAULT_RETRY).attempts + (queue.preemptions or 0)
-    return spec.replace(max_run_s=min(spec.max_run_s, queue.timeout_s) * starts)

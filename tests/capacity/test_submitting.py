@@ -47,7 +47,7 @@ def test_a_hundred_jobs_share_one_upload(here: World, spec: st.JobSpec) -> None:
 
 def test_a_job_that_says_its_queue_is_not_started_beside_it(here: World, spec: st.JobSpec) -> None:
     queued = spec.replace(queue=QUEUE)
-    with pytest.raises(st.errors.UnknownName, match=r"submit\(job, queue=job.queue\) puts it into the queue"):
+    with pytest.raises(st.errors.UnknownName, match=r"submit\(job, queue=job.queue\) puts it into its queue"):
         here.session.submit(queued)
     assert queued.queue is not None
     assert 1 == here.service.batch.submitted[here.session.submit(queued, queue=queued.queue).name]
@@ -83,7 +83,7 @@ def test_every_attempt_counts_in_what_a_job_may_cost(here: World, spec: st.JobSp
     with pytest.raises(OverBudget):
         here.session.submit(spec, queue=thrice, max_usd=float(once) * 2)
     here.session.submit(spec, queue=thrice, max_usd=float(once) * 3.01)
-    with pytest.raises(st.errors.NotConfigured, match="preempt and start again without a limit"):
+    with pytest.raises(OverBudget, match="may preempt it without a limit"):
         here.session.submit(spec, queue=st.Queue("training", quota_share="a"), max_usd=1e6)
 
 

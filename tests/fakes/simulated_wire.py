@@ -233,7 +233,7 @@ def world(patch: pytest.MonkeyPatch, folder: Path, **faults: Any) -> World:
         logs=CloudWatchLogs(boto),
         storage=S3Storage(boto, "a-bucket"),
         hosting=_hosting(boto),
-        batch=_batch(boto, clock),
+        **_batch(boto, clock),
         role=f"arn:aws:iam::{ACCOUNT}:role/Training",
         bucket="a-bucket",
         region=REGION,
@@ -254,13 +254,13 @@ def _hosting(boto: boto3.Session) -> Any:
     return Boto3Hosting(boto, "a-bucket")
 
 
-def _batch(boto: boto3.Session, clock: VirtualClock) -> Any:
-    """The port to queues; None in a copy of the core alone, which has none."""
+def _batch(boto: boto3.Session, clock: VirtualClock) -> dict[str, Any]:
+    """The port to queues; nothing in a copy of the core alone, which has none."""
     if importlib.util.find_spec("sm_trn.capacity") is None:
-        return None
+        return {}
     from sm_trn.capacity.batch import Boto3Queues
 
-    return Boto3Queues(boto, clock)
+    return {"batch": Boto3Queues(boto, clock)}
 
 
 def sigint() -> None:

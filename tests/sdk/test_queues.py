@@ -20,8 +20,8 @@ from test_every_request import Wire, at, kept_fields, sold
 from test_same_request import Answered, differences
 
 import sm_trn as st
-from sm_trn.capacity.payload import parse_queue, service_job
 from sm_trn.core.render import problems
+from sm_trn.core.render.service_job import parse_queue, service_job
 from sm_trn.core.specs import JobSpec, Severity
 
 pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Iterator
 
 from .. import fields
@@ -10,13 +12,17 @@ from ..specs.compute import SERVERLESS, Accelerator, Compute
 from ..specs.data import S3Kind
 from ..specs.framework import RegistryAccess
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, Change, Field, Problem, rules_of
+from ..specs.problems import Advice, Change, Field, Problem, Severity, rules_of
 from .kept import REQUEST, faults
 
 API = "API reference, CreateTrainingJob and ResourceConfig"
 # Parts of a job whose values have no rules of their own.
 CHECKED = ("compute.preferences", "compute.placement", "registry", "experiment", "mlflow", "model_package", "serverless", "max_pending_s",
            "container_entrypoint", "container_arguments")  # fmt: skip
+
+# Names of Batch: https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html
+_LONGEST_NAME = 128
+_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}")
 
 VALUES = tuple(field for field in fields.JOB if field.spec.startswith(CHECKED))
 
@@ -26,6 +32,7 @@ LIMIT027 = _RULES["LIMIT027"]
 LIMIT028 = _RULES["LIMIT028"]
 LIMIT029 = _RULES["LIMIT029"]
 LIMIT030 = _RULES["LIMIT030"]
+LIMIT031 = _RULES["LIMIT031"]
 NET005 = _RULES["NET005"]
 
 
@@ -113,6 +120,27 @@ def attributes(job: JobSpec) -> Iterator[Problem]:
             )
 
 
+def queue(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT031: what Batch refuses of a place in a queue, and an attempt that it ends before the job may."""
+    place = job.queue
+    if place is None:
+        return
+    for field, value in (("name", place.name), ("share", place.share), ("quota_share", place.quota_share)):
+        if value is not None and not value.startswith("arn:") and _NAME.fullmatch(value) is None:
+            wanted = f"at most {_LONGEST_NAME} letters, digits, hyphens and underscores"
+            yield LIMIT031.problem(
+                Field(f"queue.{field}"), "Batch refuses the name", got=value, wanted=wanted, fix=Advice("correct it")
+            )
+    if place.timeout_s < job.max_run_s:
+        yield LIMIT031.problem(
+            Field("queue.timeout_s"),
+            "Batch ends an attempt before the job's own time is over",
+            got=f"{place.timeout_s} s, max_run_s {job.max_run_s} s",
+            fix=Change(queue=dataclasses.replace(place, timeout_s=job.max_run_s)),
+            severity=Severity.WARNING,
+        )
+
+
 def registry(job: JobSpec) -> Iterator[Problem]:
     """NET005: a private registry is reached through the job's network."""
     if (
@@ -129,4 +157,4 @@ def registry(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-RULES = (values, preferences, pending, serverless, attributes, registry)
+RULES = (values, preferences, pending, serverless, attributes, queue, registry)

@@ -69,15 +69,22 @@ def spot_saving(snapshot: JobSnapshot) -> float | None:
 
 
 def ceiling(job: JobSpec, price: Price | None) -> Usd | None:
-    """The most that the job can be billed: ``most_billed_s`` on every instance, at the price of one (``PriceBook.of``)."""
-    return None if price is None else usd_for(most_billed_s(job), job.compute.hosts, price.usd_per_hour)
+    """The most that the job can be billed: ``most_billed_s`` on every instance, at the price of one (``PriceBook.of``).
+
+    None without a price, and for a queued job that may start again without a limit.
+    """
+    endless = job.queue is not None and job.queue.starts is None
+    return None if price is None or endless else usd_for(most_billed_s(job), job.compute.hosts, price.usd_per_hour)
 
 
 def most_billed_s(job: JobSpec) -> WallSeconds:
-    """``max_run_s``, and the time that its machines are kept in a warm pool: that is billed too.
+    """``max_run_s``, and the time that its machines are kept in a warm pool: that is billed too; of a queued job, for every start.
     https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html
     """
-    return WallSeconds(job.max_run_s + (job.compute.keep_alive_s or 0))
+    queue, kept_s = job.queue, job.compute.keep_alive_s or 0
+    if queue is None:
+        return WallSeconds(job.max_run_s + kept_s)
+    return WallSeconds((min(job.max_run_s, queue.timeout_s) + kept_s) * (queue.starts or 1))
 
 
 def break_even(cheaper: JobCost, dearer: JobSnapshot) -> Usd | None:

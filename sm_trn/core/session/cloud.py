@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from ..errors import NotConfigured
-from ..ports import Account, Backend, Clock, Hosting, LogSource, Queues, Storage, Utilization
+from ..ports import Account, Backend, Clock, Hosting, LogSource, Storage, Utilization
 from ..pricing.book import Price, PriceBook, snapshot_book
 from .pace import SystemClock
 
@@ -34,7 +34,6 @@ class Cloud:
     account: Account | None = dataclasses.field(default=None, repr=False)
     utilization: Utilization | None = dataclasses.field(default=None, repr=False)
     hosting: Hosting | None = dataclasses.field(default=None, repr=False)
-    batch: Queues | None = dataclasses.field(default=None, repr=False)
 
     @property
     def hosts(self) -> Hosting:
@@ -42,13 +41,6 @@ class Cloud:
         if self.hosting is None:
             raise NotConfigured("hosting: got a session without it, wanted one of connect(), or Session(…, hosting=…)")
         return self.hosting
-
-    @property
-    def queues(self) -> Queues:
-        """The port to AWS Batch. Raises NotConfigured for a session that was made without one."""
-        if self.batch is None:
-            raise NotConfigured("batch: got a session without it, wanted one of connect(), or Session(…, batch=…)")
-        return self.batch
 
     def price(self, instance: str, *, at: date | str | None = None) -> Price | None:
         """The newest training price of ``instance`` in this region, or that of a day; None when none is known."""

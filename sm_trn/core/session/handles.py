@@ -31,7 +31,7 @@ from ..specs import record
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.metrics import MetricPoint
-from ..specs.problems import Problems, Severity
+from ..specs.problems import Problem, Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
@@ -269,11 +269,11 @@ class Session(Cloud, Generic[J_co]):
         LaunchInterrupted: both hold the jobs, and name each.
         """
         specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
-        queued = next((spec for spec in specs if spec.queue is not None), None)
-        if queued is not None and queued.queue is not None:
+        queued = [spec for spec in specs if spec.queue is not None]
+        if queued:
             raise UnknownName(
-                f"{queued.name}: queue: got {queued.queue.name!r} and a launch that starts at once, wanted one of them: "
-                "submit(job, queue=job.queue) puts it into the queue, job.replace(queue=None) starts it now. Nothing was started"
+                f"{queued[0].name}: got a job of a queue and a launch that starts at once, wanted one: submit(job, queue=job.queue) "
+                "puts it into its queue, job.replace(queue=None) starts it now. Nothing was started"
             )
         names = unique_names([spec.name for spec in specs], self.clock.now())
         requests = self.requests_of(specs, names, ignore=ignore, max_usd=max_usd)
@@ -296,10 +296,7 @@ class Session(Cloud, Generic[J_co]):
         ignore: Sequence[str] = (),
         max_usd: Usd | float | None = None,
     ) -> list[dict[str, Any]]:
-        """The requests of jobs under these names, checked, and with their sources and data in S3. Starts nothing.
-
-        Raises InvalidJob, OverBudget, CloudError.
-        """
+        """The requests of jobs under these names, checked, and with sources and data in S3. Raises InvalidJob, OverBudget, CloudError."""
         for spec in specs:
             self._refuse(spec, ignore)
         if max_usd is not None and not self.emulated:
@@ -425,9 +422,13 @@ class Session(Cloud, Generic[J_co]):
         at = Destination(role=self.role, region=self.region, bucket=self.bucket, job_name=name, source_uri=source)
         return target.render(placed, at)
 
-    def _refuse(self, job: JobSpec, ignore: Sequence[str]) -> None:
+    def refused(self, job: JobSpec, ignore: Sequence[str] = ()) -> tuple[Problem, ...]:
+        """The errors of ``check`` for which ``submit`` would not launch the job, but for those that ``ignore`` waives by id."""
         problems = check(job, rules=self.rules)
-        errors = tuple(each for each in problems if each.severity is Severity.ERROR and each.id not in ignore)
+        return tuple(each for each in problems if each.severity is Severity.ERROR and each.id not in ignore)
+
+    def _refuse(self, job: JobSpec, ignore: Sequence[str]) -> None:
+        errors = self.refused(job, ignore)
         if errors:
             raise InvalidJob(job.name, errors)
 

@@ -74,10 +74,8 @@ class Serverless:
     sequence_length: str | None = None
 
 
-ACTIONS = ("RETRY", "EXIT")
 DAY_S = 86_400
-# The ranges of SubmitServiceJob: https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitServiceJob.html
-MOST_ATTEMPTS, MOST_RULES, HIGHEST_PRIORITY = 10, 5, 9999
+# Ranges below are those of https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitServiceJob.html
 
 
 @suggesting
@@ -93,8 +91,8 @@ class RetryRule:
     reason: str | None = None
 
     def __post_init__(self) -> None:
-        if self.action not in ACTIONS:
-            raise ValueError(f"queue.retry.rules: got the action {self.action!r}, wanted one of {', '.join(ACTIONS)}")
+        if self.action not in {"RETRY", "EXIT"}:
+            raise ValueError(f"queue.retry.rules: got the action {self.action!r}, wanted RETRY or EXIT")
 
 
 @suggesting
@@ -111,10 +109,10 @@ class Retry:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
-        if not 1 <= self.attempts <= MOST_ATTEMPTS:
-            raise ValueError(f"queue.retry.attempts: got {self.attempts!r}, wanted 1 to {MOST_ATTEMPTS}")
-        if len(self.rules) > MOST_RULES:
-            raise ValueError(f"queue.retry.rules: got {len(self.rules)}, wanted at most {MOST_RULES}")
+        if not 1 <= self.attempts <= 10:
+            raise ValueError(f"queue.retry.attempts: got {self.attempts!r}, wanted 1 to 10")
+        if len(self.rules) > 5:
+            raise ValueError(f"queue.retry.rules: got {len(self.rules)}, wanted at most 5")
 
 
 @suggesting
@@ -123,27 +121,18 @@ class Queue:
     """A training queue of AWS Batch, and a job's place in it. It is no part of the job's own request.
 
     ``name`` is the queue's name or ARN. Of jobs in one share, Batch starts those of a higher ``priority`` first; the queue's policy
-    says whether it wants a ``share``, a ``quota_share`` or neither. ``retry`` None is what the SageMaker SDK sends: a second
-    attempt after an internal error alone, of which there is none, for the attempts are one. ``timeout_s`` ends an attempt,
-    however long ``max_run_s`` is. ``preemptions`` is how often the job may lose its place to another one before it fails; None is
-    without a limit. ``tags`` are of the queued job.
+    says whether it wants a ``share``, a ``quota_share`` or neither. ``retry`` None is one attempt, as the SageMaker SDK asks for.
+    ``timeout_s`` ends an attempt, however long ``max_run_s`` is. ``preemptions`` is how often the job may lose its place to another
+    one before it fails; None is without a limit. ``tags`` are of the queued job.
 
     >>> st.Queue("team", priority=10, share="research").timeout_s
     86400
     """
 
-    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "queue_name": "name",
-            "retry_config": "retry=Retry(attempts=…)",
-            "attempts": "retry=Retry(attempts=…)",
-            "share_identifier": "share=…",
-            "quota_share_name": "quota_share=…",
-            "preemption_config": "preemptions=…",
-            "timeout": "timeout_s=…",
-        }
-    )
-    WANTED: ClassVar[Mapping[str, str]] = MappingProxyType({"retry": "Retry(attempts=3)"})
+    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType({
+        "retry_config": "retry=Retry(attempts=…)", "share_identifier": "share=…", "quota_share_name": "quota_share=…",
+        "preemption_config": "preemptions=…", "timeout": "timeout_s=…",
+    })  # fmt: skip
 
     name: str
     _: KW_ONLY
@@ -159,11 +148,22 @@ class Queue:
         object.__setattr__(self, "tags", MappingProxyType(dict(self.tags)))
         if not self.name:
             raise ValueError("queue.name: got '', wanted the name or the ARN of a job queue")
-        if self.priority is not None and not 0 <= self.priority <= HIGHEST_PRIORITY:
-            raise ValueError(f"queue.priority: got {self.priority!r}, wanted 0 to {HIGHEST_PRIORITY}")
+        if self.priority is not None and not 0 <= self.priority <= 9999:
+            raise ValueError(f"queue.priority: got {self.priority!r}, wanted 0 to 9999")
         if self.share is not None and self.quota_share is not None:
             raise ValueError("queue: got share and quota_share, wanted the one that the queue's policy has")
         if self.timeout_s < 1:
             raise ValueError(f"queue.timeout_s: got {self.timeout_s!r}, wanted at least 1")
         if self.preemptions is not None and self.preemptions < 0:
             raise ValueError(f"queue.preemptions: got {self.preemptions!r}, wanted at least 0")
+
+    @property
+    def starts(self) -> int | None:
+        """How often the job may start at most; None where its quota share may preempt it without a limit.
+
+        A start that found no capacity does not count: nothing of it is billed.
+        """
+        attempts = self.retry.attempts if self.retry is not None else 1
+        if self.quota_share is None:
+            return attempts
+        return None if self.preemptions is None else attempts + self.preemptions

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from ..core.specs.json import Json, Object
-from ..core.specs.services import DAY_S, Queue, Retry, RetryRule
+from ..specs.json import Json, Object
+from ..specs.services import DAY_S, Queue, Retry, RetryRule
 
 TYPE = "SAGEMAKER_TRAINING"
 INTERNAL_ERROR = (
@@ -54,20 +54,19 @@ def service_job(request: Object, queue: Queue, *, token: str = "") -> dict[str, 
 def parse_queue(job: Object) -> Queue:
     """The queue of a SubmitServiceJob request; ``service_job`` of it says the same. Tags of the training job count as the queue's.
 
-    Raises ValueError, TypeError or KeyError for a request that Batch would refuse.
+    Raises ValueError for a request that Batch would refuse.
     """
-    timeout, retry = job.get("timeoutConfig"), job.get("retryStrategy")
-    preemption = job.get("preemptionConfiguration")
+    timeout = _mapping(job.get("timeoutConfig")).get("attemptDurationSeconds")
+    preemptions = _mapping(job.get("preemptionConfiguration")).get("preemptionRetriesBeforeTermination")
+    retry = job.get("retryStrategy")
     return Queue(
-        str(job["jobQueue"]),
+        str(job.get("jobQueue") or ""),
         priority=_number(job.get("schedulingPriority")),
         share=_text(job.get("shareIdentifier")),
         quota_share=_text(job.get("quotaShareName")),
         retry=_parsed_retry(retry) if isinstance(retry, Mapping) else None,
-        timeout_s=_number(timeout["attemptDurationSeconds"]) or DAY_S if isinstance(timeout, Mapping) else DAY_S,
-        preemptions=_number(preemption["preemptionRetriesBeforeTermination"])
-        if isinstance(preemption, Mapping)
-        else None,
+        timeout_s=DAY_S if timeout is None else _number(timeout) or 0,
+        preemptions=_number(preemptions),
         tags={name: str(value) for name, value in _mapping(job.get("tags")).items()},
     )
 
@@ -87,8 +86,10 @@ def _parsed_retry(said: Mapping[str, Json]) -> Retry | None:
     listed = said.get("evaluateOnExit")
     rules = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, (list, tuple)) else []
     retry = Retry(
-        attempts=_number(said["attempts"]) or 0,
-        rules=tuple(RetryRule(action=str(rule["action"]), reason=_text(rule.get("onStatusReason"))) for rule in rules),
+        attempts=_number(said.get("attempts")) or 0,
+        rules=tuple(
+            RetryRule(action=str(rule.get("action")), reason=_text(rule.get("onStatusReason"))) for rule in rules
+        ),
     )
     return None if retry == DEFAULT_RETRY else retry
 
