@@ -216,8 +216,9 @@ class Fallback:
     def _fallen(self, number: int, name: str) -> Fallen:
         tried = tuple(each for each in self._tried() if each.name != name)
         known = [each.usd for each in self._tried() if each.usd is not None]
-        job = self.places[number].session.attach(name)
-        return Fallen(job=job, place=self.places[number], tried=tried, usd=sum(known, Decimal(0)) if known else None)
+        place = self.places[number]
+        job = place.session.job_class(name=name, session=place.session, spec=place.job)
+        return Fallen(job=job, place=place, tried=tried, usd=sum(known, Decimal(0)) if known else None)
 
     def _story(self) -> str:
         return "\n".join(f"  {self.places[each.place]}: {each.reason}" for each in self._tried()[-len(self.places) :])
