@@ -107,6 +107,7 @@ def connect(
         progress=progress,
     )
     from .capacity.batch import Boto3Queues  # noqa: PLC0415 - as the next
+    from .capacity.plans import Boto3Plans  # noqa: PLC0415 - as the next
     from .hosting.aws import Boto3Hosting  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
     if session.boto_session is None:
@@ -115,6 +116,7 @@ def connect(
         session,
         hosting=Boto3Hosting(session.boto_session, session.bucket, progress=progress),
         batch=Boto3Queues(session.boto_session, None if session.emulated else session.clock),
+        plans=Boto3Plans(session.boto_session),
     )
 
 

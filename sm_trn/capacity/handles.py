@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -12,11 +13,13 @@ from typing_extensions import TypeVar
 
 from ..core.errors import NotConfigured
 from ..core.session import handles
+from ..core.session.budget import OverBudget, as_usd
+from ..core.session.launches import unique_name
 from ..core.specs.guard import Guard
 from ..core.specs.job import JobSpec
 from ..core.specs.services import Queue
 from ..core.specs.units import Usd
-from .ports import Queues
+from .ports import Offer, Plans, Queues
 
 if TYPE_CHECKING:
     from .queued import QueuedJob
@@ -29,6 +32,7 @@ class QueueingSession(handles.Session[Q_co]):
     """A session that puts jobs into queues of AWS Batch."""
 
     batch: Queues | None = dataclasses.field(default=None, repr=False)
+    plans: Plans | None = dataclasses.field(default=None, repr=False)
 
     @property
     def queues(self) -> Queues:
@@ -141,3 +145,39 @@ class QueueingSession(handles.Session[Q_co]):
             QueuedJob(name=job.name, queue=job.queue or queue, session=self, queues=self.queues, known_id=job.id)
             for job in found
         ]
+
+    def offers(
+        self,
+        instance: str,
+        *,
+        count: int = 1,
+        hours: int,
+        after: datetime | None = None,
+        before: datetime | None = None,
+    ) -> tuple[Offer, ...]:
+        """Training plans on offer: so many instances for so many hours, the earliest first. Buys nothing. Raises CloudError."""
+        return self._reserved().search(instance, count, hours, after=after, before=before)
+
+    def extensions(self, plan_arn: str) -> tuple[Offer, ...]:
+        """Offers by which a training plan goes on after its end. Buys nothing. Raises CloudError."""
+        return self._reserved().extensions(plan_arn)
+
+    def buy(self, offer: Offer, *, max_usd: Usd | float, name: str = "") -> str:
+        """Buy an offer, which cannot be given back; returns the ARN of the plan, for ``Compute(…, training_plan=…)``.
+
+        ``name`` is that of a new plan.
+
+        Raises OverBudget above ``max_usd`` and in another currency, LaunchUnknown when nobody can say whether it was bought, CloudError.
+        """
+        limit = as_usd(max_usd)
+        if offer.currency != "USD" or offer.fee > limit:
+            raise OverBudget((str(offer),), total=offer.fee if offer.currency == "USD" else None, max_usd=limit)
+        if offer.plan:
+            self._reserved().extend(offer)
+            return offer.plan
+        return self._reserved().buy(offer, name or unique_name("plan", self.clock.now()))
+
+    def _reserved(self) -> Plans:
+        if self.plans is None:
+            raise NotConfigured("plans: got a session without them, wanted one of connect(), or Session(…, plans=…)")
+        return self.plans

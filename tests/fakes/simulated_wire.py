@@ -255,12 +255,13 @@ def _hosting(boto: boto3.Session) -> Any:
 
 
 def _batch(boto: boto3.Session, clock: VirtualClock) -> dict[str, Any]:
-    """The port to queues; nothing in a copy of the core alone, which has none."""
+    """The ports to queues and plans; nothing in a copy of the core alone, which has none."""
     if importlib.util.find_spec("sm_trn.capacity") is None:
         return {}
     from sm_trn.capacity.batch import Boto3Queues
+    from sm_trn.capacity.plans import Boto3Plans
 
-    return {"batch": Boto3Queues(boto, clock)}
+    return {"batch": Boto3Queues(boto, clock), "plans": Boto3Plans(boto)}
 
 
 def sigint() -> None:
