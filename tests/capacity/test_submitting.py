@@ -158,3 +158,16 @@ def test_a_queued_job_is_stopped_and_moved(here: World, spec: st.JobSpec) -> Non
     with pytest.raises(st.SmTrnError, match="waits in the queue"):
         next(second.logs())
     assert None is second.cost()
+
+
+def test_the_policy_of_a_queued_job_allows_what_is_asked_of_batch(here: World, spec: st.JobSpec) -> None:
+    here.wire.lose_answers_of = {"SubmitServiceJob"}
+    job = here.session.submit(spec, queue=QUEUE)
+    job.why()
+    job.set_priority(1)
+    job.stop()
+    asked = {name for name in here.wire.calls if "ServiceJob" in name or "Queue" in name}
+    allowed = str(st.policies(spec.replace(queue=QUEUE)).launch)
+    assert [] == [name for name in asked if f"'batch:{name}'" not in allowed]
+    assert "job-queue/training" in allowed
+    assert "batch:" not in str(st.policies(spec).launch)
