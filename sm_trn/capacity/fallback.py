@@ -410,11 +410,7 @@ def fallback(  # noqa: PLR0913 - what the work is told, each by name
     """
     places = places_of(job, on, session, regions or {})
     limit = None if max_usd is None else as_usd(max_usd)
-    return Fallback(
-        places=places,
-        journal=Journal(journal),
-        tell=tell,
-        max_pending_s=max_pending_s,
-        give_up_s=give_up_s,
-        max_usd=limit,
-    ).run()
+    with Journal(journal).held() as kept:
+        return Fallback(
+            places=places, journal=kept, tell=tell, max_pending_s=max_pending_s, give_up_s=give_up_s, max_usd=limit
+        ).run()

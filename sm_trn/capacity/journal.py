@@ -5,9 +5,10 @@ A file of JSON lines. A line counts once it is whole: what a kill cut off is dro
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..core.errors import SmTrnError
@@ -15,7 +16,7 @@ from ..core.specs.json import Json, Object
 
 
 class Journal:
-    """The entries of a file, and more of them. One process may write at a time."""
+    """The entries of a file, and more of them. Who adds some holds it."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -26,10 +27,30 @@ class Journal:
             return []
         whole = self.path.read_bytes().rpartition(b"\n")[0]
         lines = whole.decode("utf-8", "replace").split("\n") if whole else []
-        entries = [_entry(line, self.path, number) for number, line in enumerate(lines, 1)]
-        with self.path.open("rb+") as file:
-            file.truncate(len(whole) + 1 if whole else 0)
-        return entries
+        return [_entry(line, self.path, number) for number, line in enumerate(lines, 1)]
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[Journal]:
+        """Keep other processes from this journal for the time of the block, where the system has locks, and drop what a kill cut off.
+
+        Raises SmTrnError when another process has it.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            try:
+                import fcntl  # noqa: PLC0415 - Windows has none
+
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:
+                pass
+            except BlockingIOError as error:
+                raise SmTrnError(
+                    f"journal: got {str(self.path)!r}, which another process is writing, wanted one at a time; let it end, or give "
+                    "other work a journal of its own"
+                ) from error
+            self.entries = self._read()  # what was written until the lock was ours
+            os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
+            yield self
 
     def add(self, entries: Iterable[Object]) -> None:
         """Write entries, all of them or – after a kill – a number of the first; they are on the disk when this returns."""

@@ -38,14 +38,13 @@ class Submissions:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def planned(cls, queue: Queue, labels: Sequence[str], now: float, path: str | Path | None) -> Submissions:
+    def planned(cls, queue: Queue, labels: Sequence[str], now: float, journal: Journal | None) -> Submissions:
         """Names for the jobs: those of the journal where it has them, new ones otherwise. The journal has them all when this returns.
 
         Raises SmTrnError for a journal of other jobs, OSError for one that cannot be written.
         """
-        if path is None:
+        if journal is None:
             return cls(queue=queue, names=tuple(unique_names(labels, now)))
-        journal = Journal(path)
         known = journal.of(PLANNED)
         expected = [{"label": label, "queue": queue.name} for label in labels[: len(known)]]
         if len(known) > len(labels) or expected != [
@@ -82,6 +81,16 @@ def submit_all(
     queued = [spec.replace(queue=queue) for spec in specs]
     if max_usd is not None and not session.emulated:
         refuse_over(max_usd, queued, session.price_of)
+    if journal is None:
+        return _submitted(session, queues, queued, queue, ignore, None)
+    with Journal(journal).held() as kept:
+        return _submitted(session, queues, queued, queue, ignore, kept)
+
+
+def _submitted(  # noqa: PLR0917 - the parts of one submission
+    session: Session[Any], queues: Queues, queued: Sequence[JobSpec], queue: Queue, ignore: Sequence[str],
+    journal: Journal | None,
+) -> list[QueuedJob]:  # fmt: skip
     known = Submissions.planned(queue, [spec.name for spec in queued], session.clock.now(), journal)
     asked = dict(zip(known.names, queued, strict=True))
     requests = session.requests_of(queued, known.names, ignore=ignore)

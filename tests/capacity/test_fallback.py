@@ -23,7 +23,7 @@ from sm_trn.capacity.journal import Journal
 from sm_trn.core.session.budget import OverBudget
 from sm_trn.wiring import Session
 
-ROUNDS = int(os.environ.get("SM_TRN_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("SM_TRN_ROUNDS", "3"))
 NO_CAPACITY = (
     "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
 )

@@ -13,12 +13,13 @@ import pytest
 from fakes.simulated_wire import World, world
 
 import sm_trn as st
+from sm_trn.capacity.journal import Journal
 from sm_trn.core.session.budget import OverBudget
 from sm_trn.core.session.launches import PartialLaunch
 
 QUEUE = st.Queue("training", priority=7, share="research")
-ROUNDS = range(int(os.environ.get("SM_TRN_ROUNDS", "2")))
-INSTANTS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "4"))
+ROUNDS = range(int(os.environ.get("SM_TRN_ROUNDS", "1")))
+INSTANTS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "2"))
 
 
 class Killed(BaseException):
@@ -146,6 +147,13 @@ def test_a_journal_of_other_jobs_is_refused(here: World, spec: st.JobSpec, tmp_p
     journal.write_text("not a journal\n")
     with pytest.raises(st.SmTrnError, match="wanted a line of JSON"):
         here.session.submit_all(many(spec, 3), queue=QUEUE, journal=journal)
+
+
+def test_a_journal_belongs_to_one_process_at_a_time(here: World, spec: st.JobSpec, tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    with journal.held(), pytest.raises(st.SmTrnError, match="which another process is writing"):
+        here.session.submit(spec, queue=QUEUE, journal=journal.path)
+    assert 1 == here.service.batch.submitted[here.session.submit(spec, queue=QUEUE, journal=journal.path).name]
 
 
 def test_a_queued_job_is_stopped_and_moved(here: World, spec: st.JobSpec) -> None:

@@ -1,6 +1,6 @@
 """What we submit to a training queue is what SDK v2's ``TrainingQueue`` submits, captured live; so are the jobs that it is told of.
 
-300 examples are compared on demand (SM_TRN_EXAMPLES=300 and more), 20 otherwise.
+300 examples are compared on demand (SM_TRN_EXAMPLES=300 and more), 10 otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sagemaker.aws_batch.training_queue import TrainingQueue
 from sm_trn.core import sdk
 
 pytestmark = pytest.mark.sdk
-EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "10"))
 QUEUES = some.builds(
     st.Queue,
     some.sampled_from(["training", "arn:aws:batch:us-west-2:111122223333:job-queue/training"]),

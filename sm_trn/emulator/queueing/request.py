@@ -131,6 +131,6 @@ def needs_of(body: QueueRequest) -> Mapping[str, int]:
         kind, count = (
             (group.get("InstanceType"), group.get("InstanceCount")) if isinstance(group, dict) else (None, None)
         )
-        if isinstance(kind, str) and isinstance(count, int):
+        if isinstance(kind, str) and isinstance(count, int) and count > 0:
             found[kind] += count
     return dict(found)

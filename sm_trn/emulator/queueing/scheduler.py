@@ -13,6 +13,7 @@ import uuid
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from ..api import shapes
 from ..api.tags import tag_list
 from ..errors import AwsError
 from .api import ENVIRONMENT, JOB, QUEUE, QueueApi
@@ -169,16 +170,14 @@ class QueueScheduler:
         request: Any = {**payload, "TrainingJobName": name, "Tags": tag_list(job.tags)}
         now = self._resources.now()
         try:
-            made = self._training.create(request)
+            shapes.check("CreateTrainingJob", request)  # Batch has not looked into it
+            made = self._training.create(shapes.known("CreateTrainingJob", request))
         except AwsError as fault:
             self._attempted(
                 job,
                 {"started": now, "stopped": now, "reason": f"{SAID}{fault.code}: {fault.message}", "kind": "failed"},
             )
             self._fail_or_retry(self._resources.get(JOB, job.name), f"{SAID}{fault.code}: {fault.message}")
-            return
-        except KeyError as missing:
-            self._end(job.name, "FAILED", f"{SAID}ValidationException: {missing} is missing")
             return
         arn = (
             f"{made['TrainingJobArn'].rpartition('/')[0]}/{name}"  # in the name's own case: clients read the name there

@@ -43,7 +43,7 @@ def _check_resources(resources: Resources | None) -> None:
         raise validation("ResourceConfig: missing; wanted InstanceType, InstanceCount and VolumeSizeInGB")
     if resources.get("InstancePreferences"):
         raise validation(
-            "ResourceConfig.InstancePreferences: the emulator has no capacity to choose by; give InstanceType"
+            "ResourceConfig.InstancePreferences: the emulator does not choose among instance types; give InstanceType"
         )
     groups = resources.get("InstanceGroups")
     if groups:
