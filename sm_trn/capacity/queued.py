@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any, TextIO
@@ -17,6 +17,7 @@ from ..core.pricing.cost import job_cost
 from ..core.session.handles import Session
 from ..core.session.pace import EMULATED_PAUSE_S, LONGEST_PAUSE_S
 from ..core.specs.job import JobSpec
+from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.units import Usd
 from .ports import Queues, ServiceJob
 
@@ -128,12 +129,26 @@ class QueuedJob:
     def cost(self) -> Usd | None:
         """What all attempts cost together, in USD; None while nothing is billed, without a price, or on the emulator.
 
-        A training job of an attempt that is not there any more counts as unknown: Batch deletes those that found no capacity.
+        An attempt that found no capacity costs nothing; Batch deletes the training jobs of all but the last of them.
         """
-        names = [each.training_job for each in self.snapshot().attempts if each.training_job]
-        snapshots = [self.session.backend.fetch_snapshot(name) for name in dict.fromkeys(names)]
-        costs = [job_cost(each, self.session.price_of(each.machines)) for each in snapshots]
-        return total([None if cost is None else cost.usd for cost in costs])
+        now = self.snapshot()
+        names = dict.fromkeys([*(each.training_job for each in now.attempts), now.training_job])
+        snapshots = [found for found in map(self._training_snapshot, names) if found is not None]
+        billed = [each for each in snapshots if each.billable_s is not None]
+        costs = [job_cost(each, self.session.price_of(each.machines)) for each in billed]
+        known = [cost.usd for cost in costs if cost is not None]
+        return sum(known, Decimal(0)) if known and len(known) == len(billed) else None
+
+    def _training_snapshot(self, name: str) -> JobSnapshot | None:
+        """The training job of an attempt; None where it has none, or none any more."""
+        if not name:
+            return None
+        try:
+            return self.session.backend.fetch_snapshot(name)
+        except CloudError as error:
+            if self.session.backend.trouble(error) is not Trouble.NOT_FOUND:
+                raise
+            return None
 
     def why(self) -> str:
         """What the job waits for, or why it failed: Batch's reason, its place in the queue, and the diagnosis of the newest attempt."""
@@ -166,9 +181,3 @@ class QueuedJob:
 
 def _waits(now: ServiceJob) -> str:
     return f"waits in the queue ({now.status})" if now.status in WAITING else now.status
-
-
-def total(costs: Sequence[Decimal | None]) -> Decimal | None:
-    """The sum; None where one is not known, or where there is none."""
-    known = [cost for cost in costs if cost is not None]
-    return sum(known, Decimal(0)) if known and len(known) == len(costs) else None

@@ -10,7 +10,8 @@ import os
 from pathlib import Path
 
 import pytest
-from fakes.simulated_wire import World, world
+from fakes.simulated_sagemaker import Story
+from fakes.simulated_wire import World, attached, world
 
 import sm_trn as st
 from sm_trn.capacity.journal import Journal
@@ -179,3 +180,24 @@ def test_the_policy_of_a_queued_job_allows_what_is_asked_of_batch(here: World, s
     assert [] == [name for name in asked if f"'batch:{name}'" not in allowed]
     assert "job-queue/training" in allowed
     assert "batch:" not in str(st.policies(spec).launch)
+
+
+def test_the_cost_is_that_of_every_attempt(here: World, spec: st.JobSpec) -> None:
+    """One attempt was billed, one found no capacity, one of those was deleted, and the newest runs."""
+    job = here.session.submit(spec, queue=QUEUE)
+    told, start = here.service.batch.jobs[job.id], here.clock.now() - 10_000
+    failed = Story(phases=(("Starting", 60.0),), outcome="Failed", reason="CapacityError: none")
+    for name, story in (("first", Story()), ("second", failed), ("newest", Story())):
+        here.service.add(name, created=start, story=story)
+    arns = {
+        name: f"arn:aws:sagemaker:us-west-2:123456789012:training-job/{name}"
+        for name in ("first", "second", "gone", "newest")
+    }
+    ids = {name: {"name": "TrainingJobArn", "value": arn} for name, arn in arns.items()}
+    told["attempts"] = [{"serviceResourceId": ids[name]} for name in ("first", "gone", "second")]
+    told["latestAttempt"] = {"serviceResourceId": ids["newest"]}
+    once = attached(here.session, "first").cost()
+    assert once is not None
+    assert once.usd * 2 == job.cost()
+    told |= {"attempts": told["attempts"][1:], "latestAttempt": {"serviceResourceId": ids["second"]}}
+    assert None is job.cost()
