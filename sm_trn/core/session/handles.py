@@ -36,6 +36,7 @@ from ..specs.problems import Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
+from ..status import Verdict, ending
 from .attachment import Attached, fetch_attached, once
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
@@ -171,6 +172,10 @@ class TrainingJob(HasCard):
         """The error of a failed job."""
         message = f"{self._failure(final)}\nNext: sm-trn logs {self.name}"
         return JobFailed(message, operation="TrainingJob", code="Failed")
+
+    def ending(self, final: JobSnapshot) -> Verdict | None:
+        """How the job ended, for the exit codes of commands: by its last snapshot alone. None while it goes on."""
+        return ending(final)
 
     def _failure(self, final: JobSnapshot) -> str:
         """The script's exception first: the service's text quotes the toolkit, which cuts it up."""
