@@ -48,7 +48,7 @@ HOMES = {
     "JobSpec": ".core.specs.job",
     "Script": ".core.specs.job",
     "MetricRule": ".core.specs.metrics",
-    "NeuronOptions": ".core.specs.neuron",
+    "NeuronOptions": ".core.specs.framework",
     "Severity": ".core.specs.problems",
     "Queue": ".core.specs.services",
     "JobStatus": ".core.specs.snapshot",

@@ -26,6 +26,7 @@ from .core.specs.data import Output as Output
 from .core.specs.framework import Container as Container
 from .core.specs.framework import HuggingFace as HuggingFace
 from .core.specs.framework import HuggingFaceNeuronX as HuggingFaceNeuronX
+from .core.specs.framework import NeuronOptions as NeuronOptions
 from .core.specs.framework import NeuronX as NeuronX
 from .core.specs.framework import PyTorch as PyTorch
 from .core.specs.framework import TrainingCompiler as TrainingCompiler
@@ -33,7 +34,6 @@ from .core.specs.guard import Guard as Guard
 from .core.specs.job import JobSpec as JobSpec
 from .core.specs.job import Script as Script
 from .core.specs.metrics import MetricRule as MetricRule
-from .core.specs.neuron import NeuronOptions as NeuronOptions
 from .core.specs.problems import Severity as Severity
 from .core.specs.services import Queue as Queue
 from .core.specs.snapshot import JobStatus as JobStatus

@@ -18,9 +18,8 @@ from ..core.formatting import numbers as fmt
 from ..core.logs.events import printable
 from ..core.ports import Trouble
 from ..core.pricing.cost import job_cost
-from ..core.session.attachment import remember
 from ..core.session.budget import OverBudget, as_usd
-from ..core.session.handles import Session
+from ..core.session.handles import Session, remember
 from ..core.session.launches import unique_names
 from ..core.session.stops import stop_one
 from ..core.specs.job import JobSpec

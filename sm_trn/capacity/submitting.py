@@ -10,9 +10,8 @@ from typing import Any
 
 from ..core.errors import SmTrnError
 from ..core.render.service_job import service_job
-from ..core.session.attachment import remember
 from ..core.session.budget import refuse_over
-from ..core.session.handles import Session
+from ..core.session.handles import Session, remember
 from ..core.session.launches import launch_all, unique_names
 from ..core.specs.job import JobSpec
 from ..core.specs.json import Object

@@ -15,12 +15,13 @@ from typing import Any, ClassVar, Generic, TextIO, cast
 from typing_extensions import Self, TypeVar
 
 from ..catalog import limits
-from ..errors import CloudError, InvalidJob, JobFailed, UnknownName
+from ..errors import CloudError, InvalidJob, JobFailed, SmTrnError, UnknownName
 from ..formatting.cards import HasCard
+from ..jobfile.files import dump_job
 from ..logs.events import LogEvent, printable
 from ..logs.metrics import MetricLog
 from ..logs.selection import LogFilter
-from ..ports import JobQuery, StoredObjects, Trouble
+from ..ports import JobQuery, Storage, StoredObjects, Trouble
 from ..preflight import RULES, JobRule, check
 from ..preflight.resuming import resuming
 from ..pricing.book import Price
@@ -28,14 +29,15 @@ from ..pricing.cost import JobCost, ceiling, job_cost
 from ..render import request as target
 from ..render.differences import Diff, diff
 from ..specs import record
-from ..specs.destination import Destination
+from ..specs.destination import Destination, spec_key
 from ..specs.job import JobSpec
 from ..specs.metrics import MetricPoint
 from ..specs.problems import Problem, Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
-from .attachment import Attached, fetch_attached, once, remember
+from ..status import Verdict, ending
+from .attachment import Attached, fetch_attached, once
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
 from .details import fetch_details, fetch_tags, listed, resembling
@@ -47,6 +49,7 @@ from .stops import stop_each, stop_one
 from .waits import Wait, poller_for
 
 Notice = Callable[[str], None]
+GIT_TAG = "sm_trn:git"  # a note of the job: repository@commit
 SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source
 
 
@@ -169,6 +172,10 @@ class TrainingJob(HasCard):
         """The error of a failed job."""
         message = f"{self._failure(final)}\nNext: sm-trn logs {self.name}"
         return JobFailed(message, operation="TrainingJob", code="Failed")
+
+    def ending(self, final: JobSnapshot) -> Verdict | None:
+        """How the job ended, for the exit codes of commands: by its last snapshot alone. None while it goes on."""
+        return ending(final)
 
     def _failure(self, final: JobSnapshot) -> str:
         """The script's exception first: the service's text quotes the toolkit, which cuts it up."""
@@ -435,3 +442,27 @@ class Session(Cloud, Generic[J_co]):
 
 def _ignored(_text: str) -> None:
     """Nobody asked to be told."""
+
+
+def remember(storage: Storage, job: JobSpec, request: Mapping[str, Any]) -> None:
+    """Write the spec of a job that is about to be created, so that a failure to write starts nothing. Raises CloudError.
+
+    A branch is written as the commit it was pinned to. A distribution outside the registry has no file: nothing is written,
+    and attach derives the spec from the request.
+    """
+    tags = {tag["Key"]: tag["Value"] for tag in request.get("Tags", ())}
+    try:
+        text = dump_job(_pinned(job, tags.get(GIT_TAG, "")), "json")
+    except SmTrnError:
+        return
+    storage.put_text(spec_key(str(request["TrainingJobName"])), text)
+
+
+def _pinned(job: JobSpec, note: str) -> JobSpec:
+    script = job.script
+    if script is None or script.git is None or not note.startswith(f"{script.git.repo}@"):
+        return job
+    commit = note.removeprefix(f"{script.git.repo}@")
+    return job.replace(
+        script=dataclasses.replace(script, git=dataclasses.replace(script.git, branch=None, commit=commit))
+    )
