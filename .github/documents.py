@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP
@@ -22,6 +23,7 @@ from sm_trn import HOMES
 from sm_trn.cli.__main__ import COMMANDS, GROUPS, MODES, TITLES, load
 from sm_trn.core import catalog, render
 from sm_trn.core.catalog.tables import catalogue_tables
+from sm_trn.core.jobfile.json_schema import about, json_schema
 from sm_trn.core.pricing.book import Price, PriceBook, price_sources, snapshot_book
 from sm_trn.core.pricing.cost import CENT
 from sm_trn.core.render import TARGETS
@@ -181,6 +183,11 @@ def configuration() -> str:
         "TOML, YAML or JSON; several jobs are a list under `job`. A key that is not here is refused, with the nearest that is."
     ]
     lines += ["`kind` chooses a framework or a distribution.", ""]
+    lines += [
+        "Editors complete keys and mark mistakes with the JSON Schema that `sm-trn check --schema > job.schema.json` writes: begin a",
+        "TOML file with `#:schema ./job.schema.json`, a YAML file with `# yaml-language-server: $schema=./job.schema.json`, and give a",
+        'JSON file the key `"$schema"`.',
+    ]
     kinds = [(f'framework, `kind = "{cls.family}"`', cls) for cls in get_args(Framework)]
     kinds += [(f'distribution, `kind = "{name}"`', cls) for name, cls in STRATEGIES.items()]
     parts: list[tuple[str, Any]] = [
@@ -200,9 +207,11 @@ def configuration() -> str:
         said = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").replace("``", "`")
         lines += ["", f"### {title}", "", " ".join(said.split()), ""]
         rows = [
-            (f"`{field.name}`", f"`{_kind(field)}`", _default(field)) for field in dataclasses.fields(cls) if field.init
+            (f"`{field.name}`", f"`{_kind(field)}`", _default(field), about(cls, field.name))
+            for field in dataclasses.fields(cls)
+            if field.init
         ]
-        lines += _table(("key", "type", "default"), rows) if rows else ["No keys beside `kind`."]
+        lines += _table(("key", "type", "default", "means"), rows) if rows else ["No keys beside `kind`."]
     return "\n".join(lines) + "\n"
 
 
@@ -410,7 +419,13 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [*lines, *(f"| {' | '.join(cell.replace('|', '∣') for cell in row)} |" for row in rows)]
 
 
+def schema_of_job_files() -> str:
+    """The JSON Schema, as ``sm-trn check --schema`` prints it."""
+    return json.dumps(json_schema(), indent=2) + "\n"
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
+    "job.schema.json": schema_of_job_files,
     "api.md": python_reference,
     "cli.md": cli_reference,
     "configuration.md": configuration,

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from textwrap import wrap
 
 from ..cli.scripts import copied
 from ..core.errors import NotConfigured
+from ..core.jobfile.json_schema import json_schema
 from ..core.session.jobfiles import save
 from ..core.specs.job import JobSpec, Script
 from .value import Project
 
-JOB, SOURCE, REQUIREMENTS = "job.toml", "src", "requirements.txt"
+JOB, SCHEMA, SOURCE, REQUIREMENTS = "job.toml", "job.schema.json", "src", "requirements.txt"
 
 
 def write(project: Project, folder: Path, *, force: bool = False) -> tuple[Path, ...]:
     """Write the files; returns those that were written. Raises NotConfigured where one is there already, unless ``force``."""
     job_file, source = folder / JOB, folder / SOURCE
     own = project.asked.script is not None
-    planned = [job_file, *([] if own else [source / project.template.script, source / REQUIREMENTS])]
+    planned = [job_file, folder / SCHEMA, *([] if own else [source / project.template.script, source / REQUIREMENTS])]
     there = [str(path) for path in planned if path.exists()]
     if there and not force:
         raise NotConfigured(f"output: {', '.join(there)} would be overwritten; choose another --output, or say --force")
@@ -28,6 +30,7 @@ def write(project: Project, folder: Path, *, force: bool = False) -> tuple[Path,
         source.mkdir(exist_ok=True)
         _script(project, source)
         (source / REQUIREMENTS).write_text(requirements(project), "utf-8")
+    (folder / SCHEMA).write_text(json.dumps(json_schema(), indent=1) + "\n", "utf-8")
     save(job_file, in_folder(project, folder), head=_comments(project))
     return tuple(planned)
 
@@ -55,7 +58,7 @@ def requirements(project: Project) -> str:
 
 
 def _comments(project: Project) -> str:
-    """The first lines of the job file: why it is as it is."""
+    """The first lines of the job file: its schema, for editors, and why it is as it is."""
     lines = [*project.reasons, *(f"Not chosen: {other}" for other in project.others)]
     wrapped = [part for line in lines for part in wrap(line, 100, subsequent_indent="  ")]
-    return "".join(f"# {line}\n" for line in wrapped) + "\n"
+    return f"#:schema ./{SCHEMA}\n" + "".join(f"# {line}\n" for line in wrapped) + "\n"

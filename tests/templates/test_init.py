@@ -46,7 +46,9 @@ def test_what_is_written_is_launchable_and_keeps_the_budget(tmp_path: Path, name
     made = project(tmp_path, name, budget_usd=20.0)
     written = write(made, tmp_path / "out")
     job = st.read_jobs(tmp_path / "out" / "job.toml")[0]
-    assert {"job.toml", TEMPLATES[name].script, "requirements.txt"} == {path.name for path in written}
+    assert {"job.toml", "job.schema.json", TEMPLATES[name].script, "requirements.txt"} == {
+        path.name for path in written
+    }
     assert [] == [str(problem) for problem in st.check(job) if problem.severity is not st.Severity.INFO]
     assert 20 >= made.most_usd > 0
     assert len(made.reasons) == 3
@@ -89,7 +91,7 @@ def test_your_own_script_stays_where_it_is(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text("import transformers\n")
     made = project(tmp_path, "pytorch", script=script, budget_usd=3.0)
-    assert (tmp_path / "job.toml",) == write(made, tmp_path)
+    assert (tmp_path / "job.toml", tmp_path / "job.schema.json") == write(made, tmp_path)
     job = st.read_jobs(tmp_path / "job.toml")[0]
     assert ("mine.py", str(tmp_path)) == (
         job.script and job.script.entry,

@@ -55,6 +55,7 @@ class Checked:
     is_flag=True,
     help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints.",
 )
+@click.option("--schema", "show_schema", is_flag=True, help="Print the JSON Schema of job files, for editors.")
 @click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
 @json_option
 def command(  # noqa: PLR0913 - an argument for each option
@@ -65,6 +66,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     region: str | None,
     explain: str | None,
     resolves: bool,
+    show_schema: bool,
     show_rules: bool,
     as_json: bool,
 ) -> int:
@@ -76,6 +78,11 @@ def command(  # noqa: PLR0913 - an argument for each option
     \b
     Example: sm-trn check bert.toml --format short
     """
+    if show_schema:
+        from ...core.jobfile.json_schema import json_schema  # noqa: PLC0415 - a check needs none of it
+
+        emit(json_schema())
+        return 0
     if show_rules:
         click.echo(rules.page(), nl=False)
         return 0

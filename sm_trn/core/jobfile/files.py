@@ -22,6 +22,7 @@ from .places import Path, Place, PlacedError, Places
 
 SIZE_CAP = 1_000_000  # characters: thousands of jobs
 SEVERAL = "job"
+SCHEMA_KEY = "$schema"  # which JSON files name their schema by, for editors
 _TOML_PLACE = re.compile(r"\(at line (?P<line>\d+), column (?P<column>\d+)\)")
 
 
@@ -104,6 +105,8 @@ def parse_jobs(text: str, format: str, *, name: str = "job file") -> JobFile:  #
     InvalidJobFile."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     tree, places = _parse(text, format, name)
+    if isinstance(tree, Mapping):
+        tree = {key: value for key, value in tree.items() if key != SCHEMA_KEY}
     if isinstance(tree, Mapping) and SEVERAL in tree:
         trees, faults = _several(tree)
     else:
