@@ -48,6 +48,13 @@ class Session(GuardedSession[TrainingJob], ReportingSession[TrainingJob], Hostin
     job_class: ClassVar[type[handles.TrainingJob]] = TrainingJob
     rules: ClassVar[Sequence[JobRule]] = RULES
 
+    def _allowed(self, specs: list[JobSpec]) -> list[JobSpec]:
+        if self.emulated:
+            return specs
+        from .core.session.policy import enforce  # noqa: PLC0415 - reading files stays out of `import sm_trn`
+
+        return enforce(specs, Path.cwd(), self.region, self.price_of)
+
     def _observers(
         self, jobs: Sequence[handles.TrainingJob], guards: JobGuards, *, progress: bool, stream: TextIO | None
     ) -> Sequence[Observer]:

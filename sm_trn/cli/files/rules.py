@@ -18,6 +18,7 @@ HOMES = (
     "core.strategies",
     "core.render",
     "core.aws.online",
+    "core.session.policy",
     "images.rules",
     "forecast.rules",
     "scripts",
@@ -37,6 +38,7 @@ FAMILIES = {
     "MEM": "memory",
     "SCALE": "batch and learning rate",
     "COST": "cost",
+    "POLICY": "what the team allows (`sm_trn.toml`)",
     "EST": "what the estimate says",
     "KEPT": "parts of an attached job's request",
     "TARGET": "what a render target cannot say",
@@ -58,7 +60,7 @@ UNSEEN = (
     ("whether numbers are good ones: learning rates, sizes, whether a loss falls", "a short run"),
     ("collectives that ranks call in different orders, and hangs", "sm-trn guard, while the job runs"),
 )  # fmt: skip
-_NOT_WAIVED = ("HOST",)  # a host could not serve it
+_NOT_WAIVED = ("HOST", "POLICY")  # a host could not serve it; a team says what it allows in its own file
 
 
 @functools.cache
@@ -110,6 +112,10 @@ def ids_of_rules(context: click.Context, parameter: click.Parameter, value: tupl
         if name not in known:
             said = f"got {name!r}, wanted the id of a rule{suggestion(name, known)}; sm-trn check --rules lists them"
             raise click.BadParameter(said, context, parameter)
+        if name.startswith(_NOT_WAIVED):
+            raise click.BadParameter(
+                f"{name} cannot be ignored; sm-trn check --explain {name} says why", context, parameter
+            )
     return value
 
 

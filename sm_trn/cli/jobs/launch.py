@@ -86,7 +86,8 @@ def command(  # noqa: PLR0913 - an argument for each option
               sm-trn launch bert.toml --grid learning_rate=1e-5,3e-5 --grid seed=1,2
     """
     jobs = _swept(files.all_jobs(names), grids)
-    found = {n: _problems(file, index, job, ignore) for n, (file, index, job) in enumerate(jobs)}
+    rehearsed = _emulated()
+    found = {n: _problems(file, index, job, ignore, rehearsed) for n, (file, index, job) in enumerate(jobs)}
     for line in dict.fromkeys(problems.short(item) for items in found.values() for item in items):
         click.echo(line, err=True)
     if not all(problems.launchable(items) for items in found.values()):
@@ -135,10 +136,19 @@ def _ask(jobs: list[Job]) -> None:
     click.confirm(f"Start {len(jobs)} jobs?", abort=True, err=True)
 
 
-def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...]) -> list[Located]:
-    return problems.ordered(
-        [problems.located(file, index, problem) for problem in check(job) if problem.id not in ignore]
-    )
+def _emulated() -> bool:
+    """Whether the emulator was asked for: by the option, else by the environment."""
+    backend = click.get_current_context().params["backend"]
+    return (os.environ.get("SM_TRN_BACKEND") if backend is None else backend) == "emulator"
+
+
+def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...], rehearsed: bool) -> list[Located]:
+    """What is wrong with a job, and what of it the team's policy does not allow: a rehearsal costs nothing."""
+    found = [problem for problem in check(job) if problem.id not in ignore]
+    if not rehearsed:
+        given = click.get_current_context().params
+        found += problems.forbidden(file.name, job, known_region(given["region"], profile=given["profile"]))
+    return problems.ordered([problems.located(file, index, problem) for problem in found])
 
 
 def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
@@ -148,7 +158,7 @@ def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
     named = {name: given[name] for name in ("role", "bucket") if given[name] is not None}
     requests = [render(job, "request", at=Destination(region=region, **named)) for _, _, job in jobs]
     emit(requests[0] if len(requests) == 1 else requests)
-    emulated = "emulator" in {given["backend"], os.environ.get("SM_TRN_BACKEND") if given["backend"] is None else None}
+    emulated = _emulated()
     if not as_json:
         for file, _, job in jobs:
             name = f"{file.name}#{job.name}" if SWEEP_TAG in job.tags else files.label(file, job)

@@ -263,14 +263,16 @@ class Session(Cloud, Generic[J_co]):
         self, jobs: Iterable[JobSpec], *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None
     ) -> list[J_co]:
         """Launch several jobs; sources and data that are shared go up once. All specs are checked before anything starts,
-        and so is ``max_usd``: the most that all of them together may cost.
+        and so is ``max_usd``: the most that all of them together may cost. A file sm_trn.toml in the working directory or above it,
+        or the one that SM_TRN_POLICY names, says what the team allows.
 
         Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
         LaunchInterrupted: both hold the jobs, and name each.
         """
-        specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
+        specs: list[JobSpec] = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
         for spec in specs:
             self._refuse(spec, ignore)
+        specs = self._allowed(specs)
         if max_usd is not None and not self.emulated:
             refuse_over(max_usd, specs, self.price_of)
         staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
@@ -399,6 +401,10 @@ class Session(Cloud, Generic[J_co]):
     def ceiling(self, job: JobSpec) -> Usd | None:
         """The most that the job can cost, in USD; None without a price, or on the emulator."""
         return None if self.emulated else ceiling(job, self.price_of(job.compute.machines))
+
+    def _allowed(self, specs: list[JobSpec]) -> list[JobSpec]:
+        """The jobs as a team launches them: its policy may refuse them, or give them a guard. The core alone knows none."""
+        return specs
 
     def _request(self, job: JobSpec, name: str, staging: Staging) -> dict[str, Any]:
         placed, source = staging.place(job)
