@@ -60,6 +60,7 @@ VARIABLES: Mapping[str, str] = {
     "SM_TRN_REGION": "The region, before `AWS_REGION`, `AWS_DEFAULT_REGION` and the profile's; else `us-west-2` where no account is asked",
     "SM_TRN_SDK3_PYTHON": "A Python that has SageMaker SDK v3: `import` runs there what it writes",
     "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
+    "SM_TRN_POLICY": "The team's policy file; unset: the `sm_trn.toml` in the folder of a job file or above it",
     "SM_TRN_STATE_MAX_GB": "How much the state folder may hold, in GB of 10^9 bytes, when the emulator is started; 50 unless set",
     "SM_TRN_PRICES": "A file that `sm-trn catalog prices --refresh --save` wrote: its prices come on top of the shipped ones",
     "SM_TRN_CATALOG": "The file of newer images and prices that `sm-trn catalog update` writes; unset: `~/.config/sm_trn/catalog.json`",
@@ -424,7 +425,34 @@ def schema_of_job_files() -> str:
     return json.dumps(json_schema(), indent=2) + "\n"
 
 
+_ENTRY = re.compile(r"^ +- ([^:]+): (\S+\.md)$", re.MULTILINE)  # a page of the site's navigation
+
+
+def index_for_machines() -> str:
+    """The pages with their titles and first sentences, as https://llmstxt.org asks for: paths are relative to sm_trn/docs."""
+    home = Path(sm_trn.__file__).parent / "docs"
+    lines = ["# sm_trn", "", "> Check, estimate, rehearse, launch, debug and cost Amazon SageMaker training jobs.", ""]
+    lines += [
+        "`sm-trn skill` prints what an agent needs. Pages lie in `sm_trn/docs` of the package.",
+        "",
+        "## Pages",
+        "",
+    ]
+    for title, name in _ENTRY.findall(Path(__file__).with_name("mkdocs.yml").read_text("utf-8")):
+        if not (home / name).is_file():
+            continue
+        body = re.sub(
+            r"<!--.*?-->|^#[^\n]*$|^```.*?^```$", "", (home / name).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
+        )
+        first = next((part for part in body.split("\n\n") if re.match(r"\s*[A-Z`\[]", part)), "")
+        said = re.split(r"(?<=[.:]) ", " ".join(first.split()))[0]
+        said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", said)
+        lines.append(f"- [{title}]({name}){': ' + said if said else ''}")
+    return "\n".join(lines) + "\n"
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
+    "skill/llms.txt": index_for_machines,
     "job.schema.json": schema_of_job_files,
     "api.md": python_reference,
     "cli.md": cli_reference,

@@ -64,6 +64,7 @@ def test_the_python_of_a_guide_runs_as_it_stands(page: Path, folder: Path, emula
             "conformance",
             "first-launch",
             "new-project",
+            "team",
             "testing",
         }  # about AWS; its Python is a test of the reader's own
         return

@@ -31,7 +31,7 @@ GROUPS = {
         ),
         "init": (
             "templates.commands.init",
-            "begin a project: job file, script and the cheapest machine that fits, tried on the emulator",
+            "create a project: job file, script and the cheapest machine that fits, tried on the emulator",
         ),
         "check": (
             "cli.files.check",
@@ -95,6 +95,7 @@ GROUPS = {
         ),
         "catalog": ("cli.catalog", "show instances, images and prices"),
         "scripts": ("cli.scripts", "list or copy the training scripts included in the package"),
+        "skill": ("cli.skill", "print what a coding agent needs to know, or write it as a folder"),
         "completion": ("cli.completion", "print the completion script for bash, zsh or fish"),
         "help": ("cli.helping", "show the commands of a group, or all of them"),
     },

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..core.catalog.images import rows
 from ..core.catalog.instances import find_instance, instances
 from ..core.errors import NotConfigured, UnknownName
+from ..core.formatting.missing import no_price_for
 from ..core.preflight import check
 from ..core.pricing.book import PriceBook
 from ..core.pricing.cost import ceiling
@@ -266,9 +267,7 @@ def _priced(draft: JobSpec, asked: Asked, prices: PriceBook) -> _Machine:
         return _Machine(draft, (f"Machine: {asked.instance}, as you said",))
     offers = _offers(prices, asked.region)
     if not offers:
-        raise NotConfigured(
-            f"instance: no price of a GPU is known in {asked.region}; say one with --instance ml.g5.xlarge"
-        )
+        raise NotConfigured(f"instance: {no_price_for('a GPU', asked.region)}; say one with --instance ml.g5.xlarge")
     name, hourly = offers[0]
     reasons = (
         f"Machine: {name}, the cheapest with a GPU that computes in bf16: ${hourly:.2f} an hour",

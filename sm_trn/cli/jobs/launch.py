@@ -189,10 +189,12 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
     if as_json:
         emit(entries if final is None else [facts.facts(snapshot) for snapshot in final])
     elif final is None:
-        every = " ".join(job.name for job in jobs)
-        click.echo(f"Follow them: sm-trn watch {every}", err=True)
-        if any(job.asked is not None and SWEEP_TAG in job.asked.tags for job in jobs):
-            click.echo(f"Compare them when they have ended: sm-trn compare {every} --output report/", err=True)
+        sweeps = {job.asked.tags.get(SWEEP_TAG) for job in jobs if job.asked is not None}
+        one = next(iter(sweeps)) if len(sweeps) == 1 else None
+        which = " ".join(job.name for job in jobs) if one is None else f"--sweep {one}"
+        click.echo(f"Follow them: sm-trn watch {which}", err=True)
+        if any(sweeps):
+            click.echo(f"Compare them when they have ended: sm-trn compare {which} --output report/", err=True)
     return exit_code(final or ())
 
 

@@ -4,6 +4,7 @@ so they stand together; the work is done by modules that know neither. The parts
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import sys
@@ -31,6 +32,7 @@ from ..specs import record
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.metrics import MetricPoint
+from ..specs.names import LAST
 from ..specs.problems import Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
@@ -38,7 +40,7 @@ from ..specs.units import Usd, WallSeconds
 from .attachment import Attached, fetch_attached, once, remember
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
-from .details import fetch_details, fetch_tags, listed, resembling
+from .details import fetch_details, fetch_tags, listed, meant_by, resembling
 from .launches import Staging, launch_all, unique_names
 from .log_files import save_log
 from .log_reader import JobLog
@@ -47,6 +49,7 @@ from .stops import stop_each, stop_one
 from .waits import Wait, poller_for
 
 Notice = Callable[[str], None]
+TAGGED = 1000  # jobs among which those with a tag are looked for
 SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source
 
 
@@ -294,9 +297,14 @@ class Session(Cloud, Generic[J_co]):
         return cast("J_co", self.job_class(name=name, session=self, spec=spec))
 
     def attach(self, name: str) -> J_co:
-        """A handle for any existing job, by name or ARN. Raises CloudError when there is none, UnknownName for what no job
-        can be called."""
+        """A handle for any existing job: by its name or ARN, by the beginning of its name where no other job begins so, or by
+        ``@last``, the newest.
+
+        Raises CloudError when there is none, UnknownName for what no job can be called, and where several begin so.
+        """
         short = name.rsplit("/", 1)[-1]
+        if short == LAST:
+            return self._job(str(meant_by(self.backend, short)))
         if not limits.matches("TrainingJobName", short):
             raise UnknownName(
                 f"job: got {name!r}, wanted the name or the ARN of a job: letters, digits and hyphens; sm-trn list shows them. "
@@ -307,6 +315,10 @@ class Session(Cloud, Generic[J_co]):
         except CloudError as error:
             if self.backend.trouble(error) is not Trouble.NOT_FOUND:
                 raise
+            with contextlib.suppress(CloudError):  # who may not list jobs names them in full
+                found = meant_by(self.backend, short)
+                if found is not None:
+                    return self._job(found)
             raise CloudError(
                 f"job: got {name!r}, wanted a job in {self.region}{resembling(self.backend, short)}; sm-trn list shows them",
                 operation=error.operation,
@@ -314,10 +326,16 @@ class Session(Cloud, Generic[J_co]):
             ) from error.__cause__
         return self._job(short)
 
-    def jobs(self, containing: str = "", *, limit: int = 20) -> list[J_co]:
-        """Existing jobs, newest first."""
-        found = listed(self.backend, JobQuery(containing=containing))
-        return [self._job(job.name) for job in itertools.islice(found, limit)]
+    def jobs(self, containing: str = "", *, tag: tuple[str, str] | None = None, limit: int = 20) -> list[J_co]:
+        """Existing jobs, newest first; with a ``tag`` those that have it among the newest thousand. Raises CloudError."""
+        query = JobQuery(containing=containing)
+        if tag is None:
+            return [self._job(job.name) for job in itertools.islice(listed(self.backend, query), limit)]
+        found = fetch_details(self.backend, query, list(itertools.islice(listed(self.backend, query), TAGGED)))
+        tagged = [
+            job for job, own in zip(found, fetch_tags(self.backend, found), strict=True) if own.get(tag[0]) == tag[1]
+        ]
+        return [self._job(job.name) for job in tagged[:limit]]
 
     def snapshots(self, containing: str = "", *, limit: int = 20) -> list[JobSnapshot]:
         """Existing jobs as they are now, newest first: many in few calls. Raises CloudError."""

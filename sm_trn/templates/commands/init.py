@@ -12,6 +12,7 @@ from ...cli.shared import Number, emit, json_option, region_option, say
 from ...core.errors import EmulatorError, MissingLibrary, NotConfigured
 from ...core.extras import expect_library
 from ...core.session.defaults import known_prices, known_region
+from ...core.status import why_command
 from ...wiring import connect
 from ..first_steps import FirstSteps, take
 from ..project import chosen_template, design
@@ -65,7 +66,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     region: str | None,
     as_json: bool,
 ) -> int:
-    """Begin a project: write a job file, its script and requirements for the cheapest machine that fits, and try its first
+    """Create a project: write a job file, its script and requirements for the cheapest machine that fits, and try its first
     steps on the emulator with a tiny model of the same architecture.
 
     On a terminal it asks for what is not given. The exit code is 1 if the first steps fail.
@@ -160,7 +161,7 @@ def _next(project: Project, output: Path, steps: FirstSteps | None) -> None:
     """The commands that follow."""
     file = output / JOB
     limit = f" --max-usd {project.asked.budget_usd:g}" if project.asked.budget_usd else ""
-    lines = [] if steps is None or steps.completed else [(f"sm-trn why {steps.name}", "why the first steps failed")]
+    lines = [] if steps is None or steps.completed else [(why_command(steps.name), "why the first steps failed")]
     lines += [
         (f"sm-trn check {file}", "every problem, offline"),
         (f"sm-trn doctor {file}", "what of login, role and quota is ready"),
