@@ -19,8 +19,8 @@ from ..core.render.from_describe import as_request
 from ..core.render.from_request import parse_request
 from ..core.session.defaults import expect_region, known_prices
 from ..core.session.handles import TrainingJob
+from ..core.session.names import short_names
 from ..core.specs.job import JobSpec
-from ..core.specs.names import short_names
 from ..core.specs.record import JobRecord, Origin, parse_record
 from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.value import misfit, suggestion

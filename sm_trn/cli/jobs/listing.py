@@ -12,7 +12,7 @@ from ...core.formatting.missing import Missing, known
 from ...core.formatting.table import Align, Cell, Column, Row, Table, cells_of
 from ...core.formatting.text import NAMES, table_lines
 from ...core.session.handles import Session
-from ...core.specs.names import short_names
+from ...core.session.names import short_names
 from ...core.specs.snapshot import JobSnapshot
 from ...core.status import status_look
 from ..connection import connection_options

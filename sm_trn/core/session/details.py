@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from ..errors import CloudError, UnknownName
 from ..ports import Backend, JobFeed, JobQuery, Trouble
-from ..specs.names import LAST, meant
 from ..specs.snapshot import JobSnapshot
 from ..specs.value import suggestion
+from .names import LAST, meant
 
 READERS = 8  # Describe and ListTags allow more a second; the account's other clients want some too
 LOOKED_AT = 500  # jobs whose name holds the beginning of one

@@ -32,7 +32,6 @@ from ..specs import record
 from ..specs.destination import Destination
 from ..specs.job import JobSpec
 from ..specs.metrics import MetricPoint
-from ..specs.names import LAST
 from ..specs.problems import Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
@@ -44,6 +43,7 @@ from .details import fetch_details, fetch_tags, listed, meant_by, resembling
 from .launches import Staging, launch_all, unique_names
 from .log_files import save_log
 from .log_reader import JobLog
+from .names import LAST
 from .observers import Observer, StatusLines
 from .stops import stop_each, stop_one
 from .waits import Wait, poller_for

@@ -12,7 +12,7 @@ from ...cli.jobs.selection import group, group_options
 from ...cli.shared import Region, at_option, json_option, say
 from ...core.catalog import limits
 from ...core.session.handles import Session, TrainingJob
-from ...core.specs.names import LAST
+from ...core.session.names import LAST
 from ...core.specs.record import JobRecord
 from .. import published_record
 from ..comparing import as_record, compare

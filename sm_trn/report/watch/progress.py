@@ -21,10 +21,10 @@ from ...core.ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ...core.pricing.book import Price
 from ...core.session.budget import PriceOf
 from ...core.session.cloud import Cloud
+from ...core.session.names import short_names
 from ...core.session.observers import Notify, Observer, Watched
 from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import MetricPoint
-from ...core.specs.names import short_names
 from ...core.specs.snapshot import JobSnapshot, JobStatus
 from ...diagnosis.health.health import Health
 from .rows import Checkpoints, WatchRow

@@ -10,7 +10,7 @@ import sm_trn as st
 from sm_trn.core.formatting.layout import cut_apart
 from sm_trn.core.formatting.theme import MARKERS, marker, role
 from sm_trn.core.session.launches import unique_name
-from sm_trn.core.specs.names import meant, short_names, stem
+from sm_trn.core.session.names import meant, short_names, stem
 
 BASES = some.sampled_from(["a", "a-b", "reviews", "reviews-lr0p03", "reviews-lr0p1", "x-261124-062845-ab2fcf"])
 NAMES = some.lists(
