@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 
 import click
@@ -90,9 +91,10 @@ def explain(name: str) -> str:
     rules = {rule.id: rule for rule in catalogue()}
     rule = rules.get(name.upper())
     if rule is None:
-        raise UnknownName(
-            f"rule: got {name!r}, wanted an id such as {', '.join(list(rules)[:3])}{suggestion(name.upper(), rules)}"
-        )
+        parts = re.fullmatch(r"([A-Z]+)0*(\d+)", name.upper())
+        meant = f"{parts[1]}{parts[2]:0>3}" if parts else ""  # LIMIT01 is LIMIT001 to who types it
+        nearest = f" (did you mean {meant!r}?)" if meant in rules else suggestion(name.upper(), rules)
+        raise UnknownName(f"rule: got {name!r}, wanted an id such as {', '.join(list(rules)[:3])}{nearest}")
     lines = [f"{_severities(rule)}[{rule.id}]", f"  finds     {rule.summary}", f"  why       {rule.why}"]
     lines += [f"  evidence  {rule.evidence}"] if rule.evidence else []
     lines += [] if rule.family in _NOT_WAIVED else [f"  waive     sm-trn launch FILE --ignore {rule.id}"]

@@ -308,7 +308,7 @@ class Session(Cloud, Generic[J_co]):
         if not limits.matches("TrainingJobName", short):
             raise UnknownName(
                 f"job: got {name!r}, wanted the name or the ARN of a job: letters, digits and hyphens; sm-trn list shows them. "
-                "A job file is read by sm-trn check, launch and render"
+                "A job file is read by sm-trn check, estimate, launch and render"
             )
         try:
             self.backend.fetch_snapshot(short)

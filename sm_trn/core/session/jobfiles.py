@@ -87,7 +87,11 @@ def _text(path: Path) -> str:
         )
     try:
         return path.read_text("utf-8")
-    except (UnicodeDecodeError, OSError) as error:
+    except UnicodeDecodeError as error:
+        raise UnknownName(
+            f"file: got bytes that are no text (at byte {error.start}) in {str(path)!r}, wanted a job file, which is UTF-8 text"
+        ) from error
+    except OSError as error:
         raise UnknownName(f"file: got {error} in {str(path)!r}, wanted UTF-8 text that can be read") from error
 
 

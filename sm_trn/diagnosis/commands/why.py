@@ -43,6 +43,7 @@ def command(
 
     Example: sm-trn why "RuntimeError: CUDA error: out of memory"
     """
+    name = name or None  # a variable of the shell that is not set
     if (name is None) == (tag is None and sweep is None):
         raise click.UsageError(
             "wanted either a NAME, or --tag or --sweep to find the jobs; sm-trn list shows the names"
@@ -88,12 +89,23 @@ def _without_a_job(name: str) -> Diagnosis | None:
     if any(sign.isspace() for sign in name):
         return why(name)
     if Path(name).is_file() or (Path(name).is_dir() and "/" in name):  # a folder may be called like a job
-        return why(Path(name))
+        path = Path(name)
+        if path.is_file() and _binary(path):
+            raise SmTrnError(
+                f"log: got {name!r}, which holds bytes of a program or an archive, wanted a log, which is text"
+            )
+        return why(path)
     if not name.startswith("arn:") and ("/" in name or name.endswith((".log", ".txt", ".json"))):
         raise SmTrnError(
             f"log: got {name!r}, wanted a file that is there, or the name of a job; sm-trn list shows jobs"
         )
     return None
+
+
+def _binary(path: Path) -> bool:
+    """Whether a file begins with what no text has."""
+    with path.open("rb") as file:
+        return b"\0" in file.read(4096)
 
 
 def as_tree(found: Diagnosis) -> dict[str, Json]:
