@@ -39,12 +39,11 @@ from sm_trn.core.specs.compute import (
 )
 from sm_trn.core.specs.data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, TensorBoard
 from sm_trn.core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
-from sm_trn.core.specs.framework import Framework, Registry, TrainingCompiler
+from sm_trn.core.specs.framework import Framework, NeuronOptions, Registry, TrainingCompiler
 from sm_trn.core.specs.guard import Guard
 from sm_trn.core.specs.job import Git, JobSpec, Script
 from sm_trn.core.specs.kept import Kept
 from sm_trn.core.specs.metrics import MetricRule
-from sm_trn.core.specs.neuron import NeuronOptions
 from sm_trn.core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
 from sm_trn.core.strategies import STRATEGIES
 from sm_trn.report.comparing import compare

@@ -47,7 +47,7 @@ HOMES = {
     "JobSpec": ".core.specs.job",
     "Script": ".core.specs.job",
     "MetricRule": ".core.specs.metrics",
-    "NeuronOptions": ".core.specs.neuron",
+    "NeuronOptions": ".core.specs.framework",
     "Severity": ".core.specs.problems",
     "JobStatus": ".core.specs.snapshot",
     "grid": ".core.specs.sweeps",

@@ -32,7 +32,7 @@ from .core.specs.guard import Guard as Guard
 from .core.specs.job import JobSpec as JobSpec
 from .core.specs.job import Script as Script
 from .core.specs.metrics import MetricRule as MetricRule
-from .core.specs.neuron import NeuronOptions as NeuronOptions
+from .core.specs.framework import NeuronOptions as NeuronOptions
 from .core.specs.problems import Severity as Severity
 from .core.specs.snapshot import JobStatus as JobStatus
 from .core.specs.sweeps import grid as grid

@@ -31,6 +31,7 @@ from .core.specs.framework import (
     Container,
     HuggingFace,
     HuggingFaceNeuronX,
+    NeuronOptions,
     NeuronX,
     PyTorch,
     Registry,
@@ -41,7 +42,6 @@ from .core.specs.guard import Guard
 from .core.specs.job import Git, JobSpec, Script
 from .core.specs.kept import Kept
 from .core.specs.metrics import MetricRule
-from .core.specs.neuron import NeuronOptions
 from .core.specs.problems import Problem, Problems, Severity
 from .core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
 from .core.strategies.ddp import PyTorchDDP

@@ -48,6 +48,11 @@ class Session(GuardedSession[TrainingJob], ReportingSession[TrainingJob], Hostin
     job_class: ClassVar[type[handles.TrainingJob]] = TrainingJob
     rules: ClassVar[Sequence[JobRule]] = RULES
 
+    def _meant(self, word: str) -> str:
+        from .core.session.names import meant_by  # noqa: PLC0415 - asked for names that are not whole
+
+        return meant_by(self.backend, word) or word
+
     def _allowed(self, specs: list[JobSpec]) -> list[JobSpec]:
         if self.emulated:
             return specs

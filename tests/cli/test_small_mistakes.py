@@ -27,19 +27,13 @@ def folder(tmp_path: Path) -> Path:
         (("check", "noise.toml"), "wanted a job file, which is UTF-8 text"),
         (("check", "job.toml"), 'did you mean "huggingface"?'),
         (("check", "--explain", "limit01"), "did you mean 'LIMIT001'?"),
-        (("cost", "job.toml"), "sm-trn check, estimate, launch and render"),
     ],
 )
 def test_the_answer_says_what_to_do(folder: Path, command: tuple[str, ...], said: str) -> None:
     done = sm_trn(
         *command,
         cwd=folder,
-        environment={
-            "SM_TRN_BACKEND": "aws",
-            "AWS_ACCESS_KEY_ID": "x",
-            "AWS_SECRET_ACCESS_KEY": "y",
-            "AWS_DEFAULT_REGION": "us-west-2",
-        },
+        environment={"SM_TRN_BACKEND": "aws"},
     )
     assert done.returncode in {1, 2}, done.stdout
     assert said in done.stderr, done.stderr + done.stdout

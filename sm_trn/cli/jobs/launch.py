@@ -48,7 +48,11 @@ MOST = 1000  # jobs that a grid of the command line may have
     help="Start a job for each value of this hyperparameter. Repeat the option for each combination of several.",
 )
 @click.option("--yes", is_flag=True, help=f"Start a grid of more than {ASKED} jobs without a question.")
-@click.option("--wait", is_flag=True, help="Wait until the jobs end. The exit code is 1 if one failed or was deleted.")
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Wait until the jobs end. The exit code is 1 if one failed, was deleted, or learned nothing.",
+)
 @click.option("--dry-run", is_flag=True, help="Check the jobs and print their requests. Upload and start nothing.")
 @ignore_option
 @click.option(
@@ -195,7 +199,7 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
         click.echo(f"Follow them: sm-trn watch {which}", err=True)
         if any(sweeps):
             click.echo(f"Compare them when they have ended: sm-trn compare {which} --output report/", err=True)
-    return exit_code(final or ())
+    return exit_code(jobs, final or ())
 
 
 def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import numbers as fmt
-from .layout import cut, cut_apart, wrap
+from .apart import cut_apart
+from .layout import cut, wrap
 from .printable import one_line
 from .table import SMALLEST_CHANGE_PCT, Align, Cell, Column, Mark, Row, Table
 from .theme import marker, painted

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from ..formatting.cards import HasCard
 from ..specs.job import JobSpec
 from ..specs.snapshot import JobSnapshot
-from ..specs.units import Usd, WallSeconds, instance_seconds
+from ..specs.units import InstanceSeconds, Usd, WallSeconds
 from .book import Price
 
 CENT = Decimal("0.01")
@@ -30,6 +30,14 @@ class JobCost(HasCard):
 
     def __str__(self) -> str:
         return f"${self.rounded:,} ({self.billable_s:,.0f} s × {self.instances} × {self.price})"
+
+
+def instance_seconds(billable: WallSeconds, count: int) -> InstanceSeconds:
+    """``BillableTimeInSeconds`` is per instance; the bill is for all of them.
+
+    https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_DescribeTrainingJob.html
+    """
+    return InstanceSeconds(billable * count)
 
 
 def usd_for(billable: WallSeconds, count: int, usd_per_hour: Usd) -> Usd:

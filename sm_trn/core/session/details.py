@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from ..errors import CloudError, UnknownName
+from ..errors import CloudError
 from ..ports import Backend, JobFeed, JobQuery, Trouble
 from ..specs.snapshot import JobSnapshot
 from ..specs.value import suggestion
-from .names import LAST, meant
 
 READERS = 8  # Describe and ListTags allow more a second; the account's other clients want some too
-LOOKED_AT = 500  # jobs whose name holds the beginning of one
 RECENT = 100  # jobs among which a mistyped name is looked for: one page of a list
 DESCRIBED = 20  # so few are described one by one; of more, Search tells a hundred a call
 
@@ -30,19 +28,6 @@ def resembling(feed: JobFeed, name: str) -> str:
         return suggestion(name, [job.name for job in itertools.islice(listed(feed, JobQuery(containing="")), RECENT)])
     except CloudError:
         return ""  # the name is wrong all the same, and its own error is better than that of the search
-
-
-def meant_by(feed: JobFeed, word: str) -> str | None:
-    """The name of the job that ``word`` means: of ``@last`` the newest, else the one that is called so or begins so; None for none.
-
-    Raises UnknownName where several do, or where ``@last`` finds no job; CloudError.
-    """
-    if word == LAST:
-        newest = next(listed(feed, JobQuery()), None)
-        if newest is None:
-            raise UnknownName(f"job: got {LAST}, wanted the newest of the jobs here, and there are none")
-        return newest.name
-    return meant(word, [job.name for job in itertools.islice(listed(feed, JobQuery(containing=word)), LOOKED_AT)])
 
 
 def listed(feed: JobFeed, query: JobQuery) -> Iterator[JobSnapshot]:

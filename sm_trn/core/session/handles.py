@@ -16,12 +16,13 @@ from typing import Any, ClassVar, Generic, TextIO, cast
 from typing_extensions import Self, TypeVar
 
 from ..catalog import limits
-from ..errors import CloudError, InvalidJob, JobFailed, UnknownName
+from ..errors import CloudError, InvalidJob, JobFailed, SmTrnError, UnknownName
 from ..formatting.cards import HasCard
+from ..jobfile.files import dump_job
 from ..logs.events import LogEvent, printable
 from ..logs.metrics import MetricLog
 from ..logs.selection import LogFilter
-from ..ports import JobQuery, StoredObjects, Trouble
+from ..ports import JobQuery, Storage, StoredObjects, Trouble
 from ..preflight import RULES, JobRule, check
 from ..preflight.resuming import resuming
 from ..pricing.book import Price
@@ -29,27 +30,27 @@ from ..pricing.cost import JobCost, ceiling, job_cost
 from ..render import request as target
 from ..render.differences import Diff, diff
 from ..specs import record
-from ..specs.destination import Destination
+from ..specs.destination import Destination, spec_key
 from ..specs.job import JobSpec
 from ..specs.metrics import MetricPoint
 from ..specs.problems import Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
-from .attachment import Attached, fetch_attached, once, remember
+from ..status import Verdict, ending
+from .attachment import Attached, fetch_attached, once
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
-from .details import fetch_details, fetch_tags, listed, meant_by, resembling
+from .details import fetch_details, fetch_tags, listed, resembling
 from .launches import Staging, launch_all, unique_names
 from .log_files import save_log
 from .log_reader import JobLog
-from .names import LAST
 from .observers import Observer, StatusLines
 from .stops import stop_each, stop_one
 from .waits import Wait, poller_for
 
 Notice = Callable[[str], None]
-TAGGED = 1000  # jobs among which those with a tag are looked for
+GIT_TAG = "sm_trn:git"  # a note of the job: repository@commit
 SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source
 
 
@@ -173,6 +174,10 @@ class TrainingJob(HasCard):
         message = f"{self._failure(final)}\nNext: sm-trn logs {self.name}"
         return JobFailed(message, operation="TrainingJob", code="Failed")
 
+    def ending(self, final: JobSnapshot) -> Verdict | None:
+        """How the job ended, for the exit codes of commands: by its last snapshot alone. None while it goes on."""
+        return ending(final)
+
     def _failure(self, final: JobSnapshot) -> str:
         """The script's exception first: the service's text quotes the toolkit, which cuts it up."""
         texts = [text for text in (self._log.exception(), printable(final.failure_reason)) if text]
@@ -266,8 +271,7 @@ class Session(Cloud, Generic[J_co]):
         self, jobs: Iterable[JobSpec], *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None
     ) -> list[J_co]:
         """Launch several jobs; sources and data that are shared go up once. All specs are checked before anything starts,
-        and so is ``max_usd``: the most that all of them together may cost. A file sm_trn.toml in the working directory or above it,
-        or the one that SM_TRN_POLICY names, says what the team allows.
+        and so is ``max_usd``: the most that all of them together may cost. ``sm_trn.toml`` may allow less.
 
         Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
         LaunchInterrupted: both hold the jobs, and name each.
@@ -297,14 +301,10 @@ class Session(Cloud, Generic[J_co]):
         return cast("J_co", self.job_class(name=name, session=self, spec=spec))
 
     def attach(self, name: str) -> J_co:
-        """A handle for any existing job: by its name or ARN, by the beginning of its name where no other job begins so, or by
-        ``@last``, the newest.
-
-        Raises CloudError when there is none, UnknownName for what no job can be called, and where several begin so.
-        """
+        """A handle for any existing job, by name or ARN, by the unique beginning of its name, or by ``@last``, the newest. Raises
+        CloudError when there is none, UnknownName for what no job can be called, and where several begin so."""
         short = name.rsplit("/", 1)[-1]
-        if short == LAST:
-            return self._job(str(meant_by(self.backend, short)))
+        short = self._meant(short) if short.startswith("@") else short
         if not limits.matches("TrainingJobName", short):
             raise UnknownName(
                 f"job: got {name!r}, wanted the name or the ARN of a job: letters, digits and hyphens; sm-trn list shows them. "
@@ -316,8 +316,7 @@ class Session(Cloud, Generic[J_co]):
             if self.backend.trouble(error) is not Trouble.NOT_FOUND:
                 raise
             with contextlib.suppress(CloudError):  # who may not list jobs names them in full
-                found = meant_by(self.backend, short)
-                if found is not None:
+                if (found := self._meant(short)) != short:
                     return self._job(found)
             raise CloudError(
                 f"job: got {name!r}, wanted a job in {self.region}{resembling(self.backend, short)}; sm-trn list shows them",
@@ -329,13 +328,12 @@ class Session(Cloud, Generic[J_co]):
     def jobs(self, containing: str = "", *, tag: tuple[str, str] | None = None, limit: int = 20) -> list[J_co]:
         """Existing jobs, newest first; with a ``tag`` those that have it among the newest thousand. Raises CloudError."""
         query = JobQuery(containing=containing)
-        if tag is None:
-            return [self._job(job.name) for job in itertools.islice(listed(self.backend, query), limit)]
-        found = fetch_details(self.backend, query, list(itertools.islice(listed(self.backend, query), TAGGED)))
-        tagged = [
-            job for job, own in zip(found, fetch_tags(self.backend, found), strict=True) if own.get(tag[0]) == tag[1]
-        ]
-        return [self._job(job.name) for job in tagged[:limit]]
+        found = list(itertools.islice(listed(self.backend, query), limit if tag is None else 1000))
+        if tag is not None:
+            found = fetch_details(self.backend, query, found)
+            tags = fetch_tags(self.backend, found)
+            found = [job for job, own in zip(found, tags, strict=True) if own.get(tag[0]) == tag[1]]
+        return [self._job(job.name) for job in found[:limit]]
 
     def snapshots(self, containing: str = "", *, limit: int = 20) -> list[JobSnapshot]:
         """Existing jobs as they are now, newest first: many in few calls. Raises CloudError."""
@@ -424,6 +422,10 @@ class Session(Cloud, Generic[J_co]):
         """The jobs as a team launches them: its policy may refuse them, or give them a guard. The core alone knows none."""
         return specs
 
+    def _meant(self, word: str) -> str:
+        """The name that ``word`` begins, or ``word``. The core alone knows whole names."""
+        return word
+
     def _request(self, job: JobSpec, name: str, staging: Staging) -> dict[str, Any]:
         placed, source = staging.place(job)
         at = Destination(role=self.role, region=self.region, bucket=self.bucket, job_name=name, source_uri=source)
@@ -438,3 +440,27 @@ class Session(Cloud, Generic[J_co]):
 
 def _ignored(_text: str) -> None:
     """Nobody asked to be told."""
+
+
+def remember(storage: Storage, job: JobSpec, request: Mapping[str, Any]) -> None:
+    """Write the spec of a job that is about to be created, so that a failure to write starts nothing. Raises CloudError.
+
+    A branch is written as the commit it was pinned to. A distribution outside the registry has no file: nothing is written,
+    and attach derives the spec from the request.
+    """
+    tags = {tag["Key"]: tag["Value"] for tag in request.get("Tags", ())}
+    try:
+        text = dump_job(_pinned(job, tags.get(GIT_TAG, "")), "json")
+    except SmTrnError:
+        return
+    storage.put_text(spec_key(str(request["TrainingJobName"])), text)
+
+
+def _pinned(job: JobSpec, note: str) -> JobSpec:
+    script = job.script
+    if script is None or script.git is None or not note.startswith(f"{script.git.repo}@"):
+        return job
+    commit = note.removeprefix(f"{script.git.repo}@")
+    return job.replace(
+        script=dataclasses.replace(script, git=dataclasses.replace(script.git, branch=None, commit=commit))
+    )

@@ -7,7 +7,7 @@ import dataclasses
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -16,8 +16,9 @@ from .. import _entry
 from ..errors import CloudError, LaunchUnknown, SmTrnError, UnknownName
 from ..ports import Clock, Storage
 from ..specs.job import Git, JobSpec, Script
-from .pace import CREATES_PER_S, send_times
 
+CREATES_PER_S = 1.0  # CreateTrainingJob, per account and region: General Reference, SageMaker AI endpoints and quotas
+CREATES_AT_ONCE = 4
 LAUNCHERS = 4  # at once: with an answer in half a second, more would only be throttled
 ANSWERS_S = (
     10.0  # for so long an interrupted launch waits for answers that are on their way: creates take a second or two
@@ -282,3 +283,11 @@ def launch_all(
         raise launch.interrupted() from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def send_times(
+    count: int, start: float, *, per_s: float = CREATES_PER_S, at_once: int = CREATES_AT_ONCE
+) -> Iterator[float]:
+    """When each of ``count`` requests may leave: a token bucket of ``at_once`` that fills at ``per_s``."""
+    for place in range(count):
+        yield start + max(0, place + 1 - at_once) / per_s

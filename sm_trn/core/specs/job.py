@@ -15,13 +15,12 @@ from ..formatting.cards import HasCard
 from .compute import Compute, Spot
 from .data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, Source, TensorBoard
 from .debugging import DebugHook, DebugRule, Profiling
-from .framework import Framework, Registry, TrainingCompiler
+from .framework import Framework, NeuronOptions, Registry, TrainingCompiler
 from .guard import Guard
 from .json import NOTHING
 from .kept import Kept
 from .launch import LaunchPlan
 from .metrics import TRAINER_METRICS, MetricRule
-from .neuron import NeuronOptions
 from .problems import Problem
 from .services import Experiment, Mlflow, ModelPackage, Serverless
 from .value import misfit, suggesting

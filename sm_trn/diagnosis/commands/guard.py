@@ -108,7 +108,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     final = watching(session.wait, jobs, as_json=as_json, guard=guard)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
-    return exit_code(final)
+    return exit_code(jobs, final)
 
 
 def _guard(act: str, **limits: Any) -> Guard:

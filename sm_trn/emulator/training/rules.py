@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import AwsError, validation
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 from .warm_pool import pool_of
 
 if TYPE_CHECKING:

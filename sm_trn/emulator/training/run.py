@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..container.layout import Where
-    from .context import Control, TrainingContext
     from .job import Job
+    from .jobs import Control, TrainingContext
     from .request import TrainingRequest
 
 _OPERATION = "CreateTrainingJob"

@@ -10,7 +10,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import MaxNLocator
 
-from ...core.formatting.layout import cut, cut_apart
+from ...core.formatting.apart import cut_apart
+from ...core.formatting.layout import cut
 from .style import Sheet, families
 
 if TYPE_CHECKING:
