@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP
@@ -22,6 +23,7 @@ from sm_trn import HOMES
 from sm_trn.cli.__main__ import COMMANDS, GROUPS, MODES, TITLES, load
 from sm_trn.core import catalog, render
 from sm_trn.core.catalog.tables import catalogue_tables
+from sm_trn.core.jobfile.json_schema import about, json_schema
 from sm_trn.core.pricing.book import Price, PriceBook, price_sources, snapshot_book
 from sm_trn.core.pricing.cost import CENT
 from sm_trn.core.render import TARGETS
@@ -57,6 +59,7 @@ VARIABLES: Mapping[str, str] = {
     "SM_TRN_REGION": "The region, before `AWS_REGION`, `AWS_DEFAULT_REGION` and the profile's; else `us-west-2` where no account is asked",
     "SM_TRN_SDK3_PYTHON": "A Python that has SageMaker SDK v3: `import` runs there what it writes",
     "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
+    "SM_TRN_POLICY": "The team's policy file; unset: the `sm_trn.toml` in the folder of a job file or above it",
     "SM_TRN_STATE_MAX_GB": "How much the state folder may hold, in GB of 10^9 bytes, when the emulator is started; 50 unless set",
     "SM_TRN_PRICES": "A file that `sm-trn catalog prices --refresh --save` wrote: its prices come on top of the shipped ones",
     "SM_TRN_CATALOG": "The file of newer images and prices that `sm-trn catalog update` writes; unset: `~/.config/sm_trn/catalog.json`",
@@ -181,6 +184,11 @@ def configuration() -> str:
         "TOML, YAML or JSON; several jobs are a list under `job`. A key that is not here is refused, with the nearest that is."
     ]
     lines += ["`kind` chooses a framework or a distribution.", ""]
+    lines += [
+        "Editors complete keys and mark mistakes with the JSON Schema that `sm-trn check --schema > job.schema.json` writes: begin a",
+        "TOML file with `#:schema ./job.schema.json`, a YAML file with `# yaml-language-server: $schema=./job.schema.json`, and give a",
+        'JSON file the key `"$schema"`.',
+    ]
     kinds = [(f'framework, `kind = "{cls.family}"`', cls) for cls in get_args(Framework)]
     kinds += [(f'distribution, `kind = "{name}"`', cls) for name, cls in STRATEGIES.items()]
     parts: list[tuple[str, Any]] = [
@@ -201,9 +209,11 @@ def configuration() -> str:
         said = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").replace("``", "`")
         lines += ["", f"### {title}", "", " ".join(said.split()), ""]
         rows = [
-            (f"`{field.name}`", f"`{_kind(field)}`", _default(field)) for field in dataclasses.fields(cls) if field.init
+            (f"`{field.name}`", f"`{_kind(field)}`", _default(field), about(cls, field.name))
+            for field in dataclasses.fields(cls)
+            if field.init
         ]
-        lines += _table(("key", "type", "default"), rows) if rows else ["No keys beside `kind`."]
+        lines += _table(("key", "type", "default", "means"), rows) if rows else ["No keys beside `kind`."]
     return "\n".join(lines) + "\n"
 
 
@@ -411,7 +421,40 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [*lines, *(f"| {' | '.join(cell.replace('|', '∣') for cell in row)} |" for row in rows)]
 
 
+def schema_of_job_files() -> str:
+    """The JSON Schema, as ``sm-trn check --schema`` prints it."""
+    return json.dumps(json_schema(), indent=2) + "\n"
+
+
+_ENTRY = re.compile(r"^ +- ([^:]+): (\S+\.md)$", re.MULTILINE)  # a page of the site's navigation
+
+
+def index_for_machines() -> str:
+    """The pages with their titles and first sentences, as https://llmstxt.org asks for: paths are relative to sm_trn/docs."""
+    home = Path(sm_trn.__file__).parent / "docs"
+    lines = ["# sm_trn", "", "> Check, estimate, rehearse, launch, debug and cost Amazon SageMaker training jobs.", ""]
+    lines += [
+        "`sm-trn skill` prints what an agent needs. Pages lie in `sm_trn/docs` of the package.",
+        "",
+        "## Pages",
+        "",
+    ]
+    for title, name in _ENTRY.findall(Path(__file__).with_name("mkdocs.yml").read_text("utf-8")):
+        if not (home / name).is_file():
+            continue
+        body = re.sub(
+            r"<!--.*?-->|^#[^\n]*$|^```.*?^```$", "", (home / name).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
+        )
+        first = next((part for part in body.split("\n\n") if re.match(r"\s*[A-Z`\[]", part)), "")
+        said = re.split(r"(?<=[.:]) ", " ".join(first.split()))[0]
+        said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", said)
+        lines.append(f"- [{title}]({name}){': ' + said if said else ''}")
+    return "\n".join(lines) + "\n"
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
+    "skill/llms.txt": index_for_machines,
+    "job.schema.json": schema_of_job_files,
     "api.md": python_reference,
     "cli.md": cli_reference,
     "configuration.md": configuration,

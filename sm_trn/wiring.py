@@ -54,6 +54,18 @@ class Session(
     job_class: ClassVar[type[handles.TrainingJob]] = TrainingJob
     rules: ClassVar[Sequence[JobRule]] = RULES
 
+    def _meant(self, word: str) -> str:
+        from .core.session.names import meant_by  # noqa: PLC0415 - asked for names that are not whole
+
+        return meant_by(self.backend, word) or word
+
+    def allowed(self, specs: list[JobSpec]) -> list[JobSpec]:
+        if self.emulated:
+            return specs
+        from .core.session.policy import enforce  # noqa: PLC0415 - reading files stays out of `import sm_trn`
+
+        return enforce(specs, Path.cwd(), self.region, self.price_of)
+
     def _observers(
         self, jobs: Sequence[handles.TrainingJob], guards: JobGuards, *, progress: bool, stream: TextIO | None
     ) -> Sequence[Observer]:

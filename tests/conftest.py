@@ -73,7 +73,7 @@ def _endpoints_once() -> None:
 
 def _schema_checked_once() -> None:
     """SDK v2 holds its own schema against the metaschema at each look-up of a default, some twenty times a job."""
-    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+    from jsonschema import Draft202012Validator
 
     check, held = Draft202012Validator.check_schema, dict[int, Any]()
 

@@ -300,7 +300,7 @@ print(json.dumps([drawn.count("7 people"), both.plot_audience.__doc__, names.ind
 
 def test_a_command(copy: Path) -> None:
     (copy / "sm_trn/cli/jobs/tally.py").write_text(COMMAND)
-    insert(copy / "sm_trn/cli/__main__.py", '    "compare": (', '    "tally": ("cli.jobs.tally", "count jobs"),')
+    insert(copy / "sm_trn/cli/__main__.py", '    "why": (', '    "tally": ("cli.jobs.tally", "count jobs"),')
     answer = run(
         copy,
         """

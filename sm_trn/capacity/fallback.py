@@ -84,8 +84,8 @@ class Fallen:
 def places_of(job: JobSpec, on: Sequence[JobSpec | str], session: Session[Any], regions: Regions) -> list[Place]:
     """The job itself, and then each alternative in order, all with the checkpoints of the first.
 
-    A text is an instance type, or ``region:type``; a spec says everything itself. Raises InvalidJob with every error of each,
-    SmTrnError for a region without a session and for checkpoints of another place.
+    A text is an instance type, or ``region:type``; a spec says everything itself. Raises InvalidJob with every error of each, and
+    for what the team's policy does not allow; SmTrnError for a region without a session and for checkpoints of another place.
     """
     places = [Place(job=job, session=session)]
     for each in on:
@@ -104,6 +104,7 @@ def places_of(job: JobSpec, on: Sequence[JobSpec | str], session: Session[Any], 
         problems = place.session.refused(place.job)
         if problems:
             raise InvalidJob(f"{place.job.name} on {place}", problems)
+        place.session.allowed([place.job])
     return places
 
 

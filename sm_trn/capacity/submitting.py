@@ -77,7 +77,7 @@ def submit_all(
     With a ``journal`` that an earlier process began, its names are used again and what is queued already is not sent again.
     Raises as ``Session.submit_all``.
     """
-    queued = [spec.replace(queue=queue) for spec in specs]
+    queued = session.allowed([spec.replace(queue=queue) for spec in specs])
     if max_usd is not None and not session.emulated:
         refuse_over(max_usd, queued, session.price_of)
     if journal is None:

@@ -29,6 +29,10 @@ GROUPS = {
             "report.commands.quickstart",
             "run the whole workflow on this machine, without an account or Docker",
         ),
+        "init": (
+            "templates.commands.init",
+            "create a project: job file, script and the cheapest machine that fits, tried on the emulator",
+        ),
         "check": (
             "cli.files.check",
             "find every problem of a job file, offline (render and launch --dry-run show the request)",
@@ -51,7 +55,6 @@ GROUPS = {
         "logs": ("cli.jobs.logs", "show a job's log; --follow waits for new lines"),
         "why": ("diagnosis.commands.why", "explain why a job failed, stopped or hangs, and what to change"),
         "stop": ("cli.jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),
-        "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
     },
     "files": {
         "plan": ("report.commands.plan", "rank machines for a job by estimated time and cost, offline"),
@@ -72,6 +75,7 @@ GROUPS = {
         "queue": ("capacity.commands.queue", "list the jobs of a training queue of AWS Batch, explain or end them"),
         "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
         "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
+        "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
         "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),
     },
     "hosting": {
@@ -92,6 +96,7 @@ GROUPS = {
         ),
         "catalog": ("cli.catalog", "show instances, images and prices"),
         "scripts": ("cli.scripts", "list or copy the training scripts included in the package"),
+        "skill": ("cli.skill", "print what a coding agent needs to know, or write it as a folder"),
         "completion": ("cli.completion", "print the completion script for bash, zsh or fish"),
         "help": ("cli.helping", "show the commands of a group, or all of them"),
     },

@@ -40,6 +40,16 @@ def copy(name: str, folder: Path, *, as_json: bool) -> None:
     names = _entry.shipped_scripts()
     if name not in names:
         raise UnknownName(f"script: got {name!r}, wanted one of {', '.join(names)}{suggestion(name, names)}")
+    copied(name, folder)
+    if as_json:
+        emit({"script": name, "source_dir": folder})
+        return
+    say(f"copied {name} to {folder}; a job uses it with Script({name!r}, source_dir={str(folder)!r})")
+
+
+def copied(name: str, folder: Path) -> None:
+    """Copy a shipped script, with the modules that it needs, into ``folder``."""
+    names = _entry.shipped_scripts()
     home = _entry.scripts_folder()
     others = {other for other in names if other != name and Path(other).stem not in (home / name).read_text("utf-8")}
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,10 +67,6 @@ def copy(name: str, folder: Path, *, as_json: bool) -> None:
             shutil.copytree(path, folder / path.name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(path, folder / path.name)
-    if as_json:
-        emit({"script": name, "source_dir": folder})
-        return
-    say(f"copied {name} to {folder}; a job uses it with Script({name!r}, source_dir={str(folder)!r})")
 
 
 def _kit_of(home: Path, scripts: Iterable[Path]) -> set[Path]:

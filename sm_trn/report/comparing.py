@@ -19,6 +19,7 @@ from ..core.render.from_describe import as_request
 from ..core.render.from_request import parse_request
 from ..core.session.defaults import expect_region, known_prices
 from ..core.session.handles import TrainingJob
+from ..core.session.names import short_names
 from ..core.specs.job import JobSpec
 from ..core.specs.record import JobRecord, Origin, parse_record
 from ..core.specs.snapshot import JobSnapshot
@@ -55,11 +56,21 @@ def compare(
     if region is not None:
         expect_region(region)
     several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
-    records = [as_record(job) for job in several]
-    named = next((found.label for job, found in zip(several, records, strict=True) if job == baseline), baseline)
+    whole = [as_record(job) for job in several]
+    records = shortened(whole)
+    named = {record.label: short.label for record, short in zip(whole, records, strict=True)}
+    named |= {str(job): short.label for job, short in zip(several, records, strict=True) if job == baseline}
+    if baseline is not None:
+        baseline = named.get(baseline, baseline)
     prices = book or known_prices()
     foreseen = estimates_of(records, prices, at=at, region=region)
-    return side_by_side(records, baseline=named, at=at, region=region, book=prices, estimates=foreseen)
+    return side_by_side(records, baseline=baseline, at=at, region=region, book=prices, estimates=foreseen)
+
+
+def shortened(records: Sequence[JobRecord]) -> list[JobRecord]:
+    """The records, those that have a job's whole name for a label with a short one, where that is unique among them."""
+    short = short_names(record.label for record in records)
+    return [replace(each, label=short[each.label]) if each.label == each.snapshot.name else each for each in records]
 
 
 def estimates_of(

@@ -124,7 +124,9 @@ def unread(job: JobSpec) -> Iterator[Problem]:
 
 def _passed_over(job: JobSpec, parser: Declared | Command, texts: Programs) -> tuple[str, ...]:
     """The hyperparameters that ``parse_known_args`` leaves, where the script does nothing with what is left."""
-    if parser.strict or not isinstance(parser, Declared) or any("argv" in text or "SM_HP" in text for _, text in texts):
+    if parser.strict or not isinstance(parser, Declared) or not parser.whole:
+        return ()
+    if any("argv" in text or "SM_HP" in text for _, text in texts):
         return ()
     try:
         rest = parser.leftover(source.command_line(job))

@@ -50,7 +50,8 @@ def of_dataclasses(
         _add(parser, name, kind, required=kind.required and not (trl and configured), hyphened=every.hyphened)
     words = [word for call in parsing for word in call.keywords if word.arg == "return_remaining_strings"]
     loose = any(ast.unparse(word.value) == "True" for word in words)
-    return Declared(parser, not loose and None not in known, tuple(taken)) if taken else None
+    whole = None not in known
+    return Declared(parser, not loose and whole, tuple(taken), whole) if taken else None
 
 
 class _Every:

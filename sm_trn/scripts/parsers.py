@@ -37,11 +37,13 @@ class Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A parser as far as it can be known. ``strict``: it refuses what it does not know. ``names`` are its arguments."""
+    """A parser as far as it can be known. ``strict``: it refuses what it does not know. ``names`` are its arguments;
+    ``whole``: it has no others, which a class of an unknown release may bring."""
 
     parser: argparse.ArgumentParser
     strict: bool
     names: tuple[str, ...]
+    whole: bool = True
 
     def leftover(self, words: tuple[str, ...]) -> list[str]:
         """The words that the parser does not know. Raises Refused."""

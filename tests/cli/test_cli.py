@@ -44,7 +44,7 @@ def test_every_command_has_help_and_a_summary(command: str) -> None:
 VERBS = frozenset(
     re.findall(
         r"\w+",
-        "add ask assume attach change check choose compare compute control copy delay delete deploy do "
+        "add ask assume attach change check choose compare compute control copy create delay delete deploy do "
         "emulate estimate explain fail find group ignore inject interrupt launch let list look print rank read reset "
         "resubmit resume run save select send set show skip start stop sum use wait watch write ",
     )

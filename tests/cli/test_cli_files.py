@@ -348,7 +348,10 @@ def test_a_grid_runs_and_says_how_to_compare_it(emulator: Any, folder: Path) -> 
     names = done.stdout.splitlines()
     assert (0, 2) == (done.returncode, len(names)), done.stderr
     assert names[1].startswith("first-rate3e-5-")
-    assert f"sm-trn compare {names[0]} {names[1]} --output report/" in done.stderr
+    assert "sm-trn compare --sweep first --output report/" in done.stderr
+    assert names[0] not in done.stderr.replace(done.stdout, "")  # each name is said once
+    compared = sm_trn("watch", "--sweep", "first", *where)
+    assert 0 == compared.returncode, compared.stderr
     assert 0 == sm_trn("stop", *names, "--wait", *where).returncode
 
 

@@ -24,7 +24,7 @@ from sm_trn.report.comparison.pictures import pictures
 from sm_trn.report.figures.accuracy import accuracy_info
 from sm_trn.report.figures.cost import cost_info
 from sm_trn.report.figures.curves import SMOOTHED, smooth
-from sm_trn.report.figures.loss import loss_info
+from sm_trn.report.figures.loss import _limits, _scale, loss_info
 from sm_trn.report.figures.parallel import parallel_info
 from sm_trn.report.figures.pareto import pareto_info
 from sm_trn.report.figures.phases import phases_info
@@ -290,3 +290,46 @@ def test_a_nan_label_lies_on_no_curve() -> None:
     assert len(said) == 8
     assert not [point for point in places for box in said if box.x0 < point[0] < box.x1 and box.y0 < point[1] < box.y1]
     assert "reviews-lr8e-4-seed1 and reviews-lr8e-4-seed2 became NaN" in picture.info.title
+
+
+def diverged(jobs: list[JobRecord], number: int, most: float = 1.7e48) -> list[JobRecord]:
+    """The jobs, of which one leaves for ``most``."""
+    item = jobs[number]
+    points = [
+        dataclasses.replace(point, value=most) if point.name == "loss" and (point.step or 0) > 1500 else point
+        for point in item.points
+    ]
+    return [dataclasses.replace(each, points=tuple(points)) if each is item else each for each in jobs]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 8])
+def test_a_job_that_diverged_leaves_the_axes_and_flattens_nobody(count: int) -> None:
+    jobs = diverged(sweep(count), 0)
+    info = loss_info(compare(jobs).section())
+    low, high = _limits(info)
+    assert high < 100
+    assert low < 1
+    assert f"{jobs[0].label} diverged: it leaves the axes, up to 1.7e48." in info.foot
+    assert f"{jobs[0].label} diverged" in info.title
+    assert "1.7e48" not in info.title
+    (picture,) = [picture for picture in pictures(compare(jobs)) if picture.name == "loss"]
+    assert picture is not None
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_without_divergence_every_point_is_inside(count: int) -> None:
+    info = loss_info(compare(sweep(count)).section())
+    low, high = _limits(info)
+    values = [y for panel in info.panels for curve in panel.curves for _, y in curve.points]
+    assert low <= min(values) <= max(values) <= high
+    assert "diverged" not in info.foot + info.title
+
+
+def test_losses_over_powers_of_ten_have_a_logarithmic_axis() -> None:
+    (item,) = sweep(1)
+    points = [
+        dataclasses.replace(point, value=10 ** (1 - (point.step or 0) / 750)) if point.name == "loss" else point
+        for point in item.points
+    ]
+    assert "log" == _scale(loss_info(compare([dataclasses.replace(item, points=tuple(points))]).section()))
+    assert "linear" == _scale(loss_info(compare([item]).section()))

@@ -20,7 +20,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
 
 
 @pytest.mark.parametrize(
-    ("asked", "meant"), [("bert", "bert-261122-101010-bbbbbb"), ("gpt2-lnog", "gpt2-long"), ("nothing-like-it", None)]
+    ("asked", "meant"), [("ert-26", "bert-261122-101010-bbbbbb"), ("gpt2-lnog", "gpt2-long"), ("nothing-like-it", None)]
 )
 def test_a_name_that_is_not_there_is_answered_with_the_newest_that_was_meant(
     here: World, asked: str, meant: str | None
@@ -40,3 +40,20 @@ def test_without_leave_to_list_the_name_alone_is_wrong(here: World, monkeypatch:
     monkeypatch.setattr(here.service, "_list", refused)
     with pytest.raises(st.errors.CloudError, match="wanted a job in us-west-2; sm-trn list"):
         here.session.attach("bert")
+
+
+def test_the_beginning_of_a_name_is_enough_where_one_job_has_it(here: World) -> None:
+    assert "gpt2-long" == here.session.attach("gpt2-lo").name
+    with pytest.raises(st.errors.UnknownName, match=r"begins bert-261122-101010-bbbbbb, bert-"):
+        here.session.attach("bert")
+
+
+def test_last_is_the_newest_job(here: World) -> None:
+    newest = here.session.jobs(limit=1)[0].name
+    assert newest == here.session.attach("@last").name
+
+
+def test_jobs_are_found_by_a_tag_after_they_ended(here: World, spec: st.JobSpec) -> None:
+    first, _ = here.session.submit_all([spec.replace(name="one", tags={"team": "a"}), spec.replace(name="two")])
+    assert [first.name] == [job.name for job in here.session.jobs(tag=("team", "a"))]
+    assert [] == here.session.jobs(tag=("team", "b"))

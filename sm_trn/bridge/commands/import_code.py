@@ -106,6 +106,11 @@ def command(  # noqa: PLR0913 - its options
     \b
     Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
     """
+    for name in names:
+        if Path(name).suffix in {".toml", ".yaml", ".yml"}:
+            raise click.UsageError(
+                f"got {name}, a job file already: sm-trn check reads it; wanted Python or a notebook"
+            )
     values = _values(given)
     as_json = how["as_json"]
     if survey_page is not None:

@@ -35,10 +35,10 @@ class Checked:
 @click.option(
     "--format",
     "style",
-    type=click.Choice([*problems.SHOWN, "json"]),
+    type=click.Choice([*problems.SHOWN, "sarif", "json"]),
     default="long",
     show_default=True,
-    help="Choose how problems are shown.",
+    help="Choose how problems are shown: github as annotations of a workflow, sarif for code scanning.",
 )
 @ignore_option
 @region_option("Use the prices of this region for the highest possible cost.")
@@ -55,6 +55,7 @@ class Checked:
     is_flag=True,
     help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints.",
 )
+@click.option("--schema", "show_schema", is_flag=True, help="Print the JSON Schema of job files, for editors.")
 @click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
 @json_option
 def command(  # noqa: PLR0913 - an argument for each option
@@ -65,6 +66,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     region: str | None,
     explain: str | None,
     resolves: bool,
+    show_schema: bool,
     show_rules: bool,
     as_json: bool,
 ) -> int:
@@ -76,6 +78,11 @@ def command(  # noqa: PLR0913 - an argument for each option
     \b
     Example: sm-trn check bert.toml --format short
     """
+    if show_schema:
+        from ...core.jobfile.json_schema import json_schema  # noqa: PLC0415 - a check needs none of it
+
+        emit(json_schema())
+        return 0
     if show_rules:
         click.echo(rules.page(), nl=False)
         return 0
@@ -91,6 +98,11 @@ def command(  # noqa: PLR0913 - an argument for each option
     checked = [entry for name in names for entry in _checked(name, ignore, priced_in)]
     if as_json or style == "json":
         emit([_entry(entry) for entry in checked])
+    elif style == "sarif":
+        from . import sarif  # noqa: PLC0415 - for those who ask for it
+
+        faults = [fault for entry in checked if entry.invalid for fault in entry.invalid.faults]
+        emit(sarif.log([item for entry in checked for item in entry.found], faults))
     else:
         _show(checked, style, (time.perf_counter() - began) * 1000)
     if any(entry.invalid for entry in checked):
@@ -123,12 +135,15 @@ def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:
 def _one(file: JobFile, index: int, ignore: tuple[str, ...], region: str) -> Checked:
     job = file.jobs[index]
     found = [problems.located(file, index, problem) for problem in check(job) if problem.id not in ignore]
+    found += [problems.located(file, index, problem) for problem in problems.forbidden(file.name, job, region)]
     return Checked(label=files.label(file, job), found=problems.ordered(found), most=ceilings.ceiling_of(job, region))
 
 
 def _show(checked: list[Checked], style: str, milliseconds: float) -> None:
     for entry in checked:
-        if entry.invalid is not None:
+        if entry.invalid is not None and style == "github":
+            say("\n".join(map(problems.github_fault, entry.invalid.faults)))
+        elif entry.invalid is not None:
             click.echo(f"error: {entry.invalid}", err=True)
         for item in entry.found:
             say(problems.SHOWN[style](item), paint=None if style == "github" else problems.paint(item))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
@@ -13,9 +14,12 @@ from typing import Any
 import click
 
 from ...core.formatting import numbers as fmt
+from ...core.jobfile.faults import Fault
 from ...core.jobfile.files import JobFile
 from ...core.jobfile.places import Place
 from ...core.preflight import source
+from ...core.session.defaults import known_prices
+from ...core.session.policy import find_policy
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Line, Problem, Severity
 from . import files, fixes
@@ -122,6 +126,29 @@ def github(item: Located) -> str:
     where = {"file": item.file, **({"line": str(item.place.line)} if item.place else {}), "title": problem.id}
     properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in where.items())
     return f"::{GITHUB[problem.severity]} {properties}::{_escaped(detail)}"
+
+
+def github_fault(fault: Fault) -> str:
+    """A workflow command for what makes a file no job file."""
+    line = {"line": str(fault.place.line)} if fault.place else {}
+    where = {"file": fault.file, **line, "title": "job file"}
+    properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in where.items())
+    return f"::error {properties}::{_escaped(said_of(fault))}"
+
+
+def said_of(fault: Fault) -> str:
+    """What is wrong with a file, in one line."""
+    notes = [f"{word} {text}" for word, text in (("got", fault.got), ("wanted", fault.wanted)) if text]
+    keys = f"keys here: {', '.join(fault.keys)}" if fault.keys else ""
+    return "; ".join(text for text in (fault.what, *notes, fault.fix, keys) if text)
+
+
+def forbidden(name: str, job: JobSpec, region: str) -> list[Problem]:
+    """What of a job of the file ``name`` the team's policy does not allow. Raises InvalidJobFile for a policy that is none."""
+    policy = find_policy(Path(name).parent)
+    if policy is None:
+        return []
+    return list(policy.problems(job, region, partial(known_prices().of, region=region)))
 
 
 def _escaped(text: str, more: str = "") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 
 import click
@@ -18,6 +19,7 @@ HOMES = (
     "core.strategies",
     "core.render",
     "core.aws.online",
+    "core.session.policy",
     "images.rules",
     "forecast.rules",
     "scripts",
@@ -37,6 +39,7 @@ FAMILIES = {
     "MEM": "memory",
     "SCALE": "batch and learning rate",
     "COST": "cost",
+    "POLICY": "what the team allows (`sm_trn.toml`)",
     "EST": "what the estimate says",
     "KEPT": "parts of an attached job's request",
     "TARGET": "what a render target cannot say",
@@ -58,7 +61,7 @@ UNSEEN = (
     ("whether numbers are good ones: learning rates, sizes, whether a loss falls", "a short run"),
     ("collectives that ranks call in different orders, and hangs", "sm-trn guard, while the job runs"),
 )  # fmt: skip
-_NOT_WAIVED = ("HOST",)  # a host could not serve it
+_NOT_WAIVED = ("HOST", "POLICY")  # a host could not serve it; a team says what it allows in its own file
 
 
 @functools.cache
@@ -88,9 +91,10 @@ def explain(name: str) -> str:
     rules = {rule.id: rule for rule in catalogue()}
     rule = rules.get(name.upper())
     if rule is None:
-        raise UnknownName(
-            f"rule: got {name!r}, wanted an id such as {', '.join(list(rules)[:3])}{suggestion(name.upper(), rules)}"
-        )
+        parts = re.fullmatch(r"([A-Z]+)0*(\d+)", name.upper())
+        meant = f"{parts[1]}{parts[2]:0>3}" if parts else ""  # LIMIT01 is LIMIT001 to who types it
+        nearest = f" (did you mean {meant!r}?)" if meant in rules else suggestion(name.upper(), rules)
+        raise UnknownName(f"rule: got {name!r}, wanted an id such as {', '.join(list(rules)[:3])}{nearest}")
     lines = [f"{_severities(rule)}[{rule.id}]", f"  finds     {rule.summary}", f"  why       {rule.why}"]
     lines += [f"  evidence  {rule.evidence}"] if rule.evidence else []
     lines += [] if rule.family in _NOT_WAIVED else [f"  waive     sm-trn launch FILE --ignore {rule.id}"]
@@ -110,6 +114,10 @@ def ids_of_rules(context: click.Context, parameter: click.Parameter, value: tupl
         if name not in known:
             said = f"got {name!r}, wanted the id of a rule{suggestion(name, known)}; sm-trn check --rules lists them"
             raise click.BadParameter(said, context, parameter)
+        if name.startswith(_NOT_WAIVED):
+            raise click.BadParameter(
+                f"{name} cannot be ignored; sm-trn check --explain {name} says why", context, parameter
+            )
     return value
 
 

@@ -119,7 +119,8 @@ def command(  # noqa: PLR0913 - an argument for each option
     queue = _queue_of([job for _, _, job in jobs])
     if journal is not None and queue is None:
         raise click.UsageError("--journal is for jobs in a queue, got jobs that start at once; add --queue")
-    found = {n: _problems(file, index, job, ignore) for n, (file, index, job) in enumerate(jobs)}
+    rehearsed = _emulated()
+    found = {n: _problems(file, index, job, ignore, rehearsed) for n, (file, index, job) in enumerate(jobs)}
     for line in dict.fromkeys(problems.short(item) for items in found.values() for item in items):
         click.echo(line, err=True)
     if not all(problems.launchable(items) for items in found.values()):
@@ -233,10 +234,19 @@ def _ask(jobs: list[Job]) -> None:
     click.confirm(f"Start {len(jobs)} jobs?", abort=True, err=True)
 
 
-def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...]) -> list[Located]:
-    return problems.ordered(
-        [problems.located(file, index, problem) for problem in check(job) if problem.id not in ignore]
-    )
+def _emulated() -> bool:
+    """Whether the emulator was asked for: by the option, else by the environment."""
+    backend = click.get_current_context().params["backend"]
+    return (os.environ.get("SM_TRN_BACKEND") if backend is None else backend) == "emulator"
+
+
+def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...], rehearsed: bool) -> list[Located]:
+    """What is wrong with a job, and what of it the team's policy does not allow: a rehearsal costs nothing."""
+    found = [problem for problem in check(job) if problem.id not in ignore]
+    if not rehearsed:
+        given = click.get_current_context().params
+        found += problems.forbidden(file.name, job, known_region(given["region"], profile=given["profile"]))
+    return problems.ordered([problems.located(file, index, problem) for problem in found])
 
 
 def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
@@ -246,7 +256,7 @@ def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
     named = {name: given[name] for name in ("role", "bucket") if given[name] is not None}
     requests = [render(job, "request", at=Destination(region=region, **named)) for _, _, job in jobs]
     emit(requests[0] if len(requests) == 1 else requests)
-    emulated = "emulator" in {given["backend"], os.environ.get("SM_TRN_BACKEND") if given["backend"] is None else None}
+    emulated = _emulated()
     if not as_json:
         for file, _, job in jobs:
             name = f"{file.name}#{job.name}" if SWEEP_TAG in job.tags else files.label(file, job)
@@ -277,10 +287,12 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
     if as_json:
         emit(entries if final is None else [facts.facts(snapshot) for snapshot in final])
     elif final is None:
-        every = " ".join(job.name for job in jobs)
-        click.echo(f"Follow them: sm-trn watch {every}", err=True)
-        if any(job.asked is not None and SWEEP_TAG in job.asked.tags for job in jobs):
-            click.echo(f"Compare them when they have ended: sm-trn compare {every} --output report/", err=True)
+        sweeps = {job.asked.tags.get(SWEEP_TAG) for job in jobs if job.asked is not None}
+        one = next(iter(sweeps)) if len(sweeps) == 1 else None
+        which = " ".join(job.name for job in jobs) if one is None else f"--sweep {one}"
+        click.echo(f"Follow them: sm-trn watch {which}", err=True)
+        if any(sweeps):
+            click.echo(f"Compare them when they have ended: sm-trn compare {which} --output report/", err=True)
     return exit_code(jobs, final or ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 
 import click
@@ -11,6 +12,7 @@ from ...core.formatting.missing import Missing, known
 from ...core.formatting.table import Align, Cell, Column, Row, Table, cells_of
 from ...core.formatting.text import NAMES, table_lines
 from ...core.session.handles import Session
+from ...core.session.names import short_names
 from ...core.specs.snapshot import JobSnapshot
 from ...core.status import status_look
 from ..connection import connection_options
@@ -48,10 +50,12 @@ def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[]
     if not snapshots:
         say(f"No training job has {contains!r} in its name." if contains else "No training jobs here yet.")
         return
-    say("\n".join(table_lines(job_table(snapshots), terminal(), NAMES)))
+    say("\n".join(table_lines(job_table(snapshots, short=sys.stdout.isatty()), terminal(), NAMES)))
 
 
-def job_table(snapshots: Iterable[JobSnapshot]) -> Table:
-    """A row for each job."""
-    rows = tuple(Row(name=job.name, cells=cells_of(_COLUMNS, job)) for job in snapshots)
+def job_table(snapshots: Iterable[JobSnapshot], *, short: bool = False) -> Table:
+    """A row for each job; ``short``: by the name that is unique among them, which commands know too."""
+    listed = list(snapshots)
+    names = short_names(job.name for job in listed) if short else {}
+    rows = tuple(Row(name=names.get(job.name, job.name), cells=cells_of(_COLUMNS, job)) for job in listed)
     return Table(columns=_COLUMNS, rows=rows, rows_are="Name")

@@ -7,6 +7,10 @@ from typing import Any
 
 import click
 
+from ...core.session.handles import Session, TrainingJob
+from ...core.specs.sweeps import SWEEP_TAG
+
+MOST = 100  # jobs of a tag or a sweep
 NONE = "No running job matches. List all jobs: sm-trn list"
 
 
@@ -18,14 +22,36 @@ def part_of_a_name(context: click.Context, parameter: click.Parameter, value: st
 
 
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option("--sweep", metavar="NAME", help="Select running jobs that launch --grid made of NAME.")(
+        command
+    )
     command = click.option("--tag", metavar="KEY=VALUE", help="Select running jobs with this tag.")(command)
     return click.option(
         "--containing", metavar="TEXT", callback=part_of_a_name, help="Select running jobs whose name contains this."
     )(command)
 
 
-def pair(tag: str | None) -> tuple[str, str] | None:
-    """Raises UsageError."""
+def group_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--tag and --sweep, for the commands that look at ended jobs too."""
+    command = click.option("--sweep", metavar="NAME", help="Take the jobs that launch --grid made of NAME.")(command)
+    return click.option("--tag", metavar="KEY=VALUE", help="Take the jobs with this tag.")(command)
+
+
+def group(session: Session, tag: str | None, sweep: str | None) -> list[TrainingJob]:
+    """The jobs of a tag or a sweep, ended ones too, oldest first. Raises UsageError where there are none."""
+    wanted = pair(tag, sweep)
+    jobs = session.jobs(tag=wanted, limit=MOST)
+    if not jobs:
+        raise click.UsageError(f"no job here has the tag {'='.join(wanted or ())}; sm-trn list shows the jobs")
+    return jobs[::-1]
+
+
+def pair(tag: str | None, sweep: str | None = None) -> tuple[str, str] | None:
+    """The tag that was asked for, by itself or as that of a sweep. Raises UsageError."""
+    if tag is not None and sweep is not None:
+        raise click.UsageError("--tag and --sweep: wanted one of them")
+    if sweep is not None:
+        return SWEEP_TAG, sweep
     if tag is None:
         return None
     key, mark, value = tag.partition("=")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ...core.errors import CloudError
 from ...core.session.handles import Session, TrainingJob
 from ..connection import connection_options
 from ..shared import emit, json_option, say
@@ -19,7 +20,9 @@ from .selection import NONE, pair, selection_options
 @click.option("--all", "everything", is_flag=True, help="Select every running job.")
 @selection_options
 @click.option(
-    "--yes", is_flag=True, help="Stop the jobs that --all, --containing or --tag find. Without it they are only listed."
+    "--yes",
+    is_flag=True,
+    help="Stop the jobs that --all, --containing, --tag or --sweep find. Without it they are only listed.",
 )
 @click.option("--wait", is_flag=True, help="Wait until the jobs have stopped.")
 @json_option
@@ -35,19 +38,21 @@ def command(
 ) -> int:
     """Stop the jobs NAMES, or the running ones that match. Their scripts get SIGTERM, and SageMaker keeps what they save.
 
-    Jobs that you name are stopped at once. Jobs that --all, --containing or --tag find are only listed, unless you add
+    Jobs that you name are stopped at once. Jobs that --all, --containing, --tag or --sweep find are only listed, unless you add
     --yes. Ended jobs stay as they are.
 
     \b
     Example: sm-trn stop --tag project=bert --yes
     """
-    searched = search["everything"] or search["containing"] is not None or search["tag"] is not None
+    searched = search["everything"] or any(search[name] is not None for name in ("containing", "tag", "sweep"))
     if searched == bool(names):
-        raise click.UsageError("wanted either names of jobs, or --all, --containing or --tag to find those that run")
-    tag = pair(search["tag"])
+        raise click.UsageError(
+            "wanted either names of jobs, or --all, --containing, --tag or --sweep to find those that run"
+        )
+    tag = pair(search["tag"], search["sweep"])
     session = connection()
     if names:
-        jobs = [TrainingJob(name=name.rsplit("/", 1)[-1], session=session) for name in names]
+        jobs = [_named(session, name) for name in names]
     else:
         jobs = session.running(containing=search["containing"] or "", tag=tag)
         if not yes:
@@ -65,6 +70,14 @@ def command(
     for snapshot in after:
         say(f"{snapshot.name}  {snapshot.status_word}")
     return 0
+
+
+def _named(session: Session, name: str) -> TrainingJob:
+    """The job that a name means; one that cannot be looked at is stopped by the name as it is. Raises UnknownName."""
+    try:
+        return session.attach(name)
+    except CloudError:
+        return TrainingJob(name=name.rsplit("/", 1)[-1], session=session)
 
 
 def _list(jobs: list[TrainingJob], *, as_json: bool) -> int:

@@ -31,11 +31,12 @@ from .waiting import exit_code, watching
 )
 @json_option
 @connection_options
-def command(
+def command(  # noqa: PLR0913 - an argument for each option
     names: tuple[str, ...],
     *,
     containing: str | None,
     tag: str | None,
+    sweep: str | None,
     max_usd: float | None,
     usd_per_hour: float | None,
     as_json: bool,
@@ -49,9 +50,9 @@ def command(
     --max-usd stops only jobs that you name. A stopped job gets SIGTERM first, and SageMaker keeps what it saves. The exit
     code is 1 if a job failed, was deleted or learned nothing: its last losses are no numbers.
     """
-    wanted = pair(tag)
+    wanted = pair(tag, sweep)
     if names and (containing is not None or wanted):
-        raise click.UsageError("wanted either names of jobs, or --containing or --tag to find those that run")
+        raise click.UsageError("wanted either names of jobs, or --containing, --tag or --sweep to find those that run")
     if max_usd is not None and not names:
         raise click.UsageError(
             "--max-usd stops jobs: wanted the names of those that it may stop; sm-trn list shows them"

@@ -12,6 +12,7 @@ from ..extras import extra
 from . import numbers as fmt
 from .markup import TAG, bar, cleaned
 from .table import Align, Cell, Column, Row, Table
+from .theme import role
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -30,6 +31,12 @@ SHAPES = (
     '<path d="M6 1l5 5-5 5-5-5z"/>',
     '<path d="M6 10.5L1.2 2h9.6z"/>',
     '<path d="M4.5 1.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z"/>',
+    '<path d="M6 1l1.5 3.4 3.7.4-2.8 2.4.8 3.6L6 9l-3.2 1.8.8-3.6L.8 4.8l3.7-.4z"/>',
+    '<path d="M10 1.2v9.6L1.5 6z"/>',
+    '<path d="M2 1.2v9.6L10.5 6z"/>',
+    '<path d="M6 1l5 3.7-1.9 5.9H2.9L1 4.7z"/>',
+    '<path d="M6 1l4.4 2.5v5L6 11 1.6 8.5v-5z"/>',
+    '<path d="M3 1.5l3 3 3-3L10.5 3l-3 3 3 3L9 10.5l-3-3-3 3L1.5 9l3-3-3-3z"/>',
 )
 
 
@@ -136,5 +143,6 @@ def _template() -> Template:
     environment.filters["breaking"] = lambda value: Markup(str(escape(value)).replace("_", "_<wbr>"))  # noqa: S704 - escaped
     environment.globals["tag"] = Markup(TAG)  # noqa: S704 - our own
     environment.globals["drawn"] = lambda parts: Markup(bar(parts))  # noqa: S704 - our own
+    environment.globals["color"] = lambda slot: role(slot).removeprefix("s")
     environment.globals["shapes"] = [Markup(shape) for shape in SHAPES]  # noqa: S704 - our own
     return environment.from_string(files(__package__).joinpath("table.html").read_text("utf-8"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import numbers as fmt
+from .apart import cut_apart
 from .layout import cut, wrap
 from .printable import one_line
 from .table import SMALLEST_CHANGE_PCT, Align, Cell, Column, Mark, Row, Table
@@ -86,9 +87,9 @@ def table_lines(table: Table, screen: Screen, layout: Layout = Layout()) -> list
 
     lines = [line(f"{arranged.indent}{arranged.head:<{width}}", [strip.cell(strip.head) for strip in strips])]
     place = 0
-    for row, name in zip(table.rows, arranged.names, strict=True):
+    for row, name in zip(table.rows, cut_apart(arranged.names, width), strict=True):
         start = _mark(row.mark, screen) if row.mark is not None else arranged.indent
-        start += f"{cut(name, width):<{width}}"
+        start += f"{name:<{width}}"
         if row.note:
             lines += wrap(f"EMULATED {row.note}", screen.width, first=start + gap, rest=" " * (len(start) + layout.gap))
             continue

@@ -28,7 +28,7 @@ DARK: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 PALETTES: Mapping[str, Mapping[str, str]] = MappingProxyType({"light": LIGHT, "dark": DARK})
 
-SLOTS = 6  # more jobs than this and colour no longer names a job
+SLOTS = 6  # colours: more jobs than this, and a colour no longer names one
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,12 @@ MARKERS = (
     Marker("◆", "◇", "d", "D"),
     Marker("▼", "▽", "v", "v"),
     Marker("✚", "✛", "+", "P"),
+    Marker("★", "☆", "*", "*"),
+    Marker("◀", "◁", "<", "<"),
+    Marker("▶", "▷", ">", ">"),
+    Marker("⬟", "⬠", "p", "p"),
+    Marker("⬢", "⬡", "h", "h"),
+    Marker("✖", "✕", "x", "X"),
 )
 
 # 16-colour codes of the terminal; the text says the same without them
@@ -57,12 +63,13 @@ ANSI: Mapping[str, str] = MappingProxyType(
 
 
 def marker(slot: int) -> Marker:
-    return MARKERS[slot % SLOTS]
+    """The mark of a slot: twelve before one comes again, and then in another colour."""
+    return MARKERS[slot % len(MARKERS)]
 
 
 def role(slot: int) -> str:
     """The palette's name for the colour of a slot."""
-    return f"s{slot % SLOTS + 1}"
+    return f"s{(slot + slot // len(MARKERS)) % SLOTS + 1}"
 
 
 def painted(text: str, name: str, *, color: bool) -> str:

@@ -33,7 +33,7 @@ def change_job(job: JobSpec, settings: Iterable[str] = (), *, unset: Iterable[st
         elif not _insert(tree, _steps(path), _value(text)):
             faults.append(_fault("no such field", path, "the path of a field, such as compute.count"))
     try:
-        changed = schema.structure(tree)
+        changed = schema.structure(tree, JobSpec)
     except (BaseValidationError, MismatchError) as error:
         faults += [dataclasses.replace(fault, file="--set") for fault in faults_of(error)]
     if faults:

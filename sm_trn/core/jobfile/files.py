@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from cattrs.errors import BaseValidationError
 
@@ -20,8 +20,10 @@ from . import in_json, in_toml, schema
 from .faults import Fault, MismatchError, faults_of, unknown
 from .places import Path, Place, PlacedError, Places
 
+T = TypeVar("T")
 SIZE_CAP = 1_000_000  # characters: thousands of jobs
 SEVERAL = "job"
+SCHEMA_KEY = "$schema"  # which JSON files name their schema by, for editors
 _TOML_PLACE = re.compile(r"\(at line (?P<line>\d+), column (?P<column>\d+)\)")
 
 
@@ -104,13 +106,15 @@ def parse_jobs(text: str, format: str, *, name: str = "job file") -> JobFile:  #
     InvalidJobFile."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     tree, places = _parse(text, format, name)
+    if isinstance(tree, Mapping):
+        tree = {key: value for key, value in tree.items() if key != SCHEMA_KEY}
     if isinstance(tree, Mapping) and SEVERAL in tree:
         trees, faults = _several(tree)
     else:
         trees, faults = [((), tree)], []
     jobs = []
     for path, part in trees:
-        found = _structured(part, path)
+        found = _structured(part, path, JobSpec)
         if isinstance(found, JobSpec):
             jobs.append(found)
         else:
@@ -120,9 +124,18 @@ def parse_jobs(text: str, format: str, *, name: str = "job file") -> JobFile:  #
     return JobFile(name=name, text=text, jobs=tuple(jobs), places=places, bases=tuple(path for path, _ in trees))
 
 
-def _structured(tree: Any, path: Path) -> JobSpec | list[Fault]:
+def parse_as(cls: type[T], text: str, format: str, *, name: str) -> T:  # noqa: A002 - the word users know it by
+    """The value of ``cls`` that a text describes. Raises InvalidJobFile with every fault and its line."""
+    tree, places = _parse(text.removeprefix("\ufeff").replace("\r\n", "\n"), format, name)
+    found = _structured(tree, (), cls)
+    if isinstance(found, cls):
+        return found
+    raise InvalidJobFile(tuple(_located(fault, places, name) for fault in _ordered(cast("list[Fault]", found), places)))
+
+
+def _structured(tree: Any, path: Path, cls: type[T]) -> T | list[Fault]:
     try:
-        return schema.structure(tree)
+        return schema.structure(tree, cls)
     except (BaseValidationError, MismatchError) as error:
         return list(faults_of(error, path))
 

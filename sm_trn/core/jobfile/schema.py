@@ -11,7 +11,7 @@ import functools
 import sys
 from collections.abc import Callable, Mapping
 from types import GenericAlias, MappingProxyType
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, make_mapping_structure_fn
@@ -28,10 +28,13 @@ Structure = Callable[[Any, Any], Any]
 FRAMEWORKS: Mapping[str, type[Any]] = MappingProxyType({cls.family: cls for cls in get_args(Framework)})
 
 
-def structure(tree: Any) -> JobSpec:
-    """The spec that a tree describes. Raises cattrs' validation errors, which ``faults.faults_of`` reads."""
-    job: JobSpec = _converter().structure(tree, JobSpec)
-    return job
+T = TypeVar("T")
+
+
+def structure(tree: Any, cls: type[T]) -> T:
+    """The value that a tree describes, such as a JobSpec. Raises cattrs' validation errors, which ``faults.faults_of`` reads."""
+    found: T = _converter().structure(tree, cls)
+    return found
 
 
 def unstructure(job: JobSpec) -> dict[str, Json]:

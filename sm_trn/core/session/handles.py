@@ -4,6 +4,7 @@ so they stand together; the work is done by modules that know neither. The parts
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import sys
@@ -270,18 +271,19 @@ class Session(Cloud, Generic[J_co]):
         self, jobs: Iterable[JobSpec], *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None
     ) -> list[J_co]:
         """Launch several jobs; sources and data that are shared go up once. All specs are checked before anything starts,
-        and so is ``max_usd``: the most that all of them together may cost.
+        and so is ``max_usd``: the most that all of them together may cost. ``sm_trn.toml`` may allow less.
 
         Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
         LaunchInterrupted: both hold the jobs, and name each.
         """
-        specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
+        specs: list[JobSpec] = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
         queued = [spec for spec in specs if spec.queue is not None]
         if queued:
             raise UnknownName(
                 f"{queued[0].name}: got a job of a queue and a launch that starts at once, wanted one: submit(job, queue=job.queue) "
                 "puts it into its queue, job.replace(queue=None) starts it now. Nothing was started"
             )
+        specs = self.allowed(specs)
         names = unique_names([spec.name for spec in specs], self.clock.now())
         requests = self.requests_of(specs, names, ignore=ignore, max_usd=max_usd)
         asked = dict(zip(names, specs, strict=True))
@@ -316,19 +318,23 @@ class Session(Cloud, Generic[J_co]):
         return cast("J_co", self.job_class(name=name, session=self, spec=spec))
 
     def attach(self, name: str) -> J_co:
-        """A handle for any existing job, by name or ARN. Raises CloudError when there is none, UnknownName for what no job
-        can be called."""
+        """A handle for any existing job, by name or ARN, by the unique beginning of its name, or by ``@last``, the newest. Raises
+        CloudError when there is none, UnknownName for what no job can be called, and where several begin so."""
         short = name.rsplit("/", 1)[-1]
+        short = self._meant(short) if short.startswith("@") else short
         if not limits.matches("TrainingJobName", short):
             raise UnknownName(
                 f"job: got {name!r}, wanted the name or the ARN of a job: letters, digits and hyphens; sm-trn list shows them. "
-                "A job file is read by sm-trn check, launch and render"
+                "A job file is read by sm-trn check, estimate, launch and render"
             )
         try:
             self.backend.fetch_snapshot(short)
         except CloudError as error:
             if self.backend.trouble(error) is not Trouble.NOT_FOUND:
                 raise
+            with contextlib.suppress(CloudError):  # who may not list jobs names them in full
+                if (found := self._meant(short)) != short:
+                    return self._job(found)
             raise CloudError(
                 f"job: got {name!r}, wanted a job in {self.region}{resembling(self.backend, short)}; sm-trn list shows them",
                 operation=error.operation,
@@ -336,10 +342,15 @@ class Session(Cloud, Generic[J_co]):
             ) from error.__cause__
         return self._job(short)
 
-    def jobs(self, containing: str = "", *, limit: int = 20) -> list[J_co]:
-        """Existing jobs, newest first."""
-        found = listed(self.backend, JobQuery(containing=containing))
-        return [self._job(job.name) for job in itertools.islice(found, limit)]
+    def jobs(self, containing: str = "", *, tag: tuple[str, str] | None = None, limit: int = 20) -> list[J_co]:
+        """Existing jobs, newest first; with a ``tag`` those that have it among the newest thousand. Raises CloudError."""
+        query = JobQuery(containing=containing)
+        found = list(itertools.islice(listed(self.backend, query), limit if tag is None else 1000))
+        if tag is not None:
+            found = fetch_details(self.backend, query, found)
+            tags = fetch_tags(self.backend, found)
+            found = [job for job, own in zip(found, tags, strict=True) if own.get(tag[0]) == tag[1]]
+        return [self._job(job.name) for job in found[:limit]]
 
     def snapshots(self, containing: str = "", *, limit: int = 20) -> list[JobSnapshot]:
         """Existing jobs as they are now, newest first: many in few calls. Raises CloudError."""
@@ -423,6 +434,14 @@ class Session(Cloud, Generic[J_co]):
     def ceiling(self, job: JobSpec) -> Usd | None:
         """The most that the job can cost, in USD; None without a price, or on the emulator."""
         return None if self.emulated else ceiling(job, self.price_of(job.compute.machines))
+
+    def allowed(self, specs: list[JobSpec]) -> list[JobSpec]:
+        """The jobs as a team launches them: its policy may refuse them, or give them a guard. The core alone knows none."""
+        return specs
+
+    def _meant(self, word: str) -> str:
+        """The name that ``word`` begins, or ``word``. The core alone knows whole names."""
+        return word
 
     def _request(self, job: JobSpec, name: str, staging: Staging) -> dict[str, Any]:
         placed, source = staging.place(job)

@@ -58,16 +58,17 @@ def only(name: str) -> JobSpec:
     return jobs[0]
 
 
-def save(path: Path, job: JobSpec) -> None:
+def save(path: Path, job: JobSpec, *, head: str = "") -> None:
     """Write ``job`` as a job file of its own; its local paths are written so that they are found from where the file lies.
+
+    ``head`` are lines before it, which its format takes for comments.
 
     Raises UnknownName for a suffix that no format has.
     """
     if path.suffix not in FORMAT_OF:
         raise UnknownName(f"file: got {str(path)!r}, wanted a job file that ends in {', '.join(FORMAT_OF)}")
-    path.write_text(
-        dump_job(_moved(job, lambda local: os.path.relpath(local, path.parent)), FORMAT_OF[path.suffix]), "utf-8"
-    )
+    here = _moved(job, lambda local: os.path.relpath(local, path.parent))
+    path.write_text(head + dump_job(here, FORMAT_OF[path.suffix]), "utf-8")
 
 
 def _text(path: Path) -> str:
@@ -86,7 +87,11 @@ def _text(path: Path) -> str:
         )
     try:
         return path.read_text("utf-8")
-    except (UnicodeDecodeError, OSError) as error:
+    except UnicodeDecodeError as error:
+        raise UnknownName(
+            f"file: got bytes that are no text (at byte {error.start}) in {str(path)!r}, wanted a job file, which is UTF-8 text"
+        ) from error
+    except OSError as error:
         raise UnknownName(f"file: got {error} in {str(path)!r}, wanted UTF-8 text that can be read") from error
 
 

@@ -107,6 +107,8 @@ class Distribution(Protocol):
 class JobSpec(HasCard):
     """A training job. Immutable; change it with ``replace``. Send it with ``Session.submit``.
 
+    ``name`` begins the job's unique name. SageMaker ends the job after ``max_run_s`` seconds. ``metrics`` find numbers in what the
+    script prints. ``environment`` are variables of its containers, ``tags`` are the job's own, such as team and project.
     ``inputs`` maps channel names to S3 URIs, local folders (uploaded at submit) or file systems. ``hyperparameters`` reach the script
     as command-line arguments, JSON-encoded on the way exactly as SDK v2 does. ``image_uri`` overrides the container that
     ``framework`` would select. Without a ``script`` the image's own program runs, and reads its hyperparameters as plain texts.
@@ -114,7 +116,7 @@ class JobSpec(HasCard):
     ``retries`` is how often the service starts the job again after its own internal errors.
     ``guard`` is what the job is watched for while somebody waits for it, ``queue`` the queue of AWS Batch that it waits in before it
     starts; they are no part of the request.
-    Profiler and debugger are off. ``profiling`` and ``debug_hook`` turn them on with settings of their own; ``debug_rules`` and
+    ``profiler`` and ``debugger`` are off. ``profiling`` and ``debug_hook`` turn them on with settings of their own; ``debug_rules`` and
     ``profiler_rules`` are evaluated meanwhile, on machines of their own. ``infra_check`` looks at the machines before the training,
     ``remote_debug`` opens the containers to Systems Manager. ``container_entrypoint`` and ``container_arguments`` start the image in
     place of its own program; ``registry`` is a private one. ``max_pending_s`` is how long the job may wait for capacity.

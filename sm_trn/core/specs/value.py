@@ -47,7 +47,7 @@ def suggesting(cls: type[T]) -> type[T]:
         for name, value in (*zip(positional, args, strict=False), *kwargs.items()):
             if not tests[name](value):
                 raise TypeError(
-                    f"{cls.__name__}.{name}: {misfit(value, wanted.get(name) or _word(_hints(values)[name]))}"
+                    f"{cls.__name__}.{name}: {misfit(value, wanted.get(name) or _word(annotations_of(values)[name]))}"
                 )
         original(self, *args, **kwargs)
 
@@ -71,7 +71,8 @@ def misfit(value: object, wanted: str) -> str:
 
 
 @functools.cache
-def _hints(cls: Any) -> Mapping[str, Any]:
+def annotations_of(cls: Any) -> Mapping[str, Any]:
+    """The types of a dataclass's fields, by name."""
     # Of the fields alone: Python 3.10 takes the marker KW_ONLY, which stands among a class's annotations, for no type.
     written = types.SimpleNamespace(__annotations__={field.name: field.type for field in dataclasses.fields(cls)})
     return typing.get_type_hints(written, globalns=vars(sys.modules[cls.__module__]))
@@ -79,7 +80,7 @@ def _hints(cls: Any) -> Mapping[str, Any]:
 
 @functools.cache
 def _accepted(cls: Any) -> Mapping[str, Callable[[Any], bool]]:
-    return {field.name: _test(_hints(cls)[field.name]) for field in dataclasses.fields(cls)}
+    return {field.name: _test(annotations_of(cls)[field.name]) for field in dataclasses.fields(cls)}
 
 
 def _test(hint: Any) -> Callable[[Any], bool]:

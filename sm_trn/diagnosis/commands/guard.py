@@ -73,11 +73,12 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--act", type=click.Choice(ACTS), default="tell", show_default=True, help="Choose what is done about it.")
 @json_option
 @connection_options
-def command(
+def command(  # noqa: PLR0913 - an argument for each option
     names: tuple[str, ...],
     *,
     containing: str | None,
     tag: str | None,
+    sweep: str | None,
     once: bool,
     act: str,
     as_json: bool,
@@ -89,9 +90,9 @@ def command(
     --act stop stops only jobs that you name: the script gets SIGTERM and saves. --act resume starts them again from their
     checkpoints, once. The exit code is 1 if a job needs you.
     """
-    wanted = pair(tag)
+    wanted = pair(tag, sweep)
     if names and (containing is not None or wanted):
-        raise click.UsageError("wanted either names of jobs, or --containing or --tag to find those that run")
+        raise click.UsageError("wanted either names of jobs, or --containing, --tag or --sweep to find those that run")
     if act != "tell" and not names:
         raise click.UsageError(
             f"--act {act} stops jobs: wanted the names of those that it may stop; sm-trn list shows them"

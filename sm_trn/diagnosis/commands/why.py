@@ -9,11 +9,12 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from ...cli.connection import connection_options
+from ...cli.jobs.selection import group, group_options
 from ...cli.shared import emit, json_option, say
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
@@ -21,15 +22,18 @@ from ...core.specs.json import Json
 from ...core.specs.problems import AnyOf, Change
 from ..causes.cause import Cause, Diagnosis, Evidence
 from ..causes.source import why
-from ..handles import GuardedSession
+from ..handles import DiagnosedJob, GuardedSession
 from ..text import diagnosis_text
 
 
 @click.command("why")
-@click.argument("name", metavar="NAME|LOGFILE|DESCRIBE.json|TEXT|-")
+@click.argument("name", metavar="NAME|LOGFILE|DESCRIBE.json|TEXT|-", required=False)
+@group_options
 @json_option
 @connection_options
-def command(name: str, *, as_json: bool, connection: Callable[[], GuardedSession]) -> int:
+def command(
+    name: str | None, *, tag: str | None, sweep: str | None, as_json: bool, connection: Callable[[], GuardedSession]
+) -> int:
     """Explain why a job failed, stopped or hangs, and what to change.
 
     NAME is a job: its status and its log are read. A file is a saved log, a DescribeTrainingJob answer as JSON, or a worker's
@@ -39,6 +43,13 @@ def command(name: str, *, as_json: bool, connection: Callable[[], GuardedSession
 
     Example: sm-trn why "RuntimeError: CUDA error: out of memory"
     """
+    name = name or None  # a variable of the shell that is not set
+    if (name is None) == (tag is None and sweep is None):
+        raise click.UsageError(
+            "wanted either a NAME, or --tag or --sweep to find the jobs; sm-trn list shows the names"
+        )
+    if name is None:
+        return _each(cast("list[DiagnosedJob]", group(connection(), tag, sweep)), as_json=as_json)
     given = _without_a_job(name)
     if given is not None:
         found, job, cost = given, "", ""
@@ -54,6 +65,19 @@ def command(name: str, *, as_json: bool, connection: Callable[[], GuardedSession
     return int(found.cause is not None)
 
 
+def _each(jobs: list[DiagnosedJob], *, as_json: bool) -> int:
+    """Explain each job that has a cause or is not well; one line tells of the others."""
+    found = [(job, job.why()) for job in jobs]
+    sick = [(job, each) for job, each in found if each.cause is not None]
+    if as_json:
+        emit([as_tree(each) for _, each in found])
+        return int(bool(sick))
+    for job, each in sick:
+        say(diagnosis_text(each, job=job.name, cost="") + "\n")
+    say(f"{len(found) - len(sick)} of {len(found)} jobs have nothing that went wrong.")
+    return int(bool(sick))
+
+
 def _without_a_job(name: str) -> Diagnosis | None:
     """The diagnosis of a file, of the standard input or of a text; None for what can be the name or the ARN of a job."""
     if name == "-":
@@ -65,12 +89,23 @@ def _without_a_job(name: str) -> Diagnosis | None:
     if any(sign.isspace() for sign in name):
         return why(name)
     if Path(name).is_file() or (Path(name).is_dir() and "/" in name):  # a folder may be called like a job
-        return why(Path(name))
+        path = Path(name)
+        if path.is_file() and _binary(path):
+            raise SmTrnError(
+                f"log: got {name!r}, which holds bytes of a program or an archive, wanted a log, which is text"
+            )
+        return why(path)
     if not name.startswith("arn:") and ("/" in name or name.endswith((".log", ".txt", ".json"))):
         raise SmTrnError(
             f"log: got {name!r}, wanted a file that is there, or the name of a job; sm-trn list shows jobs"
         )
     return None
+
+
+def _binary(path: Path) -> bool:
+    """Whether a file begins with what no text has."""
+    with path.open("rb") as file:
+        return b"\0" in file.read(4096)
 
 
 def as_tree(found: Diagnosis) -> dict[str, Json]:

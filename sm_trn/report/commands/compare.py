@@ -8,16 +8,19 @@ from pathlib import Path
 import click
 
 from ...cli.connection import connection_options
+from ...cli.jobs.selection import group, group_options
 from ...cli.shared import Region, at_option, json_option, say
 from ...core.catalog import limits
 from ...core.session.handles import Session, TrainingJob
+from ...core.session.names import LAST
 from ...core.specs.record import JobRecord
 from .. import published_record
 from ..comparing import as_record, compare
 
 
 @click.command("compare")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1)
+@group_options
 @click.option(
     "--baseline",
     help="Compute percentages against this job. Default: the first completed measured job of each workload.",
@@ -35,9 +38,11 @@ from ..comparing import as_record, compare
 )
 @json_option
 @connection_options
-def command(
+def command(  # noqa: PLR0913 - an argument for each option
     names: tuple[str, ...],
     *,
+    tag: str | None,
+    sweep: str | None,
     baseline: str | None,
     at: str | None,
     priced_in: str | None,
@@ -47,7 +52,8 @@ def command(
 ) -> None:
     """Compare throughput, loss, billable time and cost of jobs.
 
-    NAMES are training jobs, files saved by attach --record, or published pairs.
+    NAMES are training jobs, files saved by attach --record, or published pairs. --sweep compares the jobs of a grid, --tag those
+    with a tag.
 
     \b
     Example: sm-trn compare published/bert-p4d published/bert-trn1 --baseline bert-p4d --output report/
@@ -59,12 +65,17 @@ def command(
             return found
         if Path(name).is_file():
             return Path(name)
-        if not limits.matches("TrainingJobName", name.rsplit("/", 1)[-1]):
+        if name != LAST and not limits.matches("TrainingJobName", name.rsplit("/", 1)[-1]):
             return as_record(name)  # says what it is not: neither a file, nor published, nor a job's name
         return connection().attach(name)
 
-    records = [as_record(resolve(name)) for name in names]
-    chosen = next((found.label for name, found in zip(names, records, strict=True) if name == baseline), baseline)
+    if bool(names) == (tag is not None or sweep is not None):
+        raise click.UsageError("wanted either NAMES, or --tag or --sweep to find the jobs")
+    records = [as_record(resolve(name)) for name in names] or [
+        as_record(job) for job in group(connection(), tag, sweep)
+    ]
+    named = dict(zip(names, records, strict=False))
+    chosen = named[baseline].label if baseline in named else baseline
     result = compare(records, baseline=chosen, at=at, region=priced_in)
     written = result.save(output) if output is not None else ()
     if as_json:

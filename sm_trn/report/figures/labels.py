@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import MaxNLocator
 
+from ...core.formatting.apart import cut_apart
 from ...core.formatting.layout import cut
 from .style import Sheet, families
 
@@ -36,6 +37,16 @@ def fitted(name: str, room: float, size: float, *, bold: bool = False) -> str:
     while shown > 4 and text_size(cut(name, shown), size, bold=bold)[0] > room:
         shown -= 1
     return cut(name, shown)
+
+
+def fitted_apart(names: Sequence[str], room: float, size: float, *, bold: bool = False) -> list[str]:
+    """The names cut to ``room`` points each, so that what differs stays."""
+    shown = max(map(len, names), default=0)
+    found = list(names)
+    while shown > 4 and max((text_size(name, size, bold=bold)[0] for name in found), default=0.0) > room:
+        shown -= 1
+        found = cut_apart(names, shown)
+    return found
 
 
 def ticks_within(ax: Axes, sheet: Sheet, tick: Callable[[float], str], *, width: float, most: int) -> None:

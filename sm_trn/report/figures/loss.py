@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import Bbox
 
 from ...core.formatting import numbers as fmt
@@ -17,7 +18,7 @@ from ..sections.rows import Row
 from ..sections.section import Section
 from .curves import AROUND, MULTIPLES, Curve, Panel, multiples_of, panels
 from .figure import FigureKind
-from .labels import Labels, fitted, text_size, ticks_within
+from .labels import Labels, fitted, fitted_apart, text_size, ticks_within
 from .laid import Layout
 from .style import Sheet, bare, families, watermark
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _HEIGHT, _GAP, _AXIS, _NAME, _KEY = 104.0, 36.0, 40.0, 20.0, 20.0  # points
+DIVERGED, LOGARITHMIC = 10.0, 100.0  # times what losses begin with; times the smallest
 _SEEN = 60  # points of a curve that a label keeps off
 
 
@@ -59,11 +61,12 @@ def loss_info(section: Section) -> LossInfo:
     rows = section.emulated if emulated else section.measured
     shown = panels(rows, emulated=emulated)
     multiples = len(rows) > SLOTS
+    ceiling = ceiling_of(curve for panel in shown for curve in panel.curves)
     info = LossInfo(
-        title=("EMULATED: " if emulated else "") + _title(rows),
+        title=("EMULATED: " if emulated else "") + _title(rows, ceiling),
         subtitle=_subtitle(section, shown, emulated=emulated),
         panels=multiples_of(rows, shown) if multiples else shown,
-        foot=_foot(section, rows, shown),
+        foot=" ".join([*_gone(shown, ceiling), _foot(section, rows, shown)]).strip(),
         alt=_alt(rows, emulated=emulated),
         emulated=emulated,
         multiples=multiples,
@@ -115,23 +118,58 @@ def _draw(ax: Axes, info: LossInfo, sheet: Sheet) -> None:
     key = _key_lines(info, sheet)
     top = len(key) * _KEY * unit
     _key(ax, key, sheet, height)
-    limits = _limits(info)
+    limits, scale = _limits(info), _scale(info)
+    names = _panel_names(info, sheet, width)
     for place, panel in enumerate(info.panels):
         row, column = divmod(place, columns)
         x = left + column * (width + gap)
         y = height - top - ((row + 1) * (_NAME + _HEIGHT + _AXIS) - _AXIS) * unit
         child = ax.inset_axes(Bbox.from_bounds(x / room, y / height, width / room, _HEIGHT * unit / height).bounds)
         last = place + columns >= len(info.panels)
+        child.set_yscale(scale)
         child.set_ylim(*limits)
         named = panel.axis if last or not info.multiples else ""
         child.set_xlabel(named, loc="right", fontsize=sheet.label, color=sheet.palette["ink3"], labelpad=2)
-        _draw_panel(child, info, panel, sheet, (width, _HEIGHT * unit))
+        _draw_panel(child, info, replace(panel, name=names[place]), sheet, (width, _HEIGHT * unit))
+
+
+def _panel_names(info: LossInfo, sheet: Sheet, width: float) -> list[str]:
+    """The names of the panels, cut so that what differs stays."""
+    names = [panel.name for panel in info.panels]
+    if not info.multiples:
+        return names
+    said = max(text_size(panel.level_text, sheet.label)[0] if panel.level_text else 0.0 for panel in info.panels)
+    return fitted_apart(names, width - said - 8, sheet.text, bold=True)
+
+
+def ceiling_of(curves: Iterable[Curve]) -> float:
+    """The largest loss that is drawn: a curve above ten times what the curves begin with, and usually are, has diverged."""
+    found = list(curves)
+    usual = [value for curve in found for value in (curve.points[0][1], median(y for _, y in curve.points))]
+    # Of one that diverges early the median is large too: the smaller half speaks for all.
+    return DIVERGED * max(sorted(map(abs, usual))[: max(1, math.ceil(len(usual) / 2))], default=0.0)
+
+
+def _values(info: LossInfo) -> list[float]:
+    """What is drawn inside the axes."""
+    curves = [curve for panel in info.panels for curve in panel.curves]
+    values = [y for curve in curves for _, y in curve.points]
+    ceiling = ceiling_of(curves)
+    return [y for y in values if y <= ceiling] if max(values) > ceiling > 0 else values
+
+
+def _scale(info: LossInfo) -> str:
+    """Logarithmic where losses are spread over two powers of ten and more: else the small ones are a flat line."""
+    values = _values(info)
+    return "log" if min(values) > 0 and max(values) >= LOGARITHMIC * min(values) else "linear"
 
 
 def _limits(info: LossInfo) -> tuple[float, float]:
-    """One y for all panels, with air above and below; multiples start at zero."""
-    values = [y for panel in info.panels for curve in panel.curves for _, y in curve.points]
+    """One y for all panels, with air above and below; multiples start at zero. What diverged leaves the axes."""
+    values = _values(info)
     low, high = min(values), max(values)
+    if _scale(info) == "log":
+        return low / 1.3, high * 1.3
     air = (high - low or abs(high) or 1.0) * 0.08
     return (0.0 if info.multiples and low > 0 else low - air), high + air
 
@@ -179,7 +217,10 @@ def _draw_panel(child: Axes, info: LossInfo, panel: Panel, sheet: Sheet, room: t
     name = fitted(panel.name, room[0] - said, sheet.text, bold=True)
     ink = palette["ink" if info.multiples else "ink2"]
     child.annotate(name, (0, 1), ha="left", fontsize=sheet.text, fontweight="bold", color=ink, **above)
-    child.yaxis.set_major_locator(MaxNLocator(4))
+    if child.get_yscale() == "linear":
+        child.yaxis.set_major_locator(MaxNLocator(4))
+    else:
+        child.yaxis.set_minor_locator(NullLocator())
     child.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     child.grid(visible=True, axis="y", color=palette["line"], linewidth=0.8)
     if panel.missing:
@@ -253,6 +294,7 @@ def _endings(child: Axes, panel: Panel, sheet: Sheet, room: tuple[float, float])
         if not curve.ended:
             continue
         x, y = curve.points[-1]
+        y = min(y, top)
         name = fitted(curve.label, room[0] - 4, sheet.label)
         text = f"{name}\n{curve.ended}"
         at = (x - left) / (right - left) * room[0], (y - bottom) / (top - bottom) * room[1]
@@ -269,18 +311,30 @@ def _others(child: Axes, info: LossInfo, panel: Panel, color: str) -> None:
             child.plot(xs, ys, color=color, linewidth=1, zorder=1)
 
 
-def _title(rows: tuple[Row, ...]) -> str:
+def _gone(shown: tuple[Panel, ...], ceiling: float) -> Iterator[str]:
+    """Which curves leave the axes, and how far."""
+    most: dict[str, float] = {}
+    for curve in (curve for panel in shown for curve in panel.curves):
+        most[curve.label] = max(y for _, y in curve.points)
+    for label, value in most.items():
+        if value > ceiling > 0:
+            yield f"{label} diverged: it leaves the axes, up to {fmt.loss(value)}."
+
+
+def _title(rows: tuple[Row, ...], ceiling: float) -> str:
     known = [(row.label, row.final_loss) for row in rows if row.final_loss is not None]
     if not known:
         return "No loss is known"
-    finite = [(label, value) for label, value in known if math.isfinite(value)]
+    apart = ceiling if ceiling > 0 else math.inf
+    finite = [(label, value) for label, value in known if math.isfinite(value) and value <= apart]
     gone: dict[str, list[str]] = {}
     for label, value in known:
         if not math.isfinite(value):
-            gone.setdefault(fmt.not_finite(value), []).append(label)
+            gone.setdefault(f"became {fmt.not_finite(value)}", []).append(label)
+        elif value > apart:
+            gone.setdefault("diverged", []).append(label)
     said = [
-        f"{fmt.listing(labels) if len(labels) <= 2 else fmt.jobs(len(labels))} became {word}"
-        for word, labels in gone.items()
+        f"{fmt.listing(labels) if len(labels) <= 2 else fmt.jobs(len(labels))} {word}" for word, labels in gone.items()
     ]
     return "; ".join([*_ended(finite), *said])
 

@@ -135,9 +135,9 @@ def _below(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
 
 
 def needs_you(row: WatchRow, now: datetime) -> bool:
-    """Interrupted or sick now, or failed within a day."""
+    """Sick now, as by NaN or a stall, or failed within a day. A spot interruption goes on by itself."""
     job = row.snapshot
-    if row.look.word == "interrupted" or row.sick:
+    if row.sick:
         return True
     ended = job.ended or job.modified
     return row.look.word == "failed" and (ended is None or now - ended <= RECENT)
@@ -156,9 +156,7 @@ def needs(rows: Sequence[WatchRow], now: datetime, options: str) -> list[Json]:
     causes: dict[tuple[str, str, str], list[WatchRow]] = {}
     for row in rows:
         if needs_you(row, now):
-            cause = cause_of(row.reason) or (
-                str(Missing.NO_REASON) if row.look.word == "failed" else "It goes on by itself."
-            )
+            cause = cause_of(row.reason) or str(Missing.NO_REASON)
             causes.setdefault((row.look.word, row.look.role, cause), []).append(row)
     return [
         {

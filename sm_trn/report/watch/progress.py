@@ -21,6 +21,7 @@ from ...core.ports import Clock, LogCursor, LogSource, Storage, Trouble
 from ...core.pricing.book import Price
 from ...core.session.budget import PriceOf
 from ...core.session.cloud import Cloud
+from ...core.session.names import short_names
 from ...core.session.observers import Notify, Observer, Watched
 from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import MetricPoint
@@ -237,8 +238,9 @@ def progress_of(
     """What keeps ``display`` up to date about ``jobs``; ``guards`` hear each job's new lines, and say how it is."""
     from ...diagnosis.guard.live import JobGuards  # noqa: PLC0415 - who has guards has loaded it
 
+    short = short_names(job.name for job in jobs)
     return Progress(
-        readers=[Reader(name=job.name, label=job.label) for job in jobs],
+        readers=[Reader(name=job.name, label=short.get(job.label, job.label)) for job in jobs],
         display=display,
         logs=session.logs,
         storage=session.storage,

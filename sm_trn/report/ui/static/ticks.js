@@ -1,7 +1,8 @@
-// Which jobs are ticked. The first six have a colour and a mark, which stay theirs on every view until they are unticked.
+// Which jobs are ticked. The first twelve have a mark and one of six colours, which stay theirs on every view until they are unticked.
 
 const KEY = "sm_trn.ticks";
-const MARKS = ["●", "■", "▲", "◆", "▼", "✚"];
+const MARKS = ["●", "■", "▲", "◆", "▼", "✚", "★", "◀", "▶", "⬟", "⬢", "✖"];
+const COLORS = 6;
 let slots = read(); // name → slot, in the order of ticking
 
 function read() {
@@ -43,5 +44,5 @@ function keep() {
 
 export function slot(name) {
   const place = slots.get(name) ?? MARKS.length;
-  return place < MARKS.length ? { color: `s${place + 1}`, mark: MARKS[place] } : { color: "", mark: "" };
+  return place < MARKS.length ? { color: `s${(place % COLORS) + 1}`, mark: MARKS[place] } : { color: "", mark: "" };
 }

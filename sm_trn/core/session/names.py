@@ -1,0 +1,62 @@
+"""What a name means: short ones, which leave out what a launch adds, the beginning of one, and the newest job."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from ..errors import UnknownName
+from ..ports import JobFeed, JobQuery
+from .details import listed
+
+LAST: Final = "@last"  # the newest job
+_UNIQUE = re.compile(r"-\d{6}-\d{6}-[0-9a-f]{6}$")  # the time and six digits that a launch adds
+LOOKED_AT = 500  # jobs whose name holds the beginning of one
+
+
+def stem(name: str) -> str:
+    """``reviews-lr0p03`` of ``reviews-lr0p03-261124-062845-ab2fcf``: what a person called the job."""
+    return _UNIQUE.sub("", name)
+
+
+def meant(word: str, names: Sequence[str]) -> str | None:
+    """The one of ``names`` that is called ``word``, or begins with it; None where none does.
+
+    ``names`` are the newest first. Raises UnknownName where several do: nothing is guessed of what may be stopped or billed.
+    """
+    for found in ([name for name in names if stem(name) == word], [name for name in names if name.startswith(word)]):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+            raise UnknownName(
+                f"job: got {word!r}, which begins {', '.join(found[:3])}{more}; write more of the name, or {LAST} for the newest"
+            )
+    return None
+
+
+def meant_by(feed: JobFeed, word: str) -> str | None:
+    """The name of the job that ``word`` means: of ``@last`` the newest, else the one that is called so or begins so; None for none.
+
+    Raises UnknownName where several do, or where ``@last`` finds no job; CloudError.
+    """
+    if word == LAST:
+        newest = next(listed(feed, JobQuery()), None)
+        if newest is None:
+            raise UnknownName(f"job: got {LAST}, wanted the newest of the jobs here, and there are none")
+        return newest.name
+    return meant(word, [job.name for job in itertools.islice(listed(feed, JobQuery(containing=word)), LOOKED_AT)])
+
+
+def short_names(names: Iterable[str]) -> Mapping[str, str]:
+    """For each name its stem, where no other name has it or is it; else the name itself. No two jobs get the same.
+
+    >>> dict(short_names(["a-261124-062845-ab2fcf", "b-261124-062845-ab2fcf", "b-261124-062846-ab2fcf"]))
+    {'a-261124-062845-ab2fcf': 'a', 'b-261124-062845-ab2fcf': 'b-261124-062845-ab2fcf', 'b-261124-062846-ab2fcf': 'b-261124-062846-ab2fcf'}
+    """
+    every = list(dict.fromkeys(names))
+    taken = Counter(word for name in every for word in {name, stem(name)})
+    return {name: stem(name) if taken[stem(name)] == 1 else name for name in every}

@@ -1,0 +1,141 @@
+"""What a team allows: a file sm_trn.toml above the job file, or the one that SM_TRN_POLICY names. Check and launch hold jobs against it."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..catalog.instances import instances
+from ..errors import InvalidJob, NotConfigured
+from ..formatting import numbers as fmt
+from ..jobfile.files import parse_as
+from ..pricing.cost import ceiling
+from ..specs.guard import Guard
+from ..specs.job import JobSpec
+from ..specs.problems import Advice, Field, Problem, rules_of
+from .budget import PriceOf, as_usd
+
+FILE = "sm_trn.toml"
+VARIABLE = "SM_TRN_POLICY"
+SIZE_CAP = 100_000  # bytes
+_RULES = rules_of(__package__)
+POLICY001 = _RULES["POLICY001"]
+POLICY002 = _RULES["POLICY002"]
+POLICY003 = _RULES["POLICY003"]
+POLICY004 = _RULES["POLICY004"]
+POLICY005 = _RULES["POLICY005"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a team allows. Nothing is said by what is left out.
+
+    ``max_usd``: the most dollars that one job can cost. ``types``: patterns of instance types, such as ``ml.g5.*``. ``regions``: names
+    of regions. ``tags``: keys that each job has. ``spot_only``: jobs run on spot capacity. ``guard``: what jobs without a guard of
+    their own are watched for.
+    """
+
+    max_usd: float | None = None
+    types: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    spot_only: bool = False
+    guard: Guard | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_usd is not None and not self.max_usd > 0:
+            raise ValueError(f"max_usd: got {self.max_usd!r}, wanted more than 0")
+        for pattern in self.types:
+            if not fnmatch.filter(instances(), pattern):
+                raise ValueError(f"types: got {pattern!r}, wanted a pattern of instance types, such as ml.g5.*")
+
+    def problems(self, job: JobSpec, region: str, price_of: PriceOf) -> Iterator[Problem]:
+        """What of a job the team does not allow."""
+        yield from self._cost(job, price_of)
+        for instance in job.compute.instances:
+            if self.types and not any(fnmatch.fnmatch(instance, pattern) for pattern in self.types):
+                yield POLICY002.problem(
+                    Field("compute.instance"),
+                    "this instance type is not allowed here",
+                    got=repr(instance),
+                    wanted=" or ".join(self.types),
+                    fix=Advice(f"choose one with sm-trn plan JOB.toml --only '{self.types[0]}'"),
+                )
+        if self.regions and region not in self.regions:
+            yield POLICY003.problem(
+                Field("region"),
+                "jobs are not allowed in this region",
+                got=repr(region),
+                wanted=" or ".join(self.regions),
+                fix=Advice(f"--region {self.regions[0]}"),
+            )
+        lacking = [tag for tag in self.tags if not job.tags.get(tag)]
+        if lacking:
+            yield POLICY004.problem(
+                Field("tags"),
+                "tags that each job must have are missing",
+                got=", ".join(job.tags) or "no tags",
+                wanted=", ".join(self.tags),
+                fix=Advice(f"add {', '.join(lacking)} to tags"),
+            )
+        if self.spot_only and job.spot is None:
+            yield POLICY005.problem(
+                Field("spot"),
+                "jobs run on spot capacity alone here",
+                got="no spot",
+                wanted="spot with max_wait_s and checkpoint_s3_uri",
+                fix=Advice("add spot; sm-trn rehearse tells whether the job resumes"),
+            )
+
+    def _cost(self, job: JobSpec, price_of: PriceOf) -> Iterator[Problem]:
+        if self.max_usd is None:
+            return
+        most = ceiling(job, price_of(job.compute.machines))
+        if most is None or most > as_usd(self.max_usd):
+            yield POLICY001.problem(
+                Field("max_run_s"),
+                "the job can cost more than is allowed" if most is not None else "nobody knows what the job can cost",
+                got="no price" if most is None else f"at most {fmt.usd(most)}",
+                wanted=f"at most {fmt.usd(as_usd(self.max_usd))}",
+                fix=Advice("lower max_run_s, or choose a cheaper instance"),
+            )
+
+
+def find_policy(start: Path) -> Policy | None:
+    """The policy of the file that ``SM_TRN_POLICY`` names, else of the first sm_trn.toml from ``start`` upwards; None without one.
+
+    Raises NotConfigured for a file that is not there or cannot be read, InvalidJobFile for what stands in it.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        return _read(Path(named), of=f"{VARIABLE}: ")
+    folder = start.resolve()
+    found = next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
+    return None if found is None else _read(found)
+
+
+def _read(path: Path, of: str = "policy: ") -> Policy:
+    try:
+        if path.stat().st_size > SIZE_CAP:
+            raise NotConfigured(f"{of}got {str(path)!r}, which is too large; wanted a policy such as max_usd = 100")
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotConfigured(f"{of}got {str(path)!r}, which cannot be read ({error}); wanted a file {FILE}") from error
+    return parse_as(Policy, text, "toml", name=str(path))
+
+
+def enforce(jobs: Iterable[JobSpec], start: Path, region: str, price_of: PriceOf) -> list[JobSpec]:
+    """The jobs with the guard of the policy that holds at ``start``. Raises InvalidJob for the first that it does not allow."""
+    policy = find_policy(start)
+    if policy is None:
+        return list(jobs)
+    guarded = []
+    for job in jobs:
+        refused = tuple(policy.problems(job, region, price_of))
+        if refused:
+            raise InvalidJob(job.name, refused)
+        guarded.append(job if job.guard is not None else job.replace(guard=policy.guard))
+    return guarded
