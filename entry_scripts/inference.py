@@ -33,7 +33,13 @@ JSON, JSON_LINES, CSV, TEXT = "application/json", "application/jsonlines", "text
 BATCH = 32  # texts computed together; a longer request is answered in several batches
 MAX_TEXTS = 10_000
 
-HEADERS = {"text", "inputs", "sentence", "content", "review"}  # a first line of CSV that is one of these is no text
+HEADERS = {
+    "text",
+    "inputs",
+    "sentence",
+    "content",
+    "review",
+}  # a first line of CSV that is one of these is no text
 
 Body = Union[bytes, bytearray, str]
 Label = Dict[str, Union[str, float]]
@@ -76,7 +82,9 @@ def model_fn(model_dir: str, context: Any = None) -> Any:
     if model.config.model_type in {"roberta", "xlm-roberta", "camembert"}:
         positions -= 2  # their positions start after the padding's
     tokenizer.model_max_length = min(positions, tokenizer.model_max_length)
-    known = inspect.signature(model.forward).parameters  # a tokenizer of no class of its own makes more
+    known = inspect.signature(
+        model.forward
+    ).parameters  # a tokenizer of no class of its own makes more
     tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name in known]
     device = -1
     if torch.cuda.is_available():
@@ -95,8 +103,14 @@ def _load_tokenizer(model_dir: str) -> Any:
         if not (file.is_file() and settings.is_file()):
             raise
         config = json.loads(settings.read_text(encoding="utf-8"))
-        special = {name: config[name] for name in config if name.endswith("_token") and isinstance(config[name], str)}
-        longest = {"model_max_length": config["model_max_length"]} if "model_max_length" in config else {}
+        special = {
+            name: config[name]
+            for name in config
+            if name.endswith("_token") and isinstance(config[name], str)
+        }
+        longest = (
+            {"model_max_length": config["model_max_length"]} if "model_max_length" in config else {}
+        )
         return PreTrainedTokenizerFast(tokenizer_file=str(file), **special, **longest)
 
 
@@ -107,16 +121,22 @@ def input_fn(request_body: Body, content_type: str = JSON) -> Request:
     """Read a request. RequestError for anything that holds no texts."""
     kind = _kind(content_type, JSON)
     if kind not in READERS:
-        raise RequestError(f"Content-Type: got {content_type!r}, wanted one of {', '.join(READERS)}")
+        raise RequestError(
+            f"Content-Type: got {content_type!r}, wanted one of {', '.join(READERS)}"
+        )
     try:
-        text = request_body if isinstance(request_body, str) else bytes(request_body).decode("utf-8")
+        text = (
+            request_body if isinstance(request_body, str) else bytes(request_body).decode("utf-8")
+        )
     except UnicodeDecodeError as error:
         raise RequestError(f"body: wanted UTF-8 text ({error})") from error
     request = READERS[kind](text)
     if not request.texts:
         raise RequestError("inputs: got no text, wanted at least one")
     if len(request.texts) > MAX_TEXTS:
-        raise RequestError(f"inputs: got {len(request.texts)} texts, wanted at most {MAX_TEXTS}; send several requests")
+        raise RequestError(
+            f"inputs: got {len(request.texts)} texts, wanted at most {MAX_TEXTS}; send several requests"
+        )
     for number, one in enumerate(request.texts):
         texts = [one.get("text"), one.get("text_pair")] if isinstance(one, dict) else [one]
         if not all(isinstance(text, str) and text.strip() for text in texts):
@@ -133,26 +153,35 @@ def _read_json(body: str) -> Request:
         raise RequestError(f'body: wanted JSON like {{"inputs": "some text"}} ({error})') from error
     if not isinstance(content, dict) or "inputs" not in content:
         shown = ", ".join(content) if isinstance(content, dict) else type(content).__name__
-        raise RequestError(f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts')
+        raise RequestError(
+            f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts'
+        )
     inputs, parameters = content["inputs"], content.get("parameters") or {}
     if not isinstance(inputs, (str, dict, list)):
         raise RequestError(f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts")
     top_k = parameters.get("top_k", 1) if isinstance(parameters, dict) else None
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-        raise RequestError(f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}')
+        raise RequestError(
+            f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}'
+        )
     return Request(inputs if isinstance(inputs, list) else [inputs], top_k)
 
 
 def _read_json_lines(body: str) -> Request:
     requests = [_read_json(line) for line in body.splitlines() if line.strip()]
-    return Request([text for request in requests for text in request.texts], max([r.top_k for r in requests] or [1]))
+    return Request(
+        [text for request in requests for text in request.texts],
+        max([r.top_k for r in requests] or [1]),
+    )
 
 
 def _read_csv(body: str) -> Request:
     rows = [row for row in csv.reader(io.StringIO(body)) if row]
     for number, row in enumerate(rows):
         if len(row) != 1:
-            raise RequestError(f"body: got {len(row)} fields in row {number}, wanted one text; quote texts with commas")
+            raise RequestError(
+                f"body: got {len(row)} fields in row {number}, wanted one text; quote texts with commas"
+            )
     if len(rows) > 1 and rows[0][0].strip().lower() in HEADERS:
         rows = rows[1:]
     return Request([row[0] for row in rows])
@@ -171,7 +200,12 @@ READERS = {JSON: _read_json, JSON_LINES: _read_json_lines, CSV: _read_csv, TEXT:
 def predict_fn(input_data: Request, model: Any) -> List[List[Label]]:
     """For each text its likeliest labels, the likeliest first, with their probabilities."""
     kind = "softmax" if model.model.config.num_labels > 1 else "none"
-    how = {"top_k": input_data.top_k, "function_to_apply": kind, "truncation": True, "batch_size": BATCH}
+    how = {
+        "top_k": input_data.top_k,
+        "function_to_apply": kind,
+        "truncation": True,
+        "batch_size": BATCH,
+    }
     return model(input_data.texts, **how)  # type: ignore[no-any-return]  # transformers is untyped here
 
 
@@ -189,7 +223,9 @@ def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
     if kind == CSV:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerows([value for label in labels for value in label.values()] for labels in prediction)
+        writer.writerows(
+            [value for label in labels for value in label.values()] for labels in prediction
+        )
         return out.getvalue()
     raise RequestError(f"Accept: got {accept!r}, wanted {JSON}, {JSON_LINES} or {CSV}")
 

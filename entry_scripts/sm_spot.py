@@ -61,13 +61,18 @@ MANIFEST = "manifest.json"
 MARK = "checkpoints.txt"  # in a folder that a run has written to
 KEEP = 2  # the older one is what survives a torn upload of the newer
 AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
-MAX_RUN_VARIABLE = "SM_SPOT_MAX_RUN_SECONDS"  # set it to the job's max_run, and the run saves before that ends
+MAX_RUN_VARIABLE = (
+    "SM_SPOT_MAX_RUN_SECONDS"  # set it to the job's max_run, and the run saves before that ends
+)
 MARGIN_SECONDS = 180.0  # for the last step and the save
 LARGEST = 2**31 - 1
 STARTED = time.time()
 EARLY: list[int] = []  # signals that came before anybody asked
 
-if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+):
     signal.signal(signal.SIGTERM, lambda number, _frame: EARLY.append(number))
 
 try:  # after the line above: it loads for seconds, in which SIGTERM is heard
@@ -130,10 +135,14 @@ def agree(value: int, *, most: bool = True) -> int:
     if backend == "xla" and xm is not None:
         # torch_xla chains every reduction to those before it: a pending step would be compiled and run once more.
         cut_graph()
-        answer = xm.all_reduce("max" if most else "min", torch.tensor(value, dtype=torch.int32, device=xm.xla_device()))
+        answer = xm.all_reduce(
+            "max" if most else "min", torch.tensor(value, dtype=torch.int32, device=xm.xla_device())
+        )
         return int(answer.cpu())
     if backend == "xla":
-        raise UsageError("workers: got several that are not connected; make the Trainer, or the Accelerator, before")
+        raise UsageError(
+            "workers: got several that are not connected; make the Trainer, or the Accelerator, before"
+        )
     device = "cpu"
     if backend in {"nccl", "smddp", "neuron"}:
         device = "neuron" if backend == "neuron" else "cuda"
@@ -148,7 +157,10 @@ def barrier() -> None:
 
 def cut_graph() -> None:
     """Hand XLA what is pending; its function has another name until torch_xla 2.6 or so."""
-    cut = getattr(sys.modules["torch_xla"], "sync", None) or sys.modules["torch_xla.core.xla_model"].mark_step
+    cut = (
+        getattr(sys.modules["torch_xla"], "sync", None)
+        or sys.modules["torch_xla.core.xla_model"].mark_step
+    )
     cut()
 
 
@@ -205,7 +217,12 @@ def exit_code_of(run: Callable[[], None]) -> int:
         return USAGE_ERROR
     dist = sys.modules.get("torch.distributed")
     # The workers' group; libraries other than these two close theirs by themselves.
-    if dist and dist.is_available() and dist.is_initialized() and dist.get_backend() in {"gloo", "nccl"}:
+    if (
+        dist
+        and dist.is_available()
+        and dist.is_initialized()
+        and dist.get_backend() in {"gloo", "nccl"}
+    ):
         dist.destroy_process_group()
     return code
 
@@ -298,7 +315,10 @@ class Checkpoints:
         return self.folder / f"checkpoint-{step}"
 
     def steps(self) -> list[int]:
-        names = [re.fullmatch(r"checkpoint-(\d+)", path.name) for path in self.folder.glob("checkpoint-*")]
+        names = [
+            re.fullmatch(r"checkpoint-(\d+)", path.name)
+            for path in self.folder.glob("checkpoint-*")
+        ]
         return sorted(int(match[1]) for match in names if match)
 
     def claim(self) -> None:
@@ -306,12 +326,20 @@ class Checkpoints:
         could not be told from torn ones.
         """
         steps, mark = self.steps(), self.folder / MARK
-        if steps and not mark.exists() and not any((self.path(step) / MANIFEST).exists() for step in steps):
+        if (
+            steps
+            and not mark.exists()
+            and not any((self.path(step) / MANIFEST).exists() for step in steps)
+        ):
             got = f"got {self.path(steps[-1])}, which another program has written"
-            raise UsageError(f"checkpoint_dir: {got}, wanted this script's own, or an empty folder; give another one")
+            raise UsageError(
+                f"checkpoint_dir: {got}, wanted this script's own, or an empty folder; give another one"
+            )
         if place().local_rank == 0:
             self.folder.mkdir(parents=True, exist_ok=True)
-            mark.write_text("The checkpoints in this folder are proven by their manifests.\n", encoding="utf-8")
+            mark.write_text(
+                "The checkpoints in this folder are proven by their manifests.\n", encoding="utf-8"
+            )
 
     def newest(self, limit: int = LARGEST) -> int:
         """The newest complete checkpoint's step up to `limit`, 0 if there is none. Torn ones are named and passed over."""
@@ -343,15 +371,22 @@ class Checkpoints:
             saved = manifest["identity"]
             files = dict(manifest["files"])
             for host in range(1, manifest.get("hosts", 1)):
-                files.update(json.loads((path / _manifest_of(host)).read_text(encoding="utf-8"))["files"])
+                files.update(
+                    json.loads((path / _manifest_of(host)).read_text(encoding="utf-8"))["files"]
+                )
             torn = [name for name, wanted in files.items() if fingerprint(path / name) != wanted]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             return f"{type(error).__name__}: {error}"
         if torn:
             return f"{', '.join(torn)} does not match its manifest"
-        differing = sorted(name for name, value in self._identity.items() if saved.get(name) != value)
+        differing = sorted(
+            name for name, value in self._identity.items() if saved.get(name) != value
+        )
         if differing:
-            seen = "; ".join(f"{name}: got {self._identity[name]!r}, it has {saved.get(name)!r}" for name in differing)
+            seen = "; ".join(
+                f"{name}: got {self._identity[name]!r}, it has {saved.get(name)!r}"
+                for name in differing
+            )
             raise UsageError(
                 f"checkpoint_dir: {path} was written by another run ({seen}); use the same settings and data to continue "
                 "it, or another --checkpoint_dir to start anew"
@@ -366,7 +401,11 @@ class Checkpoints:
         """
         path = folder or self.path(step)
         path.mkdir(parents=True, exist_ok=True)
-        files = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith("manifest")]
+        files = [
+            file
+            for file in sorted(path.rglob("*"))
+            if file.is_file() and not file.name.startswith("manifest")
+        ]
         for file in files:
             sync(file)
         prints = {file.relative_to(path).as_posix(): fingerprint(file) for file in files}
@@ -376,7 +415,9 @@ class Checkpoints:
         sync(manifest)
         sync(path)
         if folder is not None:
-            shutil.rmtree(self.path(step), ignore_errors=True)  # a torn one of the same step: `newest` has refused it
+            shutil.rmtree(
+                self.path(step), ignore_errors=True
+            )  # a torn one of the same step: `newest` has refused it
             folder.rename(self.path(step))
         sync(self.folder)
         self.saved_step = step
@@ -385,7 +426,9 @@ class Checkpoints:
                 if self.path(old).name != Path(best or "").name:
                     shutil.rmtree(self.path(old), ignore_errors=True)
 
-    def seal_together(self, step: int, *, background: bool = False, best: Optional[str] = None) -> None:
+    def seal_together(
+        self, step: int, *, background: bool = False, best: Optional[str] = None
+    ) -> None:
         """Wait until every worker has written, then seal on each host. Every worker calls this."""
         barrier()
         if place().local_rank == 0:
@@ -446,7 +489,9 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def last_complete_checkpoint(folder: str | Path, identity: Mapping[str, Any] | None = None) -> Optional[str]:
+def last_complete_checkpoint(
+    folder: str | Path, identity: Mapping[str, Any] | None = None
+) -> Optional[str]:
     """The newest checkpoint that is complete on every host, or None: begin at the start. Newer ones are put aside.
 
     Every worker calls it once the workers are connected. Without `identity` any run's checkpoint is taken.
@@ -475,7 +520,9 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         self.identity, self.reseed = identity, reseed
         self.stop = StopRequest()
         self.checkpoints: Checkpoints | None = None
-        self.trainer: Any = None  # known where `train` is used: it can then save in the middle of an evaluation
+        self.trainer: Any = (
+            None  # known where `train` is used: it can then save in the middle of an evaluation
+        )
         self.epoch = 0
         self.interrupted = False
         self.first_step, self._predictions, self._began = 0, 0, 0.0
@@ -484,9 +531,17 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         self.stop.listen()  # with --enable_jit_checkpoint transformers would answer, and end with exit code 0
         if self.checkpoints is None:
             each_host = bool(getattr(args, "save_on_each_node", False))
-            self.checkpoints = Checkpoints(args.output_dir, self.identity, args.save_total_limit, each_host=each_host)
-            args.save_total_limit = None  # Trainer would delete an older one before the newer one is proven
-        self.first_step, self._began, self.interrupted = state.global_step + 1, time.perf_counter(), False
+            self.checkpoints = Checkpoints(
+                args.output_dir, self.identity, args.save_total_limit, each_host=each_host
+            )
+            args.save_total_limit = (
+                None  # Trainer would delete an older one before the newer one is proven
+            )
+        self.first_step, self._began, self.interrupted = (
+            state.global_step + 1,
+            time.perf_counter(),
+            False,
+        )
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         self.epoch = int((state.epoch or 0) + 1e-6)
@@ -539,7 +594,9 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         self._end(state, "in an evaluation ")
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
-        if not (self.interrupted and "train_runtime" in (logs or {})):  # the summary of a run that has not ended
+        if not (
+            self.interrupted and "train_runtime" in (logs or {})
+        ):  # the summary of a run that has not ended
             self.metrics(state, {**(logs or {}), "step": state.global_step})
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
@@ -553,9 +610,16 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         folder, saved = "", False
         if self.checkpoints is not None:
             self.checkpoints.finish()
-            folder, saved = str(self.checkpoints.folder), self.checkpoints.saved_step == state.global_step
+            folder, saved = (
+                str(self.checkpoints.folder),
+                self.checkpoints.saved_step == state.global_step,
+            )
         barrier()
-        kept = f"saved in {folder}" if saved else "not saved at this step; the next run goes on from the one before"
+        kept = (
+            f"saved in {folder}"
+            if saved
+            else "not saved at this step; the next run goes on from the one before"
+        )
         raise Interrupted(f"{where}after step {state.global_step} of {state.max_steps}; {kept}")
 
     def metrics(self, state: Any, values: Mapping[str, Any]) -> None:
@@ -568,7 +632,9 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
 
 
 def _wants_best(args: Any) -> bool:
-    return bool(getattr(args, "load_best_model_at_end", False))  # optimum-neuron's arguments have no such field
+    return bool(
+        getattr(args, "load_best_model_at_end", False)
+    )  # optimum-neuron's arguments have no such field
 
 
 def _judged_here(args: Any, state: Any, control: Any) -> bool:
@@ -611,7 +677,9 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
     >>> sm_spot.train(Trainer(model, args, train_dataset=dataset))   # doctest: +SKIP
     """
     args = trainer.args
-    spot = next((one for one in trainer.callback_handler.callbacks if isinstance(one, SpotCallback)), None)
+    spot = next(
+        (one for one in trainer.callback_handler.callbacks if isinstance(one, SpotCallback)), None
+    )
     if spot is None:
         spot = SpotCallback(identity)
         trainer.add_callback(spot)
@@ -619,7 +687,9 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
     newest = last_complete_checkpoint(args.output_dir, spot.identity)
     if newest:
         state = json.loads(Path(newest, "trainer_state.json").read_text(encoding="utf-8"))
-        if state["global_step"] >= state["max_steps"]:  # all is trained: Trainer would train one step more
+        if (
+            state["global_step"] >= state["max_steps"]
+        ):  # all is trained: Trainer would train one step more
             args.num_train_epochs, args.max_steps = 0, -1
     try:
         with _own_names(trainer.model):
@@ -646,7 +716,9 @@ def _own_names(model: Any) -> Iterator[None]:
         del model.save_pretrained
 
 
-def _say_what_is_kept(trainer: Any, spot: SpotCallback, newest: str | None, error: Exception) -> NoReturn:
+def _say_what_is_kept(
+    trainer: Any, spot: SpotCallback, newest: str | None, error: Exception
+) -> NoReturn:
     """Of a run that a full disk has ended."""
     kept = newest
     if spot.checkpoints is not None:
@@ -654,9 +726,7 @@ def _say_what_is_kept(trainer: Any, spot: SpotCallback, newest: str | None, erro
             spot.checkpoints.finish()
         if spot.checkpoints.saved_step:
             kept = str(spot.checkpoints.path(spot.checkpoints.saved_step))
-    message = (
-        f"after step {trainer.state.global_step}: not saved, the disk refused the checkpoint ({first_line(error)})"
-    )
+    message = f"after step {trainer.state.global_step}: not saved, the disk refused the checkpoint ({first_line(error)})"
     if kept:
         message += f"; {Path(kept).name} is kept"
     message += "; give the job a larger volume, or free space, and run the same command again"
