@@ -1,4 +1,5 @@
-"""Fine-tune a language model on texts or conversations: trl's sft.py in a SageMaker job that may be interrupted.
+"""Fine-tune a language model on texts or conversations: trl's sft.py in a SageMaker job that may be
+interrupted.
 
     python finetune_llama.py --model_name_or_path tiny-llama --max_steps 20 --max_length 64
     torchrun --nproc_per_node=8 finetune_llama.py --model_name_or_path meta-llama/Llama-3.1-8B --train_file chats.jsonl \
@@ -7,11 +8,13 @@
     torchrun --nproc_per_node=32 finetune_llama.py … --tensor_parallel_size 8 --zero_1 True           # Trainium
     neuron_parallel_compile torchrun --nproc_per_node=32 finetune_llama.py … --max_steps 5       # fills the cache first
 
-Data: `messages` (conversations, through the model's chat template), `prompt` and `completion`, of which only the completion
-is learnt, or texts, which are packed with end tokens between them. Every argument of trl's SFTConfig and ModelConfig is a
-flag; on Trainium of optimum-neuron's NeuronSFTConfig, whose trainer does not evaluate and cannot go on from a checkpoint:
-there a run begins anew, and says so. In a SageMaker job the channels `train` and `validation` are found by themselves.
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Data: `messages` (conversations, through the model's chat template), `prompt` and `completion`, of
+which only the completion is learnt, or texts, which are packed with end tokens between them. Every
+argument of trl's SFTConfig and ModelConfig is a flag; on Trainium of optimum-neuron's
+NeuronSFTConfig, whose trainer does not evaluate and cannot go on from a checkpoint: there a run
+begins anew, and says so. In a SageMaker job the channels `train` and `validation` are found by
+themselves. Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same
+command again to continue.
 """
 
 from __future__ import annotations
@@ -55,9 +58,11 @@ if ON_NEURON:
 else:
     from trl import SFTConfig, SFTTrainer
 
-# Where LoRA adds on Trainium, as in optimum-neuron's examples; it translates these names to those of its own layers.
+# Where LoRA adds on Trainium, as in optimum-neuron's examples; it translates these names to those
+# of its own layers.
 ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"]
-# Flags that only optimum-neuron has, with the values that ask for no more than happens without it; none: any does.
+# Flags that only optimum-neuron has, with the values that ask for no more than happens without it;
+# none: any does.
 NEURON_ONLY: dict[str, tuple[str, ...]] = {
     "tensor_parallel_size": ("1",),
     "pipeline_parallel_size": ("1",),
@@ -109,7 +114,9 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, Any, Any, list[str
 
 
 def without_neuron_flags(argv: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """The other flags, and what is to be said about those of optimum-neuron. UsageError for one that asks for more."""
+    """The other flags, and what is to be said about those of optimum-neuron. UsageError for one
+    that asks for more.
+    """
     flags: list[str] = []
     notes: list[str] = []
     for name, values in kit.split_flags(argv):
@@ -170,7 +177,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     model_args, data_args, training_args, notes = parse_arguments(argv)
     kit.begin(training_args, notes)
     name = model_args.model_name_or_path
-    if ON_NEURON:  # `process_index` is 0 on every worker (optimum-neuron 0.4.5, trainers/training_args.py line 723)
+    # `process_index` is 0 on every worker (optimum-neuron 0.4.5, trainers/training_args.py line
+    # 723)
+    if ON_NEURON:
         here = sm_spot.place()
         training_args.distributed_state = SimpleNamespace(
             process_index=here.rank, local_process_index=here.local_rank

@@ -1,4 +1,5 @@
-"""Hugging Face's name for train_language_model.py: the same program with the same flags, for jobs that are written with it.
+"""Hugging Face's name for train_language_model.py: the same program with the same flags, for jobs
+that are written with it.
 
 python run_clm.py --model_type tiny-gpt2 --num_train_epochs 3 --do_eval True
 """

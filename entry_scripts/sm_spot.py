@@ -1,4 +1,5 @@
-"""Keep a training job safe on spot capacity: one file that works in any Trainer, SFTTrainer, Accelerate loop or plain loop.
+"""Keep a training job safe on spot capacity: one file that works in any Trainer, SFTTrainer,
+Accelerate loop or plain loop.
 
 With a Trainer, four lines:
 
@@ -7,8 +8,9 @@ With a Trainer, four lines:
     sm_spot.train(trainer)                         # instead of trainer.train()
     sm_spot.leave(sm_spot.exit_code_of(main))      # at the end of the script
 
-`sm_spot.train` adds a SpotCallback and resumes from last_complete_checkpoint(args.output_dir). Both can also be used alone:
-callbacks=[SpotCallback()] and trainer.train(resume_from_checkpoint=last_complete_checkpoint(args.output_dir)).
+`sm_spot.train` adds a SpotCallback and resumes from last_complete_checkpoint(args.output_dir). Both
+can also be used alone: callbacks=[SpotCallback()] and
+trainer.train(resume_from_checkpoint=last_complete_checkpoint(args.output_dir)).
 
 With a loop of your own:
 
@@ -25,11 +27,13 @@ With a loop of your own:
         if stopping:
             raise sm_spot.Interrupted(f"after step {step}")
 
-SageMaker copies the checkpoint folder to S3 file by file while it is written, so neither a rename nor a file's presence
-proves anything there. A checkpoint counts only if its manifests, written last, match every byte. Each host writes one.
+SageMaker copies the checkpoint folder to S3 file by file while it is written, so neither a rename
+nor a file's presence proves anything there. A checkpoint counts only if its manifests, written
+last, match every byte. Each host writes one.
 https://docs.aws.amazon.com/sagemaker/latest/dg/model-checkpoints.html
 
-Exit codes: 0 done; 2 something that the user can put right; 75 stopped after SIGTERM, run the same command again.
+Exit codes: 0 done; 2 something that the user can put right; 75 stopped after SIGTERM, run the same
+command again.
 """
 
 from __future__ import annotations
@@ -93,7 +97,9 @@ class Interrupted(Exception):  # noqa: N818 - not an error: asked for, and answe
 
 
 class Place(NamedTuple):
-    """Where this process stands: among all workers, among those `here` on its host, and its host among the hosts."""
+    """Where this process stands: among all workers, among those `here` on its host, and its host
+    among the hosts.
+    """
 
     rank: int
     size: int
@@ -104,7 +110,9 @@ class Place(NamedTuple):
 
 
 def place(environ: Mapping[str, str] = os.environ) -> Place:
-    """From the variables of torchrun, else of Open MPI; a worker that torch_xla has spawned asks torch_xla."""
+    """From the variables of torchrun, else of Open MPI; a worker that torch_xla has spawned asks
+    torch_xla.
+    """
 
     def number(name: str, mpi: str, absent: int) -> int:
         return int(environ.get(name) or environ.get("OMPI_COMM_WORLD_" + mpi) or absent)
@@ -124,7 +132,9 @@ def place(environ: Mapping[str, str] = os.environ) -> Place:
 
 
 def agree(value: int, *, most: bool = True) -> int:
-    """The largest (or the smallest) of all workers' values. Every worker has to ask, in the same order."""
+    """The largest (or the smallest) of all workers' values. Every worker has to ask, in the same
+    order.
+    """
     if place().size == 1:
         return value
     import torch
@@ -133,7 +143,8 @@ def agree(value: int, *, most: bool = True) -> int:
     backend = dist.get_backend() if dist.is_initialized() else "xla"
     xm = sys.modules.get("torch_xla.core.xla_model")
     if backend == "xla" and xm is not None:
-        # torch_xla chains every reduction to those before it: a pending step would be compiled and run once more.
+        # torch_xla chains every reduction to those before it: a pending step would be compiled and
+        # run once more.
         cut_graph()
         answer = xm.all_reduce(
             "max" if most else "min", torch.tensor(value, dtype=torch.int32, device=xm.xla_device())
@@ -174,9 +185,11 @@ def say(text: str) -> None:
 
 
 def metric_line(values: Mapping[str, Any]) -> str:
-    """One dictionary in Trainer's form that `ast.literal_eval` and the classic metric regexes read alike.
+    """One dictionary in Trainer's form that `ast.literal_eval` and the classic metric regexes read
+    alike.
 
-    Floats are written out in full: 0.00005, never 5e-05, of which `'learning_rate': ([0-9.]*)` would read 5.
+    Floats are written out in full: 0.00005, never 5e-05, of which `'learning_rate': ([0-9.]*)`
+    would read 5.
 
     >>> metric_line({"loss": 0.5, "learning_rate": 5e-05})
     "{'loss': 0.5, 'learning_rate': 0.00005}"
@@ -194,7 +207,9 @@ def _literal(value: Any) -> str:
 
 
 def exit_code_of(run: Callable[[], None]) -> int:
-    """Run, and turn the end into an exit code. What is neither UsageError nor Interrupted nor a full disk is raised."""
+    """Run, and turn the end into an exit code. What is neither UsageError nor Interrupted nor a
+    full disk is raised.
+    """
     code = DONE
     try:
         run()
@@ -234,8 +249,9 @@ def tell(text: str) -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with `code` after all that is to be done at its end, and tear nothing down: torch's threads that
-    still run while the interpreter ends now and then abort the process, and a job that has saved would be Failed.
+    """End the process with `code` after all that is to be done at its end, and tear nothing down:
+    torch's threads that still run while the interpreter ends now and then abort the process, and a
+    job that has saved would be Failed.
     """
     atexit._run_exitfuncs()  # noqa: SLF001 - what os._exit leaves out
     logging.shutdown()
@@ -245,7 +261,9 @@ def leave(code: int) -> NoReturn:
 
 
 def disk_refused(error: BaseException) -> bool:
-    """Python raises OSError for it; torch's writer a RuntimeError, safetensors' an error of its own."""
+    """Python raises OSError for it; torch's writer a RuntimeError, safetensors' an error of its
+    own.
+    """
     words = "no space left|file too large|disk quota|writer failed|write failed|i/o error|unexpected pos"
     return re.search(words, str(error).lower()) is not None
 
@@ -255,7 +273,8 @@ def first_line(error: BaseException) -> str:
 
 
 class StopRequest:
-    """SIGTERM, remembered; or the end of the time that the job has. SageMaker sends SIGTERM before it stops a job.
+    """SIGTERM, remembered; or the end of the time that the job has. SageMaker sends SIGTERM before
+    it stops a job.
 
     torchrun kills its workers 30 s later, SageMaker after 120 s: act at the end of the next step.
     """
@@ -267,7 +286,9 @@ class StopRequest:
         self.listen()
 
     def listen(self) -> None:
-        """Answer SIGTERM from here on, also after somebody else did. Python lets the main thread alone do so."""
+        """Answer SIGTERM from here on, also after somebody else did. Python lets the main thread
+        alone do so.
+        """
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._remember)
 
@@ -290,9 +311,10 @@ class StopRequest:
 class Checkpoints:
     """The folders `checkpoint-N` of one run, of which only those with matching manifests count.
 
-    `identity` is what makes two runs the same run. It lies in the manifest, and a checkpoint that another run wrote is
-    refused rather than resumed from or overwritten. `keep` is how many remain, at least 2; None: all.
-    With `each_host` every host has a whole checkpoint of its own, as with Trainer's `save_on_each_node`.
+    `identity` is what makes two runs the same run. It lies in the manifest, and a checkpoint that
+    another run wrote is refused rather than resumed from or overwritten. `keep` is how many remain,
+    at least 2; None: all. With `each_host` every host has a whole checkpoint of its own, as with
+    Trainer's `save_on_each_node`.
     """
 
     def __init__(
@@ -322,8 +344,8 @@ class Checkpoints:
         return sorted(int(match[1]) for match in names if match)
 
     def claim(self) -> None:
-        """Take the folder for this run. UsageError where another program's checkpoints are in it: without a manifest they
-        could not be told from torn ones.
+        """Take the folder for this run. UsageError where another program's checkpoints are in it:
+        without a manifest they could not be told from torn ones.
         """
         steps, mark = self.steps(), self.folder / MARK
         if (
@@ -342,7 +364,9 @@ class Checkpoints:
             )
 
     def newest(self, limit: int = LARGEST) -> int:
-        """The newest complete checkpoint's step up to `limit`, 0 if there is none. Torn ones are named and passed over."""
+        """The newest complete checkpoint's step up to `limit`, 0 if there is none. Torn ones are
+        named and passed over.
+        """
         for step in reversed(self.steps()):
             if step > limit:
                 continue
@@ -353,7 +377,9 @@ class Checkpoints:
         return 0
 
     def newest_of_all(self) -> int:
-        """The newest step that is complete on every host, 0 if there is none. Every worker has to ask."""
+        """The newest step that is complete on every host, 0 if there is none. Every worker has to
+        ask.
+        """
         proves = place().local_rank == 0  # one worker of each host reads the files
         limit = LARGEST
         while limit:
@@ -364,7 +390,9 @@ class Checkpoints:
         return 0
 
     def fault(self, step: int) -> str:
-        """Why this checkpoint cannot be used, or an empty string. A complete one of another run is a UsageError."""
+        """Why this checkpoint cannot be used, or an empty string. A complete one of another run is
+        a UsageError.
+        """
         path = self.path(step)
         try:
             manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
@@ -394,10 +422,11 @@ class Checkpoints:
         return ""
 
     def seal(self, step: int, folder: Path | None = None, best: Optional[str] = None) -> None:
-        """Write this host's manifest over every file that it has, each on the disk before it; then let older ones go,
-        but the `best`.
+        """Write this host's manifest over every file that it has, each on the disk before it; then
+        let older ones go, but the `best`.
 
-        One worker of each host calls this, when all workers have written. From `folder` the checkpoint is renamed.
+        One worker of each host calls this, when all workers have written. From `folder` the
+        checkpoint is renamed.
         """
         path = folder or self.path(step)
         path.mkdir(parents=True, exist_ok=True)
@@ -459,7 +488,9 @@ class Checkpoints:
             raise error
 
     def put_aside(self, newer_than: int) -> None:
-        """What this run will write again, and must not take for its own. Kept under another name until next time."""
+        """What this run will write again, and must not take for its own. Kept under another name
+        until next time.
+        """
         newer = [step for step in self.steps() if step > newer_than]
         if newer:
             for old in self.folder.glob("torn-checkpoint-*"):
@@ -492,9 +523,11 @@ def sync(path: Path) -> None:
 def last_complete_checkpoint(
     folder: str | Path, identity: Mapping[str, Any] | None = None
 ) -> Optional[str]:
-    """The newest checkpoint that is complete on every host, or None: begin at the start. Newer ones are put aside.
+    """The newest checkpoint that is complete on every host, or None: begin at the start. Newer ones
+    are put aside.
 
-    Every worker calls it once the workers are connected. Without `identity` any run's checkpoint is taken.
+    Every worker calls it once the workers are connected. Without `identity` any run's checkpoint is
+    taken.
     """
     checkpoints = Checkpoints(folder, identity)
     checkpoints.claim()
@@ -510,10 +543,12 @@ def last_complete_checkpoint(
 
 
 class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
-    """Proves Trainer's checkpoints, stops after SIGTERM with all saved, and prints Trainer's numbers as lines.
+    """Proves Trainer's checkpoints, stops after SIGTERM with all saved, and prints Trainer's
+    numbers as lines.
 
-    With `reseed`, order and dropout are functions of the seed, the step and the worker: a resumed run ends with the same
-    bytes. Leave it out where workers share one model's layers and must draw alike.
+    With `reseed`, order and dropout are functions of the seed, the step and the worker: a resumed
+    run ends with the same bytes. Leave it out where workers share one model's layers and must draw
+    alike.
     """
 
     def __init__(self, identity: Mapping[str, Any] | None = None, *, reseed: bool = True) -> None:
@@ -528,7 +563,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         self.first_step, self._predictions, self._began = 0, 0, 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
-        self.stop.listen()  # with --enable_jit_checkpoint transformers would answer, and end with exit code 0
+        # with --enable_jit_checkpoint transformers would answer, and end with exit code 0
+        self.stop.listen()
         if self.checkpoints is None:
             each_host = bool(getattr(args, "save_on_each_node", False))
             self.checkpoints = Checkpoints(
@@ -551,7 +587,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         if self.reseed:
             seed(args.seed, state.global_step, place().rank)
-        # Asked here and not at the step's end: the loader has just cut XLA's graph, and nothing is pending.
+        # Asked here and not at the step's end: the loader has just cut XLA's graph, and nothing is
+        # pending.
         if place().size > 1 and (state.global_step + 1) % AGREE_STEPS == 0:
             self.interrupted = self.stop.agreed()
 
@@ -565,7 +602,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         if state.global_step >= state.max_steps:  # all is trained
             self.interrupted = False
         if self.interrupted:
-            # Whoever resumes behind a step does not judge it again; where the best model is wanted, it must be judged.
+            # Whoever resumes behind a step does not judge it again; where the best model is wanted,
+            # it must be judged.
             control.should_save = not (_wants_best(args) and _judged_here(args, state, control))
             control.should_evaluate = False
             control.should_training_stop = True
@@ -638,14 +676,18 @@ def _wants_best(args: Any) -> bool:
 
 
 def _judged_here(args: Any, state: Any, control: Any) -> bool:
-    """Whether an evaluation belongs to this step: one that is asked for already, or that of an epoch that ends."""
+    """Whether an evaluation belongs to this step: one that is asked for already, or that of an
+    epoch that ends.
+    """
     ends_epoch = abs(state.epoch - round(state.epoch)) < 1e-6
     by_epoch = getattr(args.eval_strategy, "value", args.eval_strategy) == "epoch"
     return bool(control.should_evaluate or (by_epoch and ends_epoch))
 
 
 def seed(*parts: Any) -> None:
-    """Make the generators a function of `parts`, such as seed, step and rank: nothing to save, nothing to restore."""
+    """Make the generators a function of `parts`, such as seed, step and rank: nothing to save,
+    nothing to restore.
+    """
     digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
     number = int.from_bytes(digest[:4], "big") >> 1
     random.seed(number)
@@ -659,7 +701,9 @@ def seed(*parts: Any) -> None:
 
 
 def wait_for_device() -> None:
-    """Until what was asked of it is done: on XLA a step is compiled when its graph is cut, and else only traced."""
+    """Until what was asked of it is done: on XLA a step is compiled when its graph is cut, and else
+    only traced.
+    """
     xm = sys.modules.get("torch_xla.core.xla_model")
     if xm is not None:
         cut_graph()
@@ -670,7 +714,8 @@ def wait_for_device() -> None:
 
 
 def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
-    """`trainer.train()` from the newest complete checkpoint to the end; raises Interrupted after a SIGTERM.
+    """`trainer.train()` from the newest complete checkpoint to the end; raises Interrupted after a
+    SIGTERM.
 
     Adds a SpotCallback where the trainer has none.
 
@@ -702,8 +747,9 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
 
 @contextlib.contextmanager
 def _own_names(model: Any) -> Iterator[None]:
-    """Transformers 5 saves some models, such as Mixtral, under the names that the hub has for their weights, and Trainer,
-    which loads a checkpoint by the module's own names, leaves out what it does not find.
+    """Transformers 5 saves some models, such as Mixtral, under the names that the hub has for their
+    weights, and Trainer, which loads a checkpoint by the module's own names, leaves out what it
+    does not find.
     """
     save = getattr(model, "save_pretrained", None)
     if save is None or "save_original_format" not in inspect.signature(save).parameters:

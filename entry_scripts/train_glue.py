@@ -1,12 +1,14 @@
-"""Fine-tune a model on a task of GLUE, or on texts or pairs of texts like it: run_glue in a SageMaker job that may be interrupted.
+"""Fine-tune a model on a task of GLUE, or on texts or pairs of texts like it: run_glue in a
+SageMaker job that may be interrupted.
 
     python train_glue.py --model_name_or_path tiny-random --num_train_epochs 4 --learning_rate 0.002
     torchrun --nproc_per_node=2 train_glue.py --model_name_or_path tiny-random --max_steps 50
     torchrun --nproc_per_node=32 train_glue.py --model_name_or_path roberta-large --task_name mnli --bf16 True
 
-Every argument of transformers' TrainingArguments is a flag too. Labels are classes, or, as in stsb, numbers.
-In a SageMaker job the channels `train`, `validation` and `test` are found by themselves.
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Every argument of transformers' TrainingArguments is a flag too. Labels are classes, or, as in stsb,
+numbers. In a SageMaker job the channels `train`, `validation` and `test` are found by themselves.
+Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again
+to continue.
 """
 
 from __future__ import annotations
@@ -17,11 +19,18 @@ from typing import Any, Optional, Sequence
 
 import kit.trainer as kit
 import sm_spot
-from kit.data import DataArguments, Table, load_hub, pick_columns, read_sets, say_what_was_read
-from kit.device import loading_turn
+from kit.data import (
+    DataArguments,
+    Table,
+    first_examples,
+    load_hub,
+    pick_columns,
+    read_sets,
+    say_what_was_read,
+)
 from kit.job import channel
 from kit.labels import Labels, classified, drop_missing, hold_out, labels_of
-from kit.models import length_of, load_config, load_model, load_tokenizer
+from kit.models import config_of, length_of, model_of, tokenizer_of
 from sm_spot import UsageError
 
 import numpy as np
@@ -32,7 +41,6 @@ from transformers import (
     DataCollatorWithPadding,
     EvalPrediction,
     Trainer,
-    set_seed,
 )
 
 TASKS = (
@@ -99,7 +107,8 @@ def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Any, ...]:
 
 
 def load_raw_datasets(data_args: GlueArguments, order: Sequence[str]) -> DatasetDict:
-    """`train`, `test`, and under each other name a set to be judged on: the columns text, text_pair and label.
+    """`train`, `test`, and under each other name a set to be judged on: the columns text, text_pair
+    and label.
 
     Labels have the numbers of `order`, the model's own names, where they are the same.
     """
@@ -125,12 +134,14 @@ def load_raw_datasets(data_args: GlueArguments, order: Sequence[str]) -> Dataset
     limits = {"train": data_args.max_train_samples, "test": data_args.max_predict_samples}
     for name, part in raw_datasets.items():
         limit = limits.get(name, data_args.max_eval_samples)
-        raw_datasets[name] = part.select(range(min(len(part), limit or len(part))))
+        raw_datasets[name] = first_examples(part, limit)
     return raw_datasets
 
 
 def load_tables(data_args: GlueArguments) -> dict[str, Table]:
-    """The sets of files or channels, of a task, or of another data set, by name; MNLI is judged on two."""
+    """The sets of files or channels, of a task, or of another data set, by name; MNLI is judged on
+    two.
+    """
     on_hub = data_args.task_name or data_args.dataset_name or "sample"
     if data_args.train_file is not None or on_hub == "sample":
         tables = read_sets(data_args, "reviews.csv", ("train", "validation", "test"))
@@ -160,7 +171,9 @@ def load_tables(data_args: GlueArguments) -> dict[str, Table]:
 
 
 def compute_metrics(predictions: EvalPrediction) -> dict[str, float]:
-    """Accuracy and F1 (of label 1 where there are two, else the mean over labels), or correlations; each example once."""
+    """Accuracy and F1 (of label 1 where there are two, else the mean over labels), or correlations;
+    each example once.
+    """
     logits, labels = np.asarray(predictions.predictions), np.asarray(predictions.label_ids)
     if logits.shape[-1] == 1:
         scores = logits[:, 0]
@@ -171,10 +184,9 @@ def compute_metrics(predictions: EvalPrediction) -> dict[str, float]:
     else:
         guesses = logits.argmax(axis=-1)
         average = "binary" if logits.shape[-1] == 2 else "macro"
-        metrics = {
-            "accuracy": round(float(accuracy_score(labels, guesses)), 6),
-            "f1": round(float(f1_score(labels, guesses, average=average, zero_division=0.0)), 6),
-        }
+        accuracy = float(accuracy_score(labels, guesses))
+        f1 = float(f1_score(labels, guesses, average=average, zero_division=0.0))
+        metrics = {"accuracy": round(accuracy, 6), "f1": round(f1, 6)}
     metrics["samples"] = len(labels)
     return metrics
 
@@ -203,30 +215,22 @@ def logits_alone(outputs: Any, _labels: Any) -> Any:
 def main(argv: Sequence[str] | None = None) -> None:
     model_args, data_args, training_args, notes = parse_arguments(argv)
     kit.begin(training_args, notes)
-    set_seed(training_args.seed)
 
-    with loading_turn():
-        tokenizer = load_tokenizer(
-            model_args.tokenizer_name or model_args.model_name_or_path, **model_args.hub()
-        )
-        config_name = model_args.config_name or model_args.model_name_or_path
-        config = load_config(config_name, tokenizer, **model_args.hub())
+    tokenizer = tokenizer_of(model_args)
+    config = config_of(model_args, tokenizer)
     raw_datasets = load_raw_datasets(data_args, list(config.id2label.values()))
     if training_args.do_predict and "test" not in raw_datasets:
         wanted = "wanted --test_file, or a channel test; leave it out"
         raise UsageError(f"--do_predict: got True and nothing to label, {wanted}")
-    names = getattr(raw_datasets["train"].features["label"], "names", [])
+    feature = raw_datasets["train"].features["label"]
+    names = getattr(feature, "names", [])
     if names:
-        head = {
-            "id2label": dict(enumerate(names)),
-            "label2id": {name: number for number, name in enumerate(names)},
-        }
-        config = load_config(
-            config_name, tokenizer, num_labels=len(names), **head, **model_args.hub()
+        label2id = {name: number for number, name in enumerate(names)}
+        config = config_of(
+            model_args, tokenizer, id2label=dict(enumerate(names)), label2id=label2id
         )
     else:
-        regression = {"num_labels": 1, "problem_type": "regression"}
-        config = load_config(config_name, tokenizer, **regression, **model_args.hub())
+        config = config_of(model_args, tokenizer, num_labels=1, problem_type="regression")
     max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 128, config)
 
     def preprocess(examples: Any) -> Any:
@@ -236,17 +240,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         return tokenizer(*columns, truncation=True, max_length=max_seq_length, return_length=True)
 
     datasets = raw_datasets.map(preprocess, batched=True, remove_columns=["text"])
-    with loading_turn():
-        set_seed(training_args.seed)  # the new head, and all of a tiny model
-        model = load_model(
-            AutoModelForSequenceClassification,
-            model_args.model_name_or_path,
-            config,
-            tokenizer,
-            ignore_mismatched_sizes=True,
-            **model_args.attention(),
-            **model_args.hub(),
-        ).to(training_args.device)
+    model = model_of(
+        AutoModelForSequenceClassification,
+        model_args,
+        config,
+        tokenizer,
+        training_args,
+        ignore_mismatched_sizes=True,
+    )
+    padding = kit.padding(data_args, max_seq_length, datasets)
     with kit.usage_errors():
         trainer = Trainer(
             model=model,
@@ -254,29 +256,28 @@ def main(argv: Sequence[str] | None = None) -> None:
             train_dataset=datasets["train"],
             eval_dataset=datasets["eval"],
             processing_class=tokenizer,
-            data_collator=DataCollatorWithPadding(
-                tokenizer, **kit.padding(data_args, max_seq_length, datasets)
-            ),
+            data_collator=DataCollatorWithPadding(tokenizer, **padding),
             compute_metrics=compute_metrics,
             preprocess_logits_for_metrics=logits_alone,
         )
-    kit.watch(
-        trainer,
-        {"model": model_args.model_name_or_path, "data": kit.fingerprint(datasets["train"])},
-    )
-    judged = [name for name in datasets if name not in {"train", "test"}]
-    held_out = sum(len(datasets[name]) for name in judged)
-    sm_spot.say(
-        f"{model_args.model_name_or_path} on {training_args.device}, {training_args.world_size} worker(s): "
-        f"{len(datasets['train'])} examples of {f'{len(names)} labels' if names else 'scores'}, at most "
-        f"{max(datasets['train']['length'])} tokens, {held_out} held out"
+    name = model_args.model_name_or_path
+    train_dataset = datasets["train"]
+    kit.watch(trainer, {"model": name, "data": kit.fingerprint(train_dataset)})
+    judged = [part for part in datasets if part not in {"train", "test"}]
+    held_out = sum(len(datasets[part]) for part in judged)
+    kinds = f"{len(names)} labels" if names else "scores"
+    longest = max(train_dataset["length"])
+    kit.say_what_runs(
+        name,
+        training_args,
+        f"{len(train_dataset)} examples of {kinds}, at most {longest} tokens, {held_out} held out",
     )
 
     if training_args.do_train:
         kit.train(trainer)
     if training_args.do_eval:
-        for name in judged:
-            kit.evaluate(trainer, datasets[name], name)
+        for part in judged:
+            kit.evaluate(trainer, datasets[part], part)
     if training_args.do_train:
         kit.save(trainer)
     if training_args.do_predict:

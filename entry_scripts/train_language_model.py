@@ -1,13 +1,14 @@
-"""Train a language model, causal (GPT-2) or masked (BERT): run_clm and run_mlm in a SageMaker job that may be interrupted.
+"""Train a language model, causal (GPT-2) or masked (BERT): run_clm and run_mlm in a SageMaker job
+that may be interrupted.
 
     python train_language_model.py --model_type tiny-gpt2 --num_train_epochs 3 --do_eval True
     torchrun --nproc_per_node=2 train_language_model.py --model_type tiny-bert --do_eval True
     torchrun --nproc_per_node=32 train_language_model.py --model_type gpt2 --tokenizer_name gpt2 --block_size 512 \
         --dataset_name wikitext --dataset_config_name wikitext-103-v1 --per_device_train_batch_size 13 --bf16 True
 
-Every argument of transformers' TrainingArguments is a flag too.
-In a SageMaker job the channels `train` and, if there is one, `validation` are found by themselves.
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Every argument of transformers' TrainingArguments is a flag too. In a SageMaker job the channels
+`train` and, if there is one, `validation` are found by themselves. Exit code: 0 done; 2 a mistake
+in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from kit.device import loading_turn
 from kit.models import (
     TINY,
     load_config,
-    load_model,
     load_tokenizer,
     longest_input,
     masked_by_nature,
+    model_of,
 )
 from sm_spot import UsageError
 
@@ -40,7 +41,6 @@ from transformers import (
     DataCollatorForLanguageModeling,
     Trainer,
     default_data_collator,
-    set_seed,
 )
 
 DEFAULT_BLOCK = 1024  # where the model could take more
@@ -159,8 +159,8 @@ def texts_of(table: Table, data_args: LanguageArguments) -> list[str]:
 def blocks_of(
     tokenizer: Any, texts: Sequence[str], size: int, *, limit: int | None = None
 ) -> Dataset:
-    """All texts one after another, each closed by an end-of-text token, cut into blocks of one length: no padding, and
-    each token is to be foretold. The rest that fills no block is left out.
+    """All texts one after another, each closed by an end-of-text token, cut into blocks of one
+    length: no padding, and each token is to be foretold. The rest that fills no block is left out.
     """
     ends = (tokenizer.eos_token_id, tokenizer.sep_token_id)
     blocks: list[list[int]] = []
@@ -189,8 +189,9 @@ def blocks_of(
 
 
 class SeededMasking:
-    """DataCollatorForLanguageModeling, but what it hides in a block, one token at least, is a function of the seed, the epoch
-    and the block: the same after a resume, and however many workers there are; in evaluation the epoch is not in it.
+    """DataCollatorForLanguageModeling, but what it hides in a block, one token at least, is a
+    function of the seed, the epoch and the block: the same after a resume, and however many workers
+    there are; in evaluation the epoch is not in it.
     """
 
     def __init__(self, collator: Any, model: Any, seed: int, epoch: Callable[[], int]) -> None:
@@ -220,7 +221,9 @@ class SeededMasking:
 
 
 class TokenLosses:
-    """For Trainer's `preprocess_logits_for_metrics`: of each example the sum of its tokens' losses, and their number."""
+    """For Trainer's `preprocess_logits_for_metrics`: of each example the sum of its tokens' losses,
+    and their number.
+    """
 
     def __init__(self, *, causal: bool) -> None:
         self.causal = causal
@@ -237,7 +240,9 @@ class TokenLosses:
 
 
 def perplexity(predictions: Any) -> dict[str, float]:
-    """For Trainer's `compute_metrics`: e to the mean loss per foretold token, each token counted once."""
+    """For Trainer's `compute_metrics`: e to the mean loss per foretold token, each token counted
+    once.
+    """
     losses, counts = predictions.predictions.astype("float64").T
     loss = float(losses.sum() / max(1.0, counts.sum()))
     value = math.inf
@@ -269,16 +274,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             tokenizer, held_out_texts, block_size, limit=data_args.max_eval_samples
         )
 
-    with loading_turn():
-        set_seed(training_args.seed)
-        model = load_model(
-            AutoModelForMaskedLM if objective == "mlm" else AutoModelForCausalLM,
-            model_args.model_name_or_path,
-            config,
-            tokenizer,
-            **model_args.attention(),
-            **model_args.hub(),
-        ).to(training_args.device)
+    auto = AutoModelForMaskedLM if objective == "mlm" else AutoModelForCausalLM
+    model = model_of(auto, model_args, config, tokenizer, training_args)
     with kit.usage_errors():
         trainer = Trainer(
             model=model,
@@ -306,9 +303,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
         masking = SeededMasking(collator, model, training_args.seed, lambda: callback.epoch)
         trainer.data_collator = callback.counting(masking, model)
-    sm_spot.say(
-        f"{objective}, {model.num_parameters()} weights, on {training_args.device}, {training_args.world_size} worker(s): "
-        f"{len(train_dataset)} blocks of {block_size} tokens, {len(eval_dataset or ())} held out"
+    held_out = len(eval_dataset or ())
+    kit.say_what_runs(
+        f"{objective}, {model.num_parameters()} weights,",
+        training_args,
+        f"{len(train_dataset)} blocks of {block_size} tokens, {held_out} held out",
     )
 
     if training_args.do_train:

@@ -1,13 +1,15 @@
-"""Train a language model on preferences with trl: DPO on pairs of answers, or GRPO on prompts whose answers are rewarded.
+"""Train a language model on preferences with trl: DPO on pairs of answers, or GRPO on prompts whose
+answers are rewarded.
 
     python train_preference.py --model_name_or_path tiny-llama --train_file pairs.jsonl --max_steps 20
     torchrun --nproc_per_node=8 train_preference.py --model_name_or_path meta-llama/Llama-3.1-8B-Instruct \
         --train_file pairs.jsonl --use_peft True --gradient_checkpointing True
     torchrun --nproc_per_node=8 train_preference.py --method grpo --reward_model_name_or_path my/reward-model …
 
-Data: `prompt`, `chosen` and `rejected`; for GRPO `prompt`. Each is a text or a conversation. Every argument of trl's DPOConfig
-(or GRPOConfig) and ModelConfig is a flag. In a SageMaker job the channels `train` and `validation` are found by themselves.
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Data: `prompt`, `chosen` and `rejected`; for GRPO `prompt`. Each is a text or a conversation. Every
+argument of trl's DPOConfig (or GRPOConfig) and ModelConfig is a flag. In a SageMaker job the
+channels `train` and `validation` are found by themselves. Exit code: 0 done; 2 a mistake in what
+was asked; 75 stopped by SIGTERM, run the same command again to continue.
 """
 
 from __future__ import annotations

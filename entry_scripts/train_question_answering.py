@@ -1,14 +1,15 @@
-"""Fine-tune a model to find answers in texts, as in SQuAD: run_qa in a SageMaker job that may be interrupted.
+"""Fine-tune a model to find answers in texts, as in SQuAD: run_qa in a SageMaker job that may be
+interrupted.
 
     python train_question_answering.py --model_name_or_path tiny-random --num_train_epochs 20 --learning_rate 0.002
     torchrun --nproc_per_node=2 train_question_answering.py --model_name_or_path tiny-random --max_steps 50
     torchrun --nproc_per_node=32 train_question_answering.py --model_name_or_path bert-large-uncased-whole-word-masking \
         --dataset_name squad --max_seq_length 384 --doc_stride 128 --per_device_train_batch_size 4 --bf16 True
 
-Every argument of transformers' TrainingArguments is a flag too. The answers to the held-out questions are written to
-predictions.json, which SQuAD's own evaluation reads.
-In a SageMaker job the channels `train` and, if there is one, `validation` are found by themselves.
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Every argument of transformers' TrainingArguments is a flag too. The answers to the held-out
+questions are written to predictions.json, which SQuAD's own evaluation reads. In a SageMaker job
+the channels `train` and, if there is one, `validation` are found by themselves. Exit code: 0 done;
+2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
 """
 
 from __future__ import annotations
@@ -23,15 +24,14 @@ from typing import Any, Optional, Sequence
 
 import kit.trainer as kit
 import sm_spot
-from kit.data import DataArguments, read_sets, say_what_was_read
-from kit.device import loading_turn
+from kit.data import DataArguments, first_examples, read_sets, say_what_was_read
 from kit.labels import SPLIT_SEED
-from kit.models import length_of, load_config, load_model, load_tokenizer
+from kit.models import config_of, length_of, model_of, tokenizer_of
 from kit.questions import questions_of
 from sm_spot import UsageError
 
 from datasets import Dataset
-from transformers import AutoModelForQuestionAnswering, DataCollatorWithPadding, Trainer, set_seed
+from transformers import AutoModelForQuestionAnswering, DataCollatorWithPadding, Trainer
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 NOWHERE = [-1, -1]  # where a token of the question stands in the context
@@ -88,22 +88,24 @@ def load_questions(data_args: QuestionArguments) -> tuple[Dataset, Dataset]:
             f"--train_file: got {len(train)} question, wanted two to hold one out; add rows"
         )
     else:
-        count = max(1, round(len(train) * data_args.validation_fraction))
-        parts = train.train_test_split(min(count, len(train) - 1), seed=SPLIT_SEED)
+        total = len(train)
+        count = max(1, round(total * data_args.validation_fraction))
+        count = min(count, total - 1)
+        parts = train.train_test_split(count, seed=SPLIT_SEED)
         train, held_out = parts["train"], parts["test"]
     say_what_was_read(tables)
-    train = train.select(range(min(len(train), data_args.max_train_samples or len(train))))
-    held_out = held_out.select(
-        range(min(len(held_out), data_args.max_eval_samples or len(held_out)))
-    )
+    train = first_examples(train, data_args.max_train_samples)
+    held_out = first_examples(held_out, data_args.max_eval_samples)
     return train, held_out
 
 
 class Windows:
-    """Cuts contexts into overlapping pieces, each behind its question: for `Dataset.map`, with indices.
+    """Cuts contexts into overlapping pieces, each behind its question: for `Dataset.map`, with
+    indices.
 
-    A window has at most `max_length` tokens; two over one context share `stride`. Its labels are the first answer's
-    tokens, or 0. `question` is the row of its question, `offsets` where its tokens stand in the context.
+    A window has at most `max_length` tokens; two over one context share `stride`. Its labels are
+    the first answer's tokens, or 0. `question` is the row of its question, `offsets` where its
+    tokens stand in the context.
     """
 
     def __init__(self, tokenizer: Any, max_length: int, stride: int) -> None:
@@ -129,46 +131,58 @@ class Windows:
         windows = dict(tokenized)
         own_rows = windows.pop("overflow_to_sample_mapping")
         windows["question"] = [rows[own] for own in own_rows]
-        windows["offsets"], windows["start_positions"], windows["end_positions"] = [], [], []
+        places: list[Any] = []
+        starts: list[int] = []
+        ends: list[int] = []
         for number, own in enumerate(own_rows):
             offsets = []
-            for offset, part in zip(offset_mapping[number], tokenized.sequence_ids(number)):
+            parts = tokenized.sequence_ids(number)
+            for offset, part in zip(offset_mapping[number], parts):
                 offsets.append(list(offset) if part == 1 else NOWHERE)
             start, end = span_of(examples["answers"][own], offsets)
-            windows["offsets"].append(offsets)
-            windows["start_positions"].append(start)
-            windows["end_positions"].append(end)
+            places.append(offsets)
+            starts.append(start)
+            ends.append(end)
+        windows["offsets"] = places
+        windows["start_positions"] = starts
+        windows["end_positions"] = ends
         return windows
 
     def check_room(self, questions: Sequence[str], examples: Any) -> None:
-        """Beside the question there has to be more room than two windows share, unless the context fits at once."""
+        """Beside the question there has to be more room than two windows share, unless the context
+        fits at once.
+        """
         room = self.max_length - self.tokenizer.num_special_tokens_to_add(pair=True)
         if self.stride >= room:
             wanted = f"wanted less than {room}, the tokens of a window"
             raise UsageError(f"--doc_stride: got {self.stride}, {wanted}; lower it")
-        for index, ids in enumerate(
-            self.tokenizer(questions, add_special_tokens=False, verbose=False)["input_ids"]
-        ):
-            left = room - len(ids)
+        tokens = self.tokenizer(questions, add_special_tokens=False, verbose=False)
+        for index, ids in enumerate(tokens["input_ids"]):
+            count = len(ids)
+            left = room - count
             if left > self.stride:
                 continue
-            whole = self.tokenizer(questions[index], examples["context"][index], verbose=False)[
-                "input_ids"
-            ]
-            if len(whole) > self.max_length:
+            context = examples["context"][index]
+            whole = self.tokenizer(questions[index], context, verbose=False)
+            if len(whole["input_ids"]) > self.max_length:
+                left = max(0, left)
+                own = examples["id"][index]
+                got = f"got {self.max_length}, which leaves {left} tokens beside the question {own!r} of {count}"
+                wanted = f"wanted more than --doc_stride {self.stride}"
                 raise UsageError(
-                    f"--max_seq_length: got {self.max_length}, which leaves {max(0, left)} tokens beside the question "
-                    f"{examples['id'][index]!r} of {len(ids)}; wanted more than --doc_stride {self.stride}; raise it, or "
-                    "lower --doc_stride"
+                    f"--max_seq_length: {got}; {wanted}; raise it, or lower --doc_stride"
                 )
 
 
 def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """First and last token of the first answer; (0, 0) where this window does not hold all of it."""
+    """First and last token of the first answer; (0, 0) where this window does not hold all of
+    it.
+    """
     if not answers["answer_start"]:
         return 0, 0
     begin = answers["answer_start"][0]
-    end = begin + len(answers["text"][0].strip())
+    text = answers["text"][0].strip()
+    end = begin + len(text)
     inside = [
         token for token, place in enumerate(offsets) if place[1] > begin and 0 <= place[0] < end
     ]
@@ -220,19 +234,21 @@ def answer_f1(gold: Sequence[str], answer: str) -> float:
 def answers_of(
     questions: Dataset, windows: Dataset, logits: tuple[Any, Any], data_args: Any
 ) -> list[str]:
-    """The likeliest span of each question over all its windows; empty if that is allowed and likelier."""
+    """The likeliest span of each question over all its windows; empty if that is allowed and
+    likelier.
+    """
     contexts = questions["context"]
-    best = [float("-inf")] * len(questions)
-    answers = [""] * len(questions)
-    empty = [float("inf")] * len(questions)
-    for window, starts, ends in zip(windows, logits[0], logits[1]):
+    count = len(questions)
+    best, answers, empty = [float("-inf")] * count, [""] * count, [float("inf")] * count
+    n_best, max_tokens = data_args.n_best_size, data_args.max_answer_length
+    for window, starts, ends in zip(windows, *logits):
         row = window["question"]
-        empty[row] = min(empty[row], float(starts[0]) + float(ends[0]))
-        score, begin, end = best_span(
-            starts, ends, window["offsets"], data_args.n_best_size, data_args.max_answer_length
-        )
+        none = float(starts[0] + ends[0])
+        empty[row] = min(empty[row], none)
+        score, begin, end = best_span(starts, ends, window["offsets"], n_best, max_tokens)
         if score > best[row]:
-            best[row], answers[row] = score, contexts[row][begin:end]
+            best[row] = score
+            answers[row] = contexts[row][begin:end]
     if data_args.version_2_with_negative:
         for row, score in enumerate(best):
             if empty[row] - score > data_args.null_score_diff_threshold:
@@ -243,39 +259,48 @@ def answers_of(
 def best_span(
     starts: Any, ends: Any, offsets: Sequence[Sequence[int]], n_best: int, max_tokens: int
 ) -> tuple[float, int, int]:
-    """Score and place of the best answer among the `n_best` starts and ends: in the context, forwards, not too long."""
+    """Score and place of the best answer among the `n_best` starts and ends: in the context,
+    forwards, not too long.
+    """
     best = (float("-inf"), 0, 0)
-    likely_starts = (-starts[: len(offsets)]).argsort()[:n_best].tolist()
-    likely_ends = (-ends[: len(offsets)]).argsort()[:n_best].tolist()
-    for start in likely_starts:
-        for end in likely_ends:
-            if NOWHERE in (offsets[start], offsets[end]):
+    tokens = len(offsets)
+    likely_starts = (-starts[:tokens]).argsort()[:n_best]
+    likely_ends = (-ends[:tokens]).argsort()[:n_best]
+    for start in likely_starts.tolist():
+        for end in likely_ends.tolist():
+            first, last = offsets[start], offsets[end]
+            if NOWHERE in (first, last):
                 continue
-            score = float(starts[start]) + float(ends[end])
-            if start <= end < start + max_tokens and score > best[0]:
-                best = (score, offsets[start][0], offsets[end][1])
+            if not start <= end < start + max_tokens:
+                continue
+            score = float(starts[start] + ends[end])
+            if score > best[0]:
+                best = (score, first[0], last[1])
     return best
 
 
 class SquadMetrics:
-    """For Trainer's `compute_metrics`: exact match and F1 in percent, over questions, each counted once. Keeps the answers."""
+    """For Trainer's `compute_metrics`: exact match and F1 in percent, over questions, each counted
+    once. Keeps the answers.
+    """
 
     def __init__(self, questions: Dataset, windows: Dataset, data_args: Any) -> None:
         self.questions, self.windows, self.data_args = questions, windows, data_args
         self.answers: list[str] = []
 
     def __call__(self, predictions: Any) -> dict[str, float]:
-        self.answers = answers_of(
-            self.questions, self.windows, predictions.predictions[:2], self.data_args
-        )
+        logits = predictions.predictions[:2]
+        self.answers = answers_of(self.questions, self.windows, logits, self.data_args)
         exact = f1 = 0.0
         for gold, answer in zip(self.questions["answers"], self.answers):
             exact += exact_match(gold["text"], answer)
             f1 += answer_f1(gold["text"], answer)
         count = len(self.answers)
+        exact = round(100 * exact / count, 6)
+        f1 = round(100 * f1 / count, 6)
         return {
-            "exact_match": round(100 * exact / count, 6),
-            "f1": round(100 * f1 / count, 6),
+            "exact_match": exact,
+            "f1": f1,
             "samples": count,
         }
 
@@ -285,38 +310,22 @@ class SquadMetrics:
 
 def main(argv: Sequence[str] | None = None) -> None:
     model_args, data_args, training_args, notes = parse_arguments(argv)
-    if (
-        data_args.doc_stride
-        and data_args.max_seq_length
-        and data_args.doc_stride >= data_args.max_seq_length
-    ):
-        wanted = f"wanted less than --max_seq_length {data_args.max_seq_length}"
-        raise UsageError(f"--doc_stride: got {data_args.doc_stride}, {wanted}")
+    stride, longest = data_args.doc_stride, data_args.max_seq_length
+    if stride and longest and stride >= longest:
+        wanted = f"wanted less than --max_seq_length {longest}"
+        raise UsageError(f"--doc_stride: got {stride}, {wanted}")
     training_args.label_names = ["start_positions", "end_positions"]
     kit.begin(training_args, notes)
 
-    with loading_turn():
-        tokenizer = load_tokenizer(
-            model_args.tokenizer_name or model_args.model_name_or_path, **model_args.hub()
-        )
-        config_name = model_args.config_name or model_args.model_name_or_path
-        config = load_config(config_name, tokenizer, **model_args.hub())
+    tokenizer = tokenizer_of(model_args)
+    config = config_of(model_args, tokenizer)
     max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 384, config)
     stride = data_args.doc_stride or min(128, max_seq_length // 3)
     questions, held_out = load_questions(data_args)
     train_dataset = windows_of(tokenizer, questions, max_length=max_seq_length, stride=stride)
     eval_dataset = windows_of(tokenizer, held_out, max_length=max_seq_length, stride=stride)
 
-    with loading_turn():
-        set_seed(training_args.seed)
-        model = load_model(
-            AutoModelForQuestionAnswering,
-            model_args.model_name_or_path,
-            config,
-            tokenizer,
-            **model_args.attention(),
-            **model_args.hub(),
-        ).to(training_args.device)
+    model = model_of(AutoModelForQuestionAnswering, model_args, config, tokenizer, training_args)
     compute_metrics = SquadMetrics(held_out, eval_dataset, data_args)
     padding = kit.padding(data_args, max_seq_length, {"train": train_dataset, "eval": eval_dataset})
     with kit.usage_errors():
@@ -329,13 +338,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             data_collator=DataCollatorWithPadding(tokenizer, **padding),
             compute_metrics=compute_metrics,
         )
-    kit.watch(
-        trainer, {"model": model_args.model_name_or_path, "data": kit.fingerprint(train_dataset)}
-    )
-    sm_spot.say(
-        f"{model_args.model_name_or_path} on {training_args.device}, {training_args.world_size} worker(s): "
-        f"{len(questions)} questions in {len(train_dataset)} windows of at most {max(train_dataset['length'])} tokens, "
-        f"{len(held_out)} held out"
+    name = model_args.model_name_or_path
+    kit.watch(trainer, {"model": name, "data": kit.fingerprint(train_dataset)})
+    longest = max(train_dataset["length"])
+    kit.say_what_runs(
+        name,
+        training_args,
+        f"{len(questions)} questions in {len(train_dataset)} windows of at most {longest} tokens, {len(held_out)} held out",
     )
 
     if training_args.do_train:
@@ -345,12 +354,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     if training_args.do_train:
         kit.save(trainer)
     if compute_metrics.answers and trainer.is_world_process_zero():
-        folder = Path(training_args.model_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        content = json.dumps(
-            dict(zip(held_out["id"], compute_metrics.answers)), indent=1, ensure_ascii=False
-        )
-        (folder / "predictions.json").write_text(content + "\n", encoding="utf-8")
+        answers = dict(zip(held_out["id"], compute_metrics.answers))
+        write_predictions(Path(training_args.model_dir), answers)
+
+
+def write_predictions(folder: Path, answers: dict[str, str]) -> None:
+    """By the ids of their questions, as SQuAD's own evaluation reads them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = json.dumps(answers, indent=1, ensure_ascii=False)
+    (folder / "predictions.json").write_text(content + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

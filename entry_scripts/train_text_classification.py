@@ -1,4 +1,5 @@
-"""Fine-tune a model to classify texts in a loop of our own, on Accelerate: CPU, CUDA, SMDDP, Trainium (XLA or native).
+"""Fine-tune a model to classify texts in a loop of our own, on Accelerate: CPU, CUDA, SMDDP,
+Trainium (XLA or native).
 
     python train_text_classification.py --model tiny-random --train sample
     torchrun --nproc_per_node=2 train_text_classification.py --model tiny-random --train sample --epochs 6
@@ -6,7 +7,8 @@
     accelerate launch train_text_classification.py --model bert-base-cased --train ./tweets
 
 In a SageMaker job the channels `train` and, if there is one, `validation` are found by themselves.
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again
+to continue.
 """
 
 from __future__ import annotations
@@ -192,10 +194,12 @@ def load_raw_datasets(args: Arguments) -> tuple[Dataset, Dataset]:
 
 
 class EpochSampler(Sampler):  # type: ignore[misc]  # torch is untyped here
-    """The whole steps of one epoch, in an order that is a function of seed and epoch: the same after a resume.
+    """The whole steps of one epoch, in an order that is a function of seed and epoch: the same
+    after a resume.
 
-    Every worker has the same one, and Accelerate deals its batches out in turn: what DistributedSampler does for a plain
-    loop. Texts of like length share a step; the step with the longest comes first: where memory lacks, it ends there.
+    Every worker has the same one, and Accelerate deals its batches out in turn: what
+    DistributedSampler does for a plain loop. Texts of like length share a step; the step with the
+    longest comes first: where memory lacks, it ends there.
     """
 
     def __init__(
@@ -227,7 +231,9 @@ class EpochSampler(Sampler):  # type: ignore[misc]  # torch is untyped here
 
 
 class Progress:
-    """What a checkpoint holds beside model, optimizer and schedule; Accelerate saves it with them."""
+    """What a checkpoint holds beside model, optimizer and schedule; Accelerate saves it with
+    them.
+    """
 
     def __init__(self) -> None:
         self.step = 0
@@ -283,7 +289,8 @@ class Run:
         self.sampler = EpochSampler(
             train["length"], self.samples_per_step, args.seed, by_length=args.group_by_length
         )
-        # A generator of its own: a loader draws from torch's, and dropout would differ after a resume.
+        # A generator of its own: a loader draws from torch's, and dropout would differ after a
+        # resume.
         how = {
             "batch_size": args.per_device_batch_size,
             "num_workers": args.dataloader_num_workers,
@@ -299,9 +306,10 @@ class Run:
         )
         eval_loader = DataLoader(held_out.remove_columns(columns), collate_fn=pad, **how)
         optimizer = adamw(model, args.learning_rate, args.weight_decay)
-        # Batches to the device, gradients reduced, each worker its share: DistributedDataParallel on GPUs. On XLA it is
-        # MpDeviceLoader, which uploads in the background and cuts the graph (xm.mark_step) between two batches, and
-        # optimizer.step() reduces the gradients first, as xm.optimizer_step does.
+        # Batches to the device, gradients reduced, each worker its share: DistributedDataParallel
+        # on GPUs. On XLA it is MpDeviceLoader, which uploads in the background and cuts the graph
+        # (xm.mark_step) between two batches, and optimizer.step() reduces the gradients first, as
+        # xm.optimizer_step does.
         self.model, self.optimizer, self.train_loader, self.eval_loader = accelerator.prepare(
             model, optimizer, train_loader, eval_loader
         )
@@ -335,7 +343,8 @@ def say_metrics(values: dict[str, Any]) -> None:
 def loss_of(run: Run, batch: dict[str, Any]) -> tuple[Any, Any]:
     """Loss of each example and its logits in float32; on a device with bfloat16 computed in it.
 
-    By autocast, and on XLA never by XLA_USE_BF16: that turns the attention mask's minimum into infinities.
+    By autocast, and on XLA never by XLA_USE_BF16: that turns the attention mask's minimum into
+    infinities.
     """
     device = run.accelerator.device.type
     with torch.autocast(device, dtype=torch.bfloat16, enabled=bool(run.args.bf16)):
@@ -346,7 +355,9 @@ def loss_of(run: Run, batch: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def take_step(run: Run, batches: Iterator[Any]) -> None:
-    """The batches of one optimizer step, forward and backward, and the step. Nothing here waits for the device."""
+    """The batches of one optimizer step, forward and backward, and the step. Nothing here waits for
+    the device.
+    """
     args, accelerator, meter = run.args, run.accelerator, run.meter
     sm_spot.seed(
         args.seed, run.progress.step, accelerator.process_index
@@ -373,7 +384,9 @@ def take_step(run: Run, batches: Iterator[Any]) -> None:
 
 
 def collect(run: Run) -> bool:
-    """Fetch the losses from the device and agree with the other workers: was any of us asked to stop?"""
+    """Fetch the losses from the device and agree with the other workers: was any of us asked to
+    stop?
+    """
     losses = run.losses
     if run.accelerator.num_processes > 1:  # alone it would be one more graph on XLA
         losses = run.accelerator.reduce(losses, reduction="mean")
@@ -445,7 +458,8 @@ def fit(run: Run, checkpoints: Checkpoints | None) -> None:  # noqa: C901 - one 
 def evaluate(run: Run) -> dict[str, Any] | None:
     """Loss and accuracy over the held-out texts, each counted once, whichever worker had it.
 
-    None where any worker was asked to stop on the way: an evaluation can take longer than there is time.
+    None where any worker was asked to stop on the way: an evaluation can take longer than there is
+    time.
     """
     run.model.eval()
     losses, hits = [], []
@@ -477,7 +491,9 @@ def evaluate(run: Run) -> dict[str, Any] | None:
 
 
 def save_checkpoint(run: Run, checkpoints: Checkpoints | None) -> None:
-    """Model, optimizer, schedule and progress, sealed in the background. A full disk does not end the run."""
+    """Model, optimizer, schedule and progress, sealed in the background. A full disk does not end
+    the run.
+    """
     if checkpoints is None:
         return
     step = run.progress.step
@@ -528,8 +544,8 @@ def interrupt(run: Run, checkpoints: Checkpoints | None) -> NoReturn:
 
 
 def save_model(run: Run, tokenizer: Any) -> None:
-    """As `from_pretrained` reads it. `accelerator.save` writes on the main worker; on XLA it is xm.save, which first
-    brings every tensor to the host.
+    """As `from_pretrained` reads it. `accelerator.save` writes on the main worker; on XLA it is
+    xm.save, which first brings every tensor to the host.
     """
     state = run.accelerator.get_state_dict(run.model)
     model = run.accelerator.unwrap_model(run.model, keep_torch_compile=False)

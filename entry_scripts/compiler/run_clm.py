@@ -1,14 +1,17 @@
-"""Train GPT-2 under the SageMaker Training Compiler: run_clm for its last container, and for nothing newer.
+"""Train GPT-2 under the SageMaker Training Compiler: run_clm for its last container, and for
+nothing newer.
 
-AWS releases the compiler no more. Its last image has Python 3.8, torch 1.11 and transformers 4.21, and this file stays as it
-is: alone but for sm_spot.py, which keeps every script safe on spot capacity. ../train_language_model.py is the living one.
+AWS releases the compiler no more. Its last image has Python 3.8, torch 1.11 and transformers 4.21,
+and this file stays as it is: alone but for sm_spot.py, which keeps every script safe on spot
+capacity. ../train_language_model.py is the living one.
 
     Script("compiler/run_clm.py") with HuggingFace("4.21", pytorch="1.11"), TrainingCompiler() and PyTorchXLA()
 
     python run_clm.py --model_type tiny-gpt2 --num_train_epochs 3 --do_eval True
     torchrun --nproc_per_node=2 run_clm.py --model_type gpt2 --tokenizer_name gpt2 --dataset_name wikitext …
 
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again
+to continue.
 """
 
 from __future__ import annotations
@@ -137,12 +140,14 @@ def blocks_of(
 ) -> List[Dict[str, List[int]]]:
     """All texts one after another, in blocks of one length: the compiler then has one graph."""
     ids: List[int] = []
+    end = tokenizer.eos_token_id
     for text in texts:
         if text.strip():
             ids += tokenizer(text)["input_ids"]
-            if ids[-1] != tokenizer.eos_token_id:
-                ids.append(tokenizer.eos_token_id)
-    blocks = [ids[begin : begin + size] for begin in range(0, len(ids) - size + 1, size)]
+            if ids[-1] != end:
+                ids.append(end)
+    last = len(ids) - size
+    blocks = [ids[begin : begin + size] for begin in range(0, last + 1, size)]
     if not blocks:
         raise sm_spot.UsageError(
             f"--block_size: got {size}, wanted at most {len(ids)}, which is what all the texts have"

@@ -1,4 +1,6 @@
-"""What the scripts share. Importing it sets the environment that accelerate, transformers and torch_xla read on import."""
+"""What the scripts share. Importing it sets the environment that accelerate, transformers and
+torch_xla read on import.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ import contextlib
 import json
 from typing import Any, NoReturn, Sequence
 
-from kit.data import TEXTS, Table, pick_columns
+from kit.data import Table, pick_columns
+from kit.names import TEXTS
 from sm_spot import UsageError
 
 from datasets import Dataset
@@ -37,7 +38,9 @@ def tuning_set(table: Table, text_column: str | None = None) -> Dataset:
 
 
 def preference_set(table: Table, names: Sequence[str]) -> Dataset:
-    """The columns `names`, all texts or all conversations: prompt, chosen and rejected for DPOTrainer."""
+    """The columns `names`, all texts or all conversations: prompt, chosen and rejected for
+    DPOTrainer.
+    """
     missing = [name for name in names if name not in table.columns]
     if missing:
         wanted = f"{', '.join(names)}; rename them"
@@ -71,7 +74,9 @@ def check_conversations(table: Table, conversations: Sequence[Any]) -> None:
 
 
 def as_json(tools: Any) -> str:
-    """For the chat template, which shows tools to the model; as JSON, for each row has a form of its own."""
+    """For the chat template, which shows tools to the model; as JSON, for each row has a form of
+    its own.
+    """
     if isinstance(tools, str):
         return tools
     return json.dumps(tools or [])
@@ -94,7 +99,9 @@ def is_conversation(value: Any) -> bool:
 
 
 def in_one_text(value: Any) -> Any:
-    """A conversation whose turns are lists of parts, with the texts of each put together; what is none stays as it is."""
+    """A conversation whose turns are lists of parts, with the texts of each put together; what is
+    none stays as it is.
+    """
     if not isinstance(value, list):
         return value
     for turn in value:
@@ -109,7 +116,9 @@ def in_one_text(value: Any) -> Any:
 
 
 def from_sharegpt(turns: Any) -> Any:
-    """A conversation of ShareGPT's form, `from` and `value`, with the roles that chat templates know."""
+    """A conversation of ShareGPT's form, `from` and `value`, with the roles that chat templates
+    know.
+    """
     if not isinstance(turns, list):
         return turns
     conversation = []
@@ -124,7 +133,9 @@ def from_sharegpt(turns: Any) -> Any:
 def refuse_conversation(
     sets: dict[str, Dataset], tables: dict[str, Table], tokenizer: Any, error: Exception
 ) -> NoReturn:
-    """The first that the chat template has no form for, such as a system's turn, or two of the user's."""
+    """The first that the chat template has no form for, such as a system's turn, or two of the
+    user's.
+    """
     for name, examples in sets.items():
         for index, turns in enumerate(examples["messages"]):
             with contextlib.suppress(type(error)):

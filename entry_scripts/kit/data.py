@@ -4,8 +4,8 @@
     columns = pick_columns(table, label=data_args.label_column)  # by the names that data sets use, or by those given
     print(*table.said, sep="\\n")
 
-kit.labels and kit.questions make data sets of the library `datasets` of tables. Messages name the flags --encoding,
---text_column, --text_pair_column and --label_column.
+kit.labels and kit.questions make data sets of the library `datasets` of tables. Messages name the
+flags --encoding, --text_column, --text_pair_column and --label_column.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence
 import sm_spot
 from kit.delimited import NUMBER, read_delimited
 from kit.job import SAMPLES, channel
+from kit.names import LABELS, NAMES, PAIRS, TEXTS
 from sm_spot import UsageError, first_line
 
 __all__ = ["NUMBER", "Columns", "DataArguments", "Table", "pick_columns", "read_sets", "read_table"]
@@ -46,37 +47,15 @@ BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-TEXTS = ("text", "content", "sentence", "review", "tweet", "comment", "body", "document", "message")
-PAIRS = {
-    "sentence1": "sentence2",
-    "premise": "hypothesis",
-    "question1": "question2",
-    "question": "sentence",
-    "text1": "text2",
-    "#1 string": "#2 string",
-}
-LABELS = (
-    "label",
-    "labels",
-    "sentiment",
-    "class",
-    "category",
-    "target",
-    "score",
-    "stars",
-    "rating",
-    "gold_label",
-    "is_duplicate",
-    "quality",
-)
-NAMES = {*TEXTS, *PAIRS, *PAIRS.values(), *LABELS, "id", "idx", "context", "answers"}
 BINARY = {b"PK\x03\x04": "a zip archive or a workbook of Excel", b"PAR1": "Parquet"}
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: JSON can write it
 
 
 @dataclass
 class DataArguments:
-    """The data, as in Hugging Face's examples: files, a data set of the hub, or the bundled sample."""
+    """The data, as in Hugging Face's examples: files, a data set of the hub, or the bundled
+    sample.
+    """
 
     dataset_name: Optional[str] = field(
         default=None, metadata={"help": "of the Hugging Face hub, or `sample`"}
@@ -147,7 +126,9 @@ class Table:
 def table_from(
     columns: dict[str, Any], name: str, classes: Mapping[str, list[str]] | None = None
 ) -> Table:
-    """Of columns that a library has read, such as `datasets`. Numbers of classes become their names, -1 becomes a gap."""
+    """Of columns that a library has read, such as `datasets`. Numbers of classes become their
+    names, -1 becomes a gap.
+    """
     first: Sequence[Any] = next(iter(columns.values()), [])
     count = len(first)
     rows = list(range(1, count + 1))
@@ -155,7 +136,8 @@ def table_from(
     if classes is not None:
         table.classes.update(classes)
     for column, names in table.classes.items():
-        table.columns[column] = _named(columns[column], names)
+        numbers = columns[column]
+        table.columns[column] = _named(numbers, names)
     return table
 
 
@@ -180,7 +162,9 @@ def some(names: Sequence[Any], count: int = 5, comma: str = ", ") -> str:
 def read_sets(
     data_args: Any, sample: str, names: Sequence[str] = ("train", "validation")
 ) -> dict[str, Table]:
-    """Those of `names` that there are: from files or channels, else the hub, else the bundled sample."""
+    """Those of `names` that there are: from files or channels, else the hub, else the bundled
+    sample.
+    """
     if data_args.train_file is None and data_args.dataset_name not in {None, "sample"}:
         parts = load_hub(data_args.dataset_name, data_args.dataset_config_name)
         return {name: parts[name] for name in names if name in parts}
@@ -224,11 +208,19 @@ def say_what_was_read(tables: Mapping[str, Table]) -> None:
         sm_spot.say(sentence)
 
 
+def first_examples(examples: Any, count: int | None) -> Any:
+    """Of a data set, at most `count`; None: all."""
+    total = len(examples)
+    return examples.select(range(min(total, count or total)))
+
+
 # --- files ---
 
 
 class _Part(NamedTuple):
-    """What one file holds: good rows, their numbers, and a phrase for each row that cannot be read."""
+    """What one file holds: good rows, their numbers, and a phrase for each row that cannot be
+    read.
+    """
 
     columns: dict[str, list[Any]]
     rows: Sequence[int]
@@ -240,7 +232,9 @@ class _Part(NamedTuple):
 def read_table(
     where: str | Path, name: str, *, split: str = "train", encoding: str | None = None
 ) -> Table:
-    """A file, or a folder's files of one split (else those of none). Of "test" no row is left out."""
+    """A file, or a folder's files of one split (else those of none). Of "test" no row is left
+    out.
+    """
     if not str(where):
         raise UsageError(f"--{name}: got an empty name, wanted a file or a folder")
     paths, left_out = _files(Path(where), name, split)
@@ -264,12 +258,13 @@ def _append(table: Table, path: Path, part: _Part, split: str) -> None:
     """One file's rows, unless too many cannot be read or its columns are others."""
     columns, rows, bad, note, classes = part
     file, count = path.name, len(rows)
-    total = count + len(bad)
+    unread = len(bad)
+    total = count + unread
     got = f"--{table.name}: {file} has"
-    if bad and (split == "test" or len(bad) * 10 > total):
-        raise UsageError(
-            f"{got} {len(bad)} of {total} rows that cannot be read: {bad[0]}; correct them"
-        )
+    too_many = split == "test" or unread * 10 > total
+    if bad and too_many:
+        got += f" {unread} of {total} rows that cannot be read"
+        raise UsageError(f"{got}: {bad[0]}; correct them")
     if table.columns and set(columns) != set(table.columns) and "json" not in _kind(path):
         own, others = ", ".join(columns), ", ".join(table.columns)
         raise UsageError(
@@ -286,11 +281,13 @@ def _append(table: Table, path: Path, part: _Part, split: str) -> None:
     table.say(f"read {count} rows of {file} ({note})")
     if bad:
         left_out = some(bad, 3, "; ")
-        table.say(f"left out {len(bad)} rows of {file}: {left_out}")
+        table.say(f"left out {unread} rows of {file}: {left_out}")
 
 
 def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
-    """The files to read, in the order of their names, and those beside them that are not for this split."""
+    """The files to read, in the order of their names, and those beside them that are not for this
+    split.
+    """
     if not root.exists():
         raise UsageError(
             f"--{name}: got {str(root)!r}, which does not exist; wanted a file or a folder"
@@ -439,9 +436,11 @@ def _parquet(path: Path) -> _Part:
 
 def _classes_in(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
     """The names of classes, which `datasets` writes into a Parquet file."""
-    info = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {})
+    written = metadata.get(b"huggingface", b"{}")
+    info = json.loads(written).get("info", {})
+    features = info.get("features", {})
     classes = {}
-    for column, feature in info.get("features", {}).items():
+    for column, feature in features.items():
         if (
             isinstance(feature, dict)
             and feature.get("_type") == "ClassLabel"
@@ -462,19 +461,25 @@ JSON = json.JSONDecoder(parse_constant=_nan_is_a_gap)
 
 
 def _json(text: str) -> _Part:
-    """An array or lines of objects, {"data": […]} as SQuAD has it, or columns as pandas writes them."""
+    """An array or lines of objects, {"data": […]} as SQuAD has it, or columns as pandas writes
+    them.
+    """
     rows, note = _json_rows(text)
     escapes = "\\u" in text
     bad: list[str] = []
     good: dict[int, Any] = {}
+    columns: dict[str, list[Any]] = {}
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             bad.append(f"row {number} is no whole JSON object, {row!a:.50}")
-        elif escapes and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False)):
+            continue
+        written = json.dumps(row, ensure_ascii=False) if escapes else ""
+        if HALF_CHARACTER.search(written):
             bad.append(f"row {number} holds half a character, {row!a:.50}")
-        else:
-            good[number] = row
-    columns: dict[str, list[Any]] = {name: [] for row in good.values() for name in row}
+            continue
+        good[number] = row
+        for name in row:
+            columns[name] = []
     for row in good.values():
         for name, values in columns.items():
             values.append(row.get(name))
@@ -506,7 +511,9 @@ def _json_rows(text: str) -> tuple[list[Any], str]:
 
 
 def _columns(content: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Lists of one length without lists in them, or objects whose keys count the rows; else none, for it is one row."""
+    """Lists of one length without lists in them, or objects whose keys count the rows; else none,
+    for it is one row.
+    """
     columns: dict[str, list[Any]] = {}
     for name, cells in content.items():
         values = cells

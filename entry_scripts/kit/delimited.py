@@ -1,4 +1,6 @@
-"""A table in a text file whose dialect nobody has written down: delimiter, quotes and names of columns by what the file holds."""
+"""A table in a text file whose dialect nobody has written down: delimiter, quotes and names of
+columns by what the file holds.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from sm_spot import UsageError
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # What a cell in quotes is, and what a bare one; D is the delimiter.
 DIALECTS = {
-    "doubled": r' *"([^"]*(?:""[^"]*)*)" *|(?!")([^D\n]*)',  # RFC 4180, pandas' default; blanks around are by hand
+    # RFC 4180, pandas' default; blanks around are by hand
+    "doubled": r' *"([^"]*(?:""[^"]*)*)" *|(?!")([^D\n]*)',
     "after a backslash": r' *"([^"\\]*(?:(?:\\.|"")[^"\\]*)*)" *|(?!")([^\\D\n]*(?:\\.[^\\D\n]*)*)',
     "as text": r"(?!)()|([^D\n]*)",  # GLUE
 }
@@ -32,7 +35,9 @@ class Reading(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows of a table below its names, their numbers, a phrase for each row that is none, and what the dialect is."""
+    """The rows of a table below its names, their numbers, a phrase for each row that is none, and
+    what the dialect is.
+    """
 
     names: list[str]
     cells: list[list[str]]
@@ -42,7 +47,9 @@ class Rows(NamedTuple):
 
 
 def read_delimited(text: str, kind: str, known_names: set[str]) -> Rows:
-    """`kind` is the file's ending; a first line with one of the `known_names` is a line of names."""
+    """`kind` is the file's ending; a first line with one of the `known_names` is a line of
+    names.
+    """
     if not text.strip():
         raise UsageError("is empty, wanted a table")
     text = re.sub(r'\A"?sep=."?(?=\r?\n)', "", text, flags=re.IGNORECASE)  # Excel's
@@ -70,7 +77,9 @@ def read_delimited(text: str, kind: str, known_names: set[str]) -> Rows:
 
 
 def has_header(records: list[list[str]], first: list[str], known_names: set[str]) -> bool:
-    """The first line is a row only where it has a number or a cell that comes again, and no name that data sets use."""
+    """The first line is a row only where it has a number or a cell that comes again, and no name
+    that data sets use.
+    """
     if any(cell.lower() in known_names for cell in first):
         return True
     if len(first) > 1 and first == ["", *map(str, range(len(first) - 1))]:  # counted by pandas
@@ -85,7 +94,9 @@ def has_header(records: list[list[str]], first: list[str], known_names: set[str]
 
 
 def best_reading(text: str, kind: str) -> Reading:
-    """In the dialect that explains the whole file best: fewest ragged rows, then fewest odd cells."""
+    """In the dialect that explains the whole file best: fewest ragged rows, then fewest odd
+    cells.
+    """
     usual = "\t,;|" if kind == ".tsv" else ",;\t|"
     first_line = next(line for line in text.split("\n") if line.strip())
     head = re.sub(r'"[^"]*"', "", first_line)
@@ -105,8 +116,8 @@ def best_reading(text: str, kind: str) -> Reading:
 
 
 def readings_with(text: str, delimiter: str) -> list[Reading]:
-    """In every dialect that may be meant, the likelier first. As a rule nothing is quoted between tabs; between others only
-    quotes that cannot be quoting are text.
+    """In every dialect that may be meant, the likelier first. As a rule nothing is quoted between
+    tabs; between others only quotes that cannot be quoting are text.
     """
     tabs = delimiter == "\t"
     quoted = read_as("doubled", text, delimiter)
@@ -188,7 +199,9 @@ def unquoted(cell: str, *, backslash: bool) -> str:
 
 
 def cells_that_look_quoted(records: list[list[str]]) -> int:
-    """Of a table read without quoting: all cells of a column that is quoted throughout, else those with a quote in quotes."""
+    """Of a table read without quoting: all cells of a column that is quoted throughout, else those
+    with a quote in quotes.
+    """
     odd = 0
     for place in range(len(records[0])):
         column = [record[place] for record in records[1:] if place < len(record)]

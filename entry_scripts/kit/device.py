@@ -1,4 +1,6 @@
-"""What accelerate and Trainer leave to a job: the device by evidence, its environment, turns to load, and gauges."""
+"""What accelerate and Trainer leave to a job: the device by evidence, its environment, turns to
+load, and gauges.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ import torch
 
 NAMES = ("cpu", "cuda", "neuron", "xla")
 NEURON_DEVICE = Path("/dev/neuron0")
-LOADING_AT_ONCE = "SM_TRN_LOADING_AT_ONCE"  # workers of a machine; 8 as in optimum-neuron's num_local_ranks_per_step
-# Set before torch_xla is imported, and only where the job has not set them itself. Values as in AWS's own training
-# samples: https://awsdocs-neuron.readthedocs-hosted.com. The compiler's default cache is lost with the machine.
+# workers of a machine; 8 as in optimum-neuron's num_local_ranks_per_step
+LOADING_AT_ONCE = "SM_TRN_LOADING_AT_ONCE"
+# Set before torch_xla is imported, and only where the job has not set them itself. Values as in
+# AWS's own training samples: https://awsdocs-neuron.readthedocs-hosted.com. The compiler's default
+# cache is lost with the machine.
 NEURON_DEFAULTS = {
     "NEURON_CC_FLAGS": "--model-type=transformer --retry_failed_compilation",
     "NEURON_COMPILE_CACHE_URL": "/var/tmp/neuron-compile-cache",  # noqa: S108 - the compiler's own default
@@ -41,7 +45,9 @@ EFA = {
 
 
 def choose(environ: Mapping[str, str] = os.environ) -> str:
-    """The kind of device; starts nothing. torch_xla being importable is no reason to use it: evidence is."""
+    """The kind of device; starts nothing. torch_xla being importable is no reason to use it:
+    evidence is.
+    """
     asked = environ.get("SM_TRN_RUNTIME")
     if asked:
         if asked not in NAMES:
@@ -77,7 +83,9 @@ def wants_smddp(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
-    """Set what is not set, before accelerate and torch_xla are imported, and return the kind of device."""
+    """Set what is not set, before accelerate and torch_xla are imported, and return the kind of
+    device.
+    """
     name, here = choose(environ), place(environ)
     if name != "xla":
         environ.setdefault(
@@ -109,14 +117,17 @@ def has_bf16(name: str) -> bool:
 
 
 def waves_of(local_rank: int, workers: int, at_once: int) -> tuple[int, int]:
-    """In which wave this worker of a machine loads, and the number of the last: 0 has the first worker alone."""
+    """In which wave this worker of a machine loads, and the number of the last: 0 has the first
+    worker alone.
+    """
     return math.ceil(local_rank / at_once), math.ceil((workers - 1) / at_once)
 
 
 @contextlib.contextmanager
 def loading_turn(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
-    """The first worker of a machine alone: it fills the caches. Then the others in waves: each holds a whole model on
-    the host until it is on its device, so move it there inside. Inside there can be no collective.
+    """The first worker of a machine alone: it fills the caches. Then the others in waves: each
+    holds a whole model on the host until it is on its device, so move it there inside. Inside there
+    can be no collective.
     """
     at_once = environ.get(LOADING_AT_ONCE, "8")
     if not at_once.isdigit() or int(at_once) < 1:
@@ -136,7 +147,9 @@ def loading_turn(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
 
 
 def compilations() -> tuple[int, float]:
-    """Number of this process's compilations by XLA, and their seconds; none where nothing compiles."""
+    """Number of this process's compilations by XLA, and their seconds; none where nothing
+    compiles.
+    """
     if choose() != "xla":
         return 0, 0.0
     counted = importlib.import_module("torch_xla.debug.metrics").metric_data("CompileTime")
@@ -146,7 +159,9 @@ def compilations() -> tuple[int, float]:
 
 
 class Meter:
-    """Speed of all workers together, this worker's waiting, and how full batches are, between two log lines."""
+    """Speed of all workers together, this worker's waiting, and how full batches are, between two
+    log lines.
+    """
 
     def __init__(self, samples_per_step: int) -> None:
         self._samples, self._workers = samples_per_step, place().size
@@ -162,7 +177,9 @@ class Meter:
             self._since, self._running = time.perf_counter(), True
 
     def stop(self) -> None:
-        """What happens until the next start, evaluation above all, is no training and counts nowhere."""
+        """What happens until the next start, evaluation above all, is no training and counts
+        nowhere.
+        """
         if self._running:
             self._seconds += time.perf_counter() - self._since
             self._running = False
@@ -198,7 +215,8 @@ class Meter:
             "steps_per_second": round(steps / seconds, 3),
             "data_wait": round(min(1.0, self._waited / seconds), 4),
         }
-        if positions:  # of this worker, whose like the others are taken to be; none where loaders have processes
+        # of this worker, whose like the others are taken to be; none where loaders have processes
+        if positions:
             values["tokens_per_second"] = round(tokens / seconds, 1)
             values["padding_fill"] = round(tokens / positions, 4)
         self.total_seconds += self._seconds

@@ -1,4 +1,6 @@
-"""What the scripts share as programs of a job: folders that can be written to, graphs that are only collected, flags."""
+"""What the scripts share as programs of a job: folders that can be written to, graphs that are only
+collected, flags.
+"""
 
 from __future__ import annotations
 
@@ -65,9 +67,11 @@ def check_folder(flag: str, folder: Any) -> None:
 
 
 def graphs_only() -> bool:
-    """Under `neuron_parallel_compile` graphs are collected and not executed: no number that comes out means anything.
+    """Under `neuron_parallel_compile` graphs are collected and not executed: no number that comes
+    out means anything.
 
-    A script then makes few steps, and neither reads nor writes a checkpoint, saves no model and prints no metric.
+    A script then makes few steps, and neither reads nor writes a checkpoint, saves no model and
+    prints no metric.
     """
     return os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY", "0") not in {"", "0"}
 

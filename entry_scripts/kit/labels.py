@@ -1,4 +1,5 @@
-"""Labels of a table: classes or scores, rows that lack something, and the data set that is made of them.
+"""Labels of a table: classes or scores, rows that lack something, and the data set that is made of
+them.
 
     labels = labels_of(table, columns.label)                # class numbers, or scores where `names` is empty
     table, labels = drop_missing(table, columns, labels)    # not for test data: there every row stays
@@ -26,7 +27,9 @@ MISSING_WORDS = ("nan", "na", "n/a", "null", "none")
 
 
 class Labels(NamedTuple):
-    """For each row a class number, or a score where `names` is empty; None: the row has no label."""
+    """For each row a class number, or a score where `names` is empty; None: the row has no
+    label.
+    """
 
     values: list[Any]
     names: list[str]
@@ -50,7 +53,8 @@ class Labels(NamedTuple):
 def labels_of(
     table: Table, column: str, *, num_labels: int | None = None, names: Sequence[str] | None = None
 ) -> Labels:
-    """Classes, or scores (fractions, or num_labels=1). `names` are those of training: [] means scores.
+    """Classes, or scores (fractions, or num_labels=1). `names` are those of training: [] means
+    scores.
 
     Where the file itself names its classes, their order is the file's.
     """
@@ -70,7 +74,8 @@ def labels_of(
     if names is None:
         names = _class_names(distinct, num_labels, table)
     for label in sorted(distinct - set(names)):
-        known = f"{some(names, 10)} as in the training data"
+        listed = some(names, 10)
+        known = f"{listed} as in the training data"
         raise table.wrong(
             labels.index(label), f"has the label {label!r}, wanted {known}; correct it"
         )
@@ -101,7 +106,9 @@ def _as_texts(table: Table, column: str) -> list[Any]:
 
 
 def _without_gaps(labels: list[Any], table: Table) -> list[Any]:
-    """Words that say that there is no label, among numbers; and "-", as in SNLI. Refuses words that can be no class."""
+    """Words that say that there is no label, among numbers; and "-", as in SNLI. Refuses words that
+    can be no class.
+    """
     distinct = set(labels) - {None}
     words = {label for label in distinct if not NUMBER.fullmatch(label)}
     gaps = {word for word in words if word.lower() in MISSING_WORDS}
@@ -109,14 +116,25 @@ def _without_gaps(labels: list[Any], table: Table) -> list[Any]:
         gaps = set()
     _refuse_words(words, words - gaps, labels, table)
     if gaps and gaps == words:
-        return [None if label in gaps else label for label in labels]
+        return without(labels, gaps)
     if len(words) > 2 and "-" in words and "+" not in words:
-        return [None if label == "-" else label for label in labels]
+        return without(labels, {"-"})
     return labels
 
 
+def without(labels: list[Any], gaps: set[Any]) -> list[Any]:
+    """None in the place of these labels."""
+    kept = list(labels)
+    for index, label in enumerate(labels):
+        if label in gaps:
+            kept[index] = None
+    return kept
+
+
 def _refuse_words(words: set[Any], slips: set[Any], labels: list[Any], table: Table) -> None:
-    """Those that are no class: several labels in one, a score in another form, and a slip among scores."""
+    """Those that are no class: several labels in one, a score in another form, and a slip among
+    scores.
+    """
     distinct = set(labels) - {None}
     scores = 0
     for number in distinct - words:
@@ -185,7 +203,8 @@ def _without_minus_one(
     distinct = set(labels) - {None}
     classes = distinct - {"-1"}
     if names is None and num_labels is None and "-1" in distinct and "0" in classes:
-        got = f"--{table.name}: got the labels {some(sorted(distinct))}, wanted to know what -1 is"
+        listed = some(sorted(distinct))
+        got = f"--{table.name}: got the labels {listed}, wanted to know what -1 is"
         raise UsageError(
             f"{got}; give --num_labels {len(distinct)} if a class, {len(classes)} if it means no label"
         )
@@ -194,7 +213,7 @@ def _without_minus_one(
     else:
         no_class = "-1" not in names
     if no_class or not classes:
-        return [None if label == "-1" else label for label in labels]
+        return without(labels, {"-1"})
     return labels
 
 
@@ -252,7 +271,9 @@ def drop_missing(table: Table, columns: Columns, labels: Labels) -> tuple[Table,
 
 
 def classified(table: Table, columns: Columns, labels: Labels | None) -> Dataset:
-    """The columns text, text_pair where there are pairs, and label: a ClassLabel, or a number for scores."""
+    """The columns text, text_pair where there are pairs, and label: a ClassLabel, or a number for
+    scores.
+    """
     content: dict[str, Any] = {"text": table.texts(columns.text)}
     features: dict[str, Any] = {"text": Value("string")}
     if columns.pair:
@@ -267,7 +288,9 @@ def classified(table: Table, columns: Columns, labels: Labels | None) -> Dataset
 
 
 def hold_out(examples: Dataset, fraction: float, table: Table) -> tuple[Dataset, Dataset]:
-    """What to train on and what is held out, with like shares of each class. The same rows are split the same way."""
+    """What to train on and what is held out, with like shares of each class. The same rows are
+    split the same way.
+    """
     feature = examples.features["label"]
     labels = examples["label"][:]
     sizes: Counter[Any] = Counter()

@@ -1,4 +1,6 @@
-"""Tokenizers, configurations and models by their names: of the hub, of a folder, or tiny ones that need no network."""
+"""Tokenizers, configurations and models by their names: of the hub, of a folder, or tiny ones that
+need no network.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,12 @@ import contextlib
 from pathlib import Path
 from typing import Any, Iterator
 
+from kit.device import loading_turn
 from sm_spot import UsageError, first_line, tell
 
 import torch
 import transformers
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer, set_seed
 from transformers.models.auto import modeling_auto
 
 TINY_RANDOM = Path(__file__).resolve().parent.parent / "tiny_random"
@@ -96,9 +99,11 @@ def load_config(name: str, tokenizer: Any, **options: Any) -> Any:
 def load_model(
     auto: Any, name: str | None, config: Any, tokenizer: Any = None, **options: Any
 ) -> Any:
-    """`auto` is one of transformers' AutoModelFor…; without a name, or with a tiny one, the weights are new: seed first.
+    """`auto` is one of transformers' AutoModelFor…; without a name, or with a tiny one, the weights
+    are new: seed first.
 
-    Always in float32: a checkpoint in half precision would else be trained in it. Every token has its embedding.
+    Always in float32: a checkpoint in half precision would else be trained in it. Every token has
+    its embedding.
     """
     check_head(auto, name, config)
     with loading(name or config.model_type):
@@ -124,7 +129,9 @@ def load_model(
 
 
 def check_head(auto: Any, name: str | None, config: Any) -> None:
-    """A causal model must not see what it is asked for: refuse those that do, and make masked ones look back only."""
+    """A causal model must not see what it is asked for: refuse those that do, and make masked ones
+    look back only.
+    """
     if auto is not transformers.AutoModelForCausalLM:
         return
     if config.model_type in UNSHIFTED or config.is_encoder_decoder:
@@ -140,6 +147,30 @@ def masked_by_nature(config: Any) -> bool:
     if config.model_type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return config.model_type in MASKED
     return config.model_type in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+
+def tokenizer_of(model_args: Any) -> Any:
+    with loading_turn():
+        name = model_args.tokenizer_name or model_args.model_name_or_path
+        return load_tokenizer(name, **model_args.hub())
+
+
+def config_of(model_args: Any, tokenizer: Any, **head: Any) -> Any:
+    """`head` is what the task adds: labels, or that they are numbers."""
+    name = model_args.config_name or model_args.model_name_or_path
+    return load_config(name, tokenizer, **head, **model_args.hub())
+
+
+def model_of(
+    auto: Any, model_args: Any, config: Any, tokenizer: Any, args: Any, **options: Any
+) -> Any:
+    """On the worker's device. What is new, a head or all of a tiny model, is drawn from the seed."""
+    options.update(model_args.attention())
+    options.update(model_args.hub())
+    with loading_turn():
+        set_seed(args.seed)
+        model = load_model(auto, model_args.model_name_or_path, config, tokenizer, **options)
+        return model.to(args.device)
 
 
 def length_of(flag: str, asked: int | None, default: int, config: Any) -> int:

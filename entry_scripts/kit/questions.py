@@ -1,4 +1,6 @@
-"""Questions about texts, with their answers: rows as SQuAD has them, or with the columns answer and answer_start."""
+"""Questions about texts, with their answers: rows as SQuAD has them, or with the columns answer and
+answer_start.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ SQUAD = Features(
 
 
 def questions_of(table: Table, *, judged: bool = False) -> Dataset:
-    """SQuAD's columns: id, question, context and answers, where `answer_start` is empty if nobody knows the place.
+    """SQuAD's columns: id, question, context and answers, where `answer_start` is empty if nobody
+    knows the place.
 
-    To be trained on, a row needs its answer where it says; to be judged on (`judged`) every row stays.
+    To be trained on, a row needs its answer where it says; to be judged on (`judged`) every row
+    stays.
     """
     names = set(table.columns)
     if not {"question", "context"} <= names or not {"answers", "answer"} & names:
@@ -134,7 +138,9 @@ def _printed(text: str) -> Any:
 
 
 def _place(context: str, texts: Sequence[str], start: int) -> int:
-    """Where the first answer begins, without blanks at its edge; -1: nowhere, or nobody knows at which of several places."""
+    """Where the first answer begins, without blanks at its edge; -1: nowhere, or nobody knows at
+    which of several places.
+    """
     if not texts or not texts[0].strip():
         return -1
     if start < 0 or not context.startswith(texts[0], start):

@@ -1,8 +1,9 @@
-"""Hugging Face's Trainer in a SageMaker job: the flags, sm_spot's callback with gauges, and what is done round a training.
+"""Hugging Face's Trainer in a SageMaker job: the flags, sm_spot's callback with gauges, and what is
+done round a training.
 
-model_args, data_args, training_args, notes = parse((ModelArguments, DataArguments, TrainingArguments), argv)
-trainer = Trainer(...)
-train(trainer, {"model": …, "data": fingerprint(dataset)})
+model_args, data_args, training_args, notes = parse((ModelArguments, DataArguments,
+TrainingArguments), argv) trainer = Trainer(...) train(trainer, {"model": …, "data":
+fingerprint(dataset)})
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ from datasets import disable_progress_bars
 from transformers import HfArgumentParser, Trainer
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-# What a flag is called now: the names of older releases, and those of Hugging Face's examples for SageMaker.
+# What a flag is called now: the names of older releases, and those of Hugging Face's examples for
+# SageMaker.
 RENAMED = {
     "epochs": "num_train_epochs",
     "train_batch_size": "per_device_train_batch_size",
@@ -69,7 +71,8 @@ RENAMED = {
     "block_size": "max_length",
     "max_seq_length": "max_length",
 }
-# Flags that some release since 4.6 had and that mean nothing in a later one: left out, with a line in the log.
+# Flags that some release since 4.6 had and that mean nothing in a later one: left out, with a line
+# in the log.
 LEFT_OUT = (
     "adafactor",
     "dispatch_batches",
@@ -96,7 +99,8 @@ LEFT_OUT = (
     "use_legacy_prediction_loop",
     "use_mps_device",
 )
-# The least that a number may be, and what it has to be below. Of our own flags others are 1 or more, or fractions.
+# The least that a number may be, and what it has to be below. Of our own flags others are 1 or
+# more, or fractions.
 LIMITS = {
     "per_device_train_batch_size": (1, math.inf),
     "per_device_eval_batch_size": (1, math.inf),
@@ -196,7 +200,9 @@ class ModelArguments:
         return {name: value for name, value in options.items() if value is not None}
 
     def attention(self) -> dict[str, str]:
-        """For `from_pretrained`. On XLA SDPA looks into its mask on the host: one more graph and wait in every step."""
+        """For `from_pretrained`. On XLA SDPA looks into its mask on the host: one more graph and
+        wait in every step.
+        """
         chosen = self.attn_implementation
         if chosen is None and choose() == "xla":
             chosen = "eager"
@@ -237,7 +243,9 @@ class TrainingArguments(JobArguments, transformers.TrainingArguments):  # type: 
 
 
 def defaults_of_a_job() -> dict[str, Any]:
-    """What we want of TrainingArguments unless asked otherwise, where the installed release has it."""
+    """What we want of TrainingArguments unless asked otherwise, where the installed release has
+    it.
+    """
     device = choose()
     defaults: dict[str, Any] = {
         "output_dir": default_model_dir(),
@@ -254,7 +262,8 @@ def defaults_of_a_job() -> dict[str, Any]:
     }
     if (
         device == "cpu"
-    ):  # without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone
+        # without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone
+    ):
         defaults["use_cpu"] = True
         defaults["dataloader_pin_memory"] = False
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -277,7 +286,9 @@ def parse(
     description: str | None = None,
     **defaults: Any,
 ) -> tuple[Any, ...]:
-    """One value of each of the dataclasses `kinds`, of which the last is TrainingArguments, and lines for the log."""
+    """One value of each of the dataclasses `kinds`, of which the last is TrainingArguments, and
+    lines for the log.
+    """
     *own, training_args, notes = parse_own(
         kinds, argv, description, **{**defaults_of_a_job(), **defaults}
     )
@@ -298,7 +309,9 @@ def parse(
 def parse_own(
     kinds: Any, argv: Sequence[str] | None, description: str | None = None, **defaults: Any
 ) -> tuple[Any, ...]:
-    """HfArgumentParser's values of the dataclasses `kinds`, and lines for the log; every mistake is a UsageError."""
+    """HfArgumentParser's values of the dataclasses `kinds`, and lines for the log; every mistake is
+    a UsageError.
+    """
     set_environment()
     disable_progress_bars()  # a job's log is read as lines
     kinds = kinds if isinstance(kinds, tuple) else (kinds,)
@@ -321,7 +334,9 @@ def parse_own(
 
 
 def split_flags(argv: Sequence[str] | None) -> Iterator[tuple[str, list[str]]]:
-    """Names and values of `--name value`, `--name=value`, `--name value value` and `--name`; None: the command line's."""
+    """Names and values of `--name value`, `--name=value`, `--name value value` and `--name`; None:
+    the command line's.
+    """
     name = ""
     values: list[str] = []
     for token in sys.argv[1:] if argv is None else argv:
@@ -342,7 +357,9 @@ def split_flags(argv: Sequence[str] | None) -> Iterator[tuple[str, list[str]]]:
 
 
 def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[list[str], list[str]]:
-    """The command line by the names that `fields` has, and what is to be said about flags that it has not."""
+    """The command line by the names that `fields` has, and what is to be said about flags that it
+    has not.
+    """
     flags: list[str] = []
     notes: list[str] = []
     for name, values in split_flags(argv):
@@ -358,7 +375,9 @@ def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[li
 
 
 def renamed(name: str, values: list[str], fields: Collection[str]) -> tuple[str, list[str]]:
-    """What a flag is called here, and its values; an empty name: it means nothing any more. UsageError: nobody had it."""
+    """What a flag is called here, and its values; an empty name: it means nothing any more.
+    UsageError: nobody had it.
+    """
     if name == "group_by_length" and "train_sampling_strategy" in fields:
         grouped = not values or values[0].lower() in {"true", "1"}
         return "train_sampling_strategy", ["group_by_length" if grouped else "random"]
@@ -382,7 +401,9 @@ def check_numbers(values: Any, names: Iterable[str]) -> None:
 
 
 def only_collect_graphs(args: Any) -> str:
-    """Few steps and nothing saved, under neuron_parallel_compile; returns what is to be said about it."""
+    """Few steps and nothing saved, under neuron_parallel_compile; returns what is to be said about
+    it.
+    """
     asked = args.max_steps
     args.max_steps = GRAPHS_ONLY_STEPS
     if asked > 0:
@@ -408,7 +429,9 @@ def fingerprint(examples: Iterable[Any]) -> str:
 
 
 def first_held_out(count: int, percentage: int) -> int:
-    """How many examples are held out where no others are to judge on: the first, as in `train[:5%]`."""
+    """How many examples are held out where no others are to judge on: the first, as in
+    `train[:5%]`.
+    """
     if count < 2:
         wanted = "wanted two or more, of which one is held out; add some, or give --validation_file"
         raise UsageError(f"--train_file: got {count} texts, {wanted}")
@@ -426,7 +449,9 @@ def evaluates(args: Any) -> bool:
 
 
 class JobCallback(SpotCallback):
-    """SpotCallback, and speed, padding and what the device says in every line. A loss that is no number ends the run."""
+    """SpotCallback, and speed, padding and what the device says in every line. A loss that is no
+    number ends the run.
+    """
 
     def __init__(self, identity: Mapping[str, Any], args: Any, *, reseed: bool = True) -> None:
         super().__init__(identity, reseed=reseed)
@@ -497,8 +522,9 @@ class JobCallback(SpotCallback):
 
 
 def judge_in_order(args: Any) -> None:
-    """Held-out examples are judged in their order and to the last: Trainer would group them by length as well, and give
-    predictions in that order, and leave out those that fill no batch. Once the training loader is made.
+    """Held-out examples are judged in their order and to the last: Trainer would group them by
+    length as well, and give predictions in that order, and leave out those that fill no batch. Once
+    the training loader is made.
     """
     args.dataloader_drop_last = False
     if hasattr(args, "group_by_length"):
@@ -521,7 +547,9 @@ def begin(args: Any, notes: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def usage_errors() -> Iterator[None]:
-    """Around what a library makes of the flags: what it refuses before it trains is the user's to put right."""
+    """Around what a library makes of the flags: what it refuses before it trains is the user's to
+    put right.
+    """
     try:
         yield
     except Exception as error:
@@ -541,8 +569,14 @@ def usage_errors() -> Iterator[None]:
         raise UsageError(f"arguments: {first_line(error)}") from error
 
 
+def say_what_runs(name: Any, args: Any, data: str) -> None:
+    sm_spot.say(f"{name} on {args.device}, {args.world_size} worker(s): {data}")
+
+
 def watch(trainer: Any, identity: Mapping[str, Any], *, reseed: bool = True) -> JobCallback:
-    """Put a JobCallback in the place of Trainer's printers, of which one rounds to words and the other draws bars."""
+    """Put a JobCallback in the place of Trainer's printers, of which one rounds to words and the
+    other draws bars.
+    """
     args = trainer.args
     same = {name: getattr(args, name) for name in IDENTITY if hasattr(args, name)}
     callback = JobCallback(
@@ -554,15 +588,17 @@ def watch(trainer: Any, identity: Mapping[str, Any], *, reseed: bool = True) -> 
     callback.trainer = trainer
     if getattr(trainer, "data_collator", None) is not None:
         trainer.data_collator = callback.counting(trainer.data_collator, trainer.model)
-    # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of labels in the whole step.
-    # BERT's heads do not: with several workers or micro-batches their gradients came out a multiple.
+    # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of
+    # labels in the whole step. BERT's heads do not: with several workers or micro-batches their
+    # gradients came out a multiple.
     if type(trainer) is Trainer:
         trainer.model_accepts_loss_kwargs = False
     return callback
 
 
 def train(trainer: Any, *, resumable: bool = True) -> None:
-    """From the newest proven checkpoint to the end; raises Interrupted after a SIGTERM, when all is saved.
+    """From the newest proven checkpoint to the end; raises Interrupted after a SIGTERM, when all is
+    saved.
 
     A trainer that is not `resumable` begins anew, and puts the checkpoints that it finds aside.
     """
@@ -594,7 +630,9 @@ def train(trainer: Any, *, resumable: bool = True) -> None:
 
 
 def check_size(trainer: Any) -> None:
-    """UsageError where the examples do not fill one step: Trainer would train none, and end well."""
+    """UsageError where the examples do not fill one step: Trainer would train none, and end
+    well.
+    """
     args, examples = trainer.args, trainer.train_dataset
     if not hasattr(examples, "__len__"):  # a data set that streams
         return
@@ -612,7 +650,9 @@ def check_size(trainer: Any) -> None:
 
 
 def padding(data_args: Any, max_seq_length: int, datasets: Mapping[str, Any]) -> dict[str, Any]:
-    """For DataCollatorWithPadding: to the longest of a batch; to one length for all where each is compiled, or on request."""
+    """For DataCollatorWithPadding: to the longest of a batch; to one length for all where each is
+    compiled, or on request.
+    """
     if data_args.pad_to_max_length:
         return {"padding": "max_length", "max_length": max_seq_length}
     if choose() != "xla":

@@ -1,4 +1,6 @@
-"""A causal model for trl's trainers: trl's own flags for it, LoRA, weights in 4 or 8 bits, and how it is saved."""
+"""A causal model for trl's trainers: trl's own flags for it, LoRA, weights in 4 or 8 bits, and how
+it is saved.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,8 @@ def peft_config_of(model_args: ModelArguments, model: Any) -> Any:
 
 
 def save_tuned(model_args: ModelArguments, trainer: Any, tokenizer: Any) -> None:
-    """The model; of one with additions the merged one, as `from_pretrained` reads it, and the additions in adapter/.
+    """The model; of one with additions the merged one, as `from_pretrained` reads it, and the
+    additions in adapter/.
 
     Every worker calls it: where weights are in shards, all have to give theirs.
     """

@@ -31,10 +31,10 @@ Copied = Callable[..., ModuleType]
 def copied(monkeypatch: pytest.MonkeyPatch) -> Copied:
     """A script of another name in which some places are written otherwise."""
 
-    def copy(name: str, **changes: str) -> ModuleType:
+    def copy(name: str, changes: list[tuple[str, str]]) -> ModuleType:
         path = SCRIPTS / f"{name}.py"
         text = path.read_text(encoding="utf-8")
-        for old, new in changes["changes"]:  # type: ignore[misc]
+        for old, new in changes:
             assert old in text, old
             text = text.replace(old, new, 1)
         module = ModuleType("copied")
@@ -89,13 +89,8 @@ def test_another_model_class(copied: Copied, tmp_path: Path) -> None:
 
 # --- main ---
 """
-    changes = [
-        ("# --- main ---\n", own),
-        (
-            "            AutoModelForSequenceClassification,\n            model",
-            "            Pooled,\n            model",
-        ),
-    ]
+    old = "model_of(\n        AutoModelForSequenceClassification,"
+    changes = [("# --- main ---\n", own), (old, old.replace("AutoModelForSequenceClassification", "Pooled"))]
     learns(copied("train_glue", changes=changes), tmp_path)
 
 
