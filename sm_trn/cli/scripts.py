@@ -42,14 +42,21 @@ def copy(name: str, folder: Path, *, as_json: bool) -> None:
         raise UnknownName(f"script: got {name!r}, wanted one of {', '.join(names)}{suggestion(name, names)}")
     home = _entry.scripts_folder()
     others = {other for other in names if other != name and Path(other).stem not in (home / name).read_text("utf-8")}
+    compiled = name.startswith("compiler/")
+    if compiled:  # it stands alone but for this one
+        others = set(names) - {name, "sm_spot.py"}
     folder.mkdir(parents=True, exist_ok=True)
     needed = _kit_of(home, [home / name, *(home / other for other in names if other not in others)])
     for path in sorted(home.iterdir()):
         if path.name in others or path.name in {"__pycache__", "ruff.toml"} or path.name.startswith("."):
             continue
-        if path.is_dir() and len(needed) == 1:  # of the kit nothing but its mark as a package: the script stands alone
+        if path.name == "compiler" and not compiled:
+            continue
+        if path.is_dir() and len(needed) == 1 and not compiled:  # of the kit nothing but its mark as a package: the script stands alone
             continue
         if path.name == "kit":
+            if compiled:
+                continue
             (folder / "kit").mkdir(exist_ok=True)
             for module in needed:
                 shutil.copy2(module, folder / "kit" / module.name)
