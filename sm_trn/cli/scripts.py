@@ -50,13 +50,12 @@ def copy(name: str, folder: Path, *, as_json: bool) -> None:
     for path in sorted(home.iterdir()):
         if path.name in others or path.name in {"__pycache__", "ruff.toml"} or path.name.startswith("."):
             continue
-        if path.name == "compiler" and not compiled:
+        if (path.name == "compiler") != compiled and path.name in {"compiler", "kit"}:
             continue
-        if path.is_dir() and len(needed) == 1 and not compiled:  # of the kit nothing but its mark as a package: the script stands alone
+        alone = len(needed) == 1 and not compiled  # of the kit nothing but its mark as a package
+        if path.is_dir() and alone:
             continue
         if path.name == "kit":
-            if compiled:
-                continue
             (folder / "kit").mkdir(exist_ok=True)
             for module in needed:
                 shutil.copy2(module, folder / "kit" / module.name)
