@@ -378,6 +378,8 @@ def take_step(run: Run, batches: Iterator[Any]) -> None:
                 run.scheduler.step()
             run.optimizer.zero_grad()
         run.losses += loss.detach() / args.gradient_accumulation_steps
+    if choose() == "xla":
+        sm_spot.cut_graph()  # xm.mark_step: whoever now fetches a number compiles nothing more
     meter.step()
     run.progress.step += 1
     run.progress.window_steps += 1
@@ -462,7 +464,7 @@ def evaluate(run: Run) -> dict[str, Any] | None:
     time.
     """
     run.model.eval()
-    losses, hits = [], []
+    figures = []  # of each batch: losses, and whether the guess is right
     stopping = False
     with torch.no_grad():
         for number, batch in enumerate(run.eval_loader):
@@ -472,16 +474,14 @@ def evaluate(run: Run) -> dict[str, Any] | None:
                 continue  # to the loader's end, which is near: nothing is computed
             loss, logits = loss_of(run, batch)
             right = (logits.argmax(dim=-1) == batch["labels"]).float()
-            loss, right = run.accelerator.gather_for_metrics(
-                (loss, right)
-            )  # without the last batch's fillers
-            losses.append(loss.cpu())
-            hits.append(right.cpu())
+            gathered = run.accelerator.gather_for_metrics(torch.stack([loss, right], dim=1))
+            figures.append(gathered.cpu())  # without the last batch's fillers
     run.model.train()
     if stopping:
         return None
-    loss, accuracy = float(torch.cat(losses).mean()), float(torch.cat(hits).mean())
-    samples = len(torch.cat(hits))
+    every = torch.cat(figures)
+    loss, accuracy = every.mean(dim=0).tolist()
+    samples = len(every)
     return run.line(
         eval_loss=round(loss, 6), eval_accuracy=round(accuracy, 6), eval_samples=samples
     )

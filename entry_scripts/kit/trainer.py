@@ -8,6 +8,7 @@ fingerprint(dataset)})
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import dataclasses
 import hashlib
@@ -319,7 +320,12 @@ def parse_own(
     flags, notes = known_flags(argv, fields)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of one library about another's defaults
-        parser = Parser(kinds, allow_abbrev=False, description=description)
+        parser = Parser(
+            kinds,
+            allow_abbrev=False,
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         parser.set_defaults(**{name: value for name, value in defaults.items() if name in fields})
         try:
             parsed = parser.parse_args_into_dataclasses(flags, look_for_args_file=False)
@@ -364,7 +370,7 @@ def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[li
     notes: list[str] = []
     for name, values in split_flags(argv):
         current = name
-        if name not in fields:
+        if name not in {*fields, "help"}:
             current, values = renamed(name, values, fields)  # noqa: PLW2901 - the flag by its name here
             if not current:
                 notes.append(f"--{name}: this transformers has no such argument; left out")

@@ -145,6 +145,16 @@ def test_a_mistyped_flag_is_a_mistake_with_a_suggestion(argv: list[str], said: s
     assert said in str(raised.value)
 
 
+def test_help_is_given_and_is_no_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("transformers")
+    with pytest.raises(SystemExit) as ended:
+        parse(["--help"])
+    shown = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert "--block_size" in shown
+    assert "--per_device_train_batch_size" in shown
+
+
 def test_the_command_line_overrules_our_defaults_and_json_stays_in_one_piece() -> None:
     pytest.importorskip("transformers")
     own, args, notes = parse(
