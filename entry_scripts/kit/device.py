@@ -11,15 +11,14 @@ import math
 import os
 import socket
 import time
-from pathlib import Path
 from typing import Any, Iterator, Mapping, MutableMapping
 
+from kit import NEURON_DEVICE, speaks_xla
 from sm_spot import UsageError, barrier, place
 
 import torch
 
 NAMES = ("cpu", "cuda", "neuron", "xla")
-NEURON_DEVICE = Path("/dev/neuron0")
 # workers of a machine; 8 as in optimum-neuron's num_local_ranks_per_step
 LOADING_AT_ONCE = "SM_TRN_LOADING_AT_ONCE"
 # Set before torch_xla is imported, and only where the job has not set them itself. Values as in
@@ -65,14 +64,6 @@ def choose(environ: Mapping[str, str] = os.environ) -> str:
             "torch-neuronx, or set SM_TRN_RUNTIME=cpu to train on the CPU"
         )
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def speaks_xla(environ: Mapping[str, str]) -> bool:
-    """There is a Neuron device, or the variables of a launcher that starts XLA's workers."""
-    for name in environ:
-        if name.startswith(("PJRT_DEVICE", "XRT_", "NEURON_RT_")):
-            return True
-    return NEURON_DEVICE.exists()
 
 
 def wants_smddp(environ: Mapping[str, str] = os.environ) -> bool:
