@@ -37,13 +37,12 @@ from sm_trn.core.specs.compute import (
 )
 from sm_trn.core.specs.data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, TensorBoard
 from sm_trn.core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
-from sm_trn.core.specs.framework import Framework, Registry, TrainingCompiler
+from sm_trn.core.specs.framework import Framework, NeuronOptions, Registry, TrainingCompiler
 from sm_trn.core.specs.guard import Guard
 from sm_trn.core.specs.job import Git, JobSpec, Script
 from sm_trn.core.specs.kept import Kept
 from sm_trn.core.specs.metrics import MetricRule
-from sm_trn.core.specs.neuron import NeuronOptions
-from sm_trn.core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
+from sm_trn.core.specs.services import Experiment, Mlflow, ModelPackage, Queue, Retry, RetryRule, Serverless
 from sm_trn.core.strategies import STRATEGIES
 from sm_trn.report.comparing import compare
 
@@ -87,6 +86,7 @@ ROOMS: Mapping[str, str] = {
     ".core.jobfile": "Read and write job files",
     ".bridge": "Read and record launch code",
     ".core.session": "Launch, watch, attach",
+    ".capacity": "Find room for a job",
     ".emulator": "Rehearsals",
     ".core.logs": "Read logs",
     ".diagnosis": "Find out why",
@@ -194,7 +194,8 @@ def configuration() -> str:
         ("checkpoint", Checkpoint), ("output", Output), ("network", Network), ("neuron", NeuronOptions),
         ("metrics", MetricRule), ("tensorboard", TensorBoard), ("profiling", Profiling), ("debug_hook", DebugHook),
         ("debug_hook.collections", TensorCollection), ("debug_rules and profiler_rules", DebugRule), ("registry", Registry),
-        ("experiment", Experiment), ("mlflow", Mlflow), ("model_package", ModelPackage), ("serverless", Serverless), ("kept", Kept),
+        ("experiment", Experiment), ("mlflow", Mlflow), ("model_package", ModelPackage), ("serverless", Serverless),
+        ("queue", Queue), ("queue.retry", Retry), ("queue.retry.rules", RetryRule), ("kept", Kept),
     ]  # fmt: skip
     for title, cls in parts:
         said = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").replace("``", "`")

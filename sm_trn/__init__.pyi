@@ -4,6 +4,7 @@ from . import results as results
 from . import specs as specs
 from .account.policies.policy import policies as policies
 from .bridge.recorder.inside import recording as recording
+from .capacity.fallback import fallback as fallback
 from .core._entry import scripts_folder as scripts_folder
 from .core.errors import SmTrnError as SmTrnError
 from .core.jobfile.files import dump_job as dump_job
@@ -25,6 +26,7 @@ from .core.specs.data import Output as Output
 from .core.specs.framework import Container as Container
 from .core.specs.framework import HuggingFace as HuggingFace
 from .core.specs.framework import HuggingFaceNeuronX as HuggingFaceNeuronX
+from .core.specs.framework import NeuronOptions as NeuronOptions
 from .core.specs.framework import NeuronX as NeuronX
 from .core.specs.framework import PyTorch as PyTorch
 from .core.specs.framework import TrainingCompiler as TrainingCompiler
@@ -32,8 +34,8 @@ from .core.specs.guard import Guard as Guard
 from .core.specs.job import JobSpec as JobSpec
 from .core.specs.job import Script as Script
 from .core.specs.metrics import MetricRule as MetricRule
-from .core.specs.neuron import NeuronOptions as NeuronOptions
 from .core.specs.problems import Severity as Severity
+from .core.specs.services import Queue as Queue
 from .core.specs.snapshot import JobStatus as JobStatus
 from .core.specs.sweeps import grid as grid
 from .core.strategies.ddp import PyTorchDDP as PyTorchDDP
@@ -84,6 +86,7 @@ __all__ = [
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
+    "Queue",
     "SMDataParallel",
     "SMModelParallel",
     "SMModelParallelV2",
@@ -106,6 +109,7 @@ __all__ = [
     "errors",
     "estimate",
     "estimator",
+    "fallback",
     "grid",
     "load_jobs",
     "parse_request",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .account.policies.policy import Policies
 from .bridge.launchers.launches import Launch, Launchers, Unresolved
+from .capacity.queued import QueuedJob
 from .core.logs.events import LogEvent
 from .core.logs.metrics import MetricLog
 from .core.logs.saved import SavedLog
@@ -50,6 +51,7 @@ __all__ = [
     "Policies",
     "Price",
     "PriceBook",
+    "QueuedJob",
     "Rehearsal",
     "RequestCost",
     "SavedLog",

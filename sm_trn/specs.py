@@ -31,6 +31,7 @@ from .core.specs.framework import (
     Container,
     HuggingFace,
     HuggingFaceNeuronX,
+    NeuronOptions,
     NeuronX,
     PyTorch,
     Registry,
@@ -41,9 +42,8 @@ from .core.specs.guard import Guard
 from .core.specs.job import Git, JobSpec, Script
 from .core.specs.kept import Kept
 from .core.specs.metrics import MetricRule
-from .core.specs.neuron import NeuronOptions
 from .core.specs.problems import Problem, Problems, Severity
-from .core.specs.services import Experiment, Mlflow, ModelPackage, Serverless
+from .core.specs.services import Experiment, Mlflow, ModelPackage, Queue, Retry, RetryRule, Serverless
 from .core.strategies.ddp import PyTorchDDP
 from .core.strategies.mpi import MPI
 from .core.strategies.single import SingleProcess
@@ -92,8 +92,11 @@ __all__ = [
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
+    "Queue",
     "Registry",
     "RegistryAccess",
+    "Retry",
+    "RetryRule",
     "S3Kind",
     "SMDataParallel",
     "SMModelParallel",

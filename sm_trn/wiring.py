@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
+from .capacity.handles import QueueingSession
 from .core.preflight import JobRule
 from .core.session import handles
 from .core.session.observers import Observer
@@ -40,7 +41,12 @@ class TrainingJob(DiagnosedJob, MeasuredJob, DeployableJob):
     session: Session
 
 
-class Session(GuardedSession[TrainingJob], ReportingSession[TrainingJob], HostingSession[TrainingJob]):
+class Session(
+    QueueingSession[TrainingJob],
+    GuardedSession[TrainingJob],
+    ReportingSession[TrainingJob],
+    HostingSession[TrainingJob],
+):
     """One account and region – or the emulator – with everything that a job needs. Made by ``connect``."""
 
     __slots__ = ()
@@ -100,11 +106,18 @@ def connect(
         start_emulator=_start_emulator,
         progress=progress,
     )
+    from .capacity.batch import Boto3Queues  # noqa: PLC0415 - as the next
+    from .capacity.plans import Boto3Plans  # noqa: PLC0415 - as the next
     from .hosting.aws import Boto3Hosting  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
     if session.boto_session is None:
         return session
-    return dataclasses.replace(session, hosting=Boto3Hosting(session.boto_session, session.bucket, progress=progress))
+    return dataclasses.replace(
+        session,
+        hosting=Boto3Hosting(session.boto_session, session.bucket, progress=progress),
+        batch=Boto3Queues(session.boto_session, None if session.emulated else session.clock),
+        plans=Boto3Plans(session.boto_session),
+    )
 
 
 def _start_emulator(state: Path | None, region: str) -> EmulatorEndpoint:

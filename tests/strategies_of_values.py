@@ -327,6 +327,17 @@ def _scripts(source_dir: str) -> Any:
 
 # Values of fields that are seldom used. Each field has a random stream of its own, so that another field shifts no draw of these.
 SELDOM: dict[str, list[Any]] = {
+    "queue": [
+        st.Queue("training"),
+        st.Queue(
+            "arn:aws:batch:us-west-2:111122223333:job-queue/training",
+            priority=10,
+            share="research",
+            retry=st.specs.Retry(attempts=2, rules=(st.specs.RetryRule(action="EXIT", reason="*"),)),
+            timeout_s=3600,
+            tags={"team": "a"},
+        ),
+    ],
     "container_entrypoint": [("python", "-m", "train"), ("/bin/sh",)],
     "container_arguments": [("--epochs", "3"), ("a b",)],
     "registry": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import tarfile
@@ -20,6 +21,7 @@ from sm_trn.emulator.container.archive import UnsafeArchive, unpack
 HUGE = 300_000_000
 
 
+@functools.cache
 def large(kind: bytes) -> bytes:
     """A header of 300 MB, in a few hundred KB."""
     info = tarfile.TarInfo("header")
@@ -56,19 +58,24 @@ def by_name(body: bytes, folder: Path) -> None:
         tar.getnames()
 
 
-HARMFUL = {
-    "long name": large(tarfile.GNUTYPE_LONGNAME), "long link": large(tarfile.GNUTYPE_LONGLINK), "pax": large(tarfile.XHDTYPE),
-    "global pax": large(tarfile.XGLTYPE), "endless": endless(), "sparse": sparse(),
-}  # fmt: skip
+HARMFUL: dict[str, Callable[[], bytes]] = {
+    "long name": functools.partial(large, tarfile.GNUTYPE_LONGNAME),
+    "long link": functools.partial(large, tarfile.GNUTYPE_LONGLINK),
+    "pax": functools.partial(large, tarfile.XHDTYPE),
+    "global pax": functools.partial(large, tarfile.XGLTYPE),
+    "endless": endless,
+    "sparse": sparse,
+}
 
 
 @pytest.mark.parametrize("kind", HARMFUL)
 @pytest.mark.parametrize("read", [by_emulator, by_name])
 def test_what_stands_before_a_member_is_bounded(kind: str, read: Callable[[bytes, Path], None], tmp_path: Path) -> None:
+    harmful = HARMFUL[kind]()
     tracemalloc.start()
     try:
         with pytest.raises((UnsafeArchive, tarfile.ReadError)):
-            read(HARMFUL[kind], tmp_path)
+            read(harmful, tmp_path)
         assert tracemalloc.get_traced_memory()[1] < 30_000_000
     finally:
         tracemalloc.stop()
@@ -83,7 +90,7 @@ def test_a_recorded_source_with_such_a_header_is_named(tmp_path: Path) -> None:
         "HyperParameters": {"sagemaker_program": '"t.py"', "sagemaker_submit_directory": '"s3://b/s/sourcedir.tar.gz"'},
     }  # fmt: skip
     call = RecordedCall(service="sagemaker", operation="CreateTrainingJob", request=job)
-    paths, (why,) = saved(Recorded(calls=(call,), uploads={"s3://b/s/sourcedir.tar.gz": HARMFUL["pax"]}), tmp_path)
+    paths, (why,) = saved(Recorded(calls=(call,), uploads={"s3://b/s/sourcedir.tar.gz": HARMFUL["pax"]()}), tmp_path)
     assert [] == paths
     assert "source of one: got an archive that cannot be unpacked" in why
 

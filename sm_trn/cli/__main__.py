@@ -69,6 +69,7 @@ GROUPS = {
             "show one job: status, times, hyperparameters, metrics (attach makes a job file of it)",
         ),
         "resubmit": ("cli.jobs.resubmit", "launch a job again, with changes"),
+        "queue": ("capacity.commands.queue", "list the jobs of a training queue of AWS Batch, explain or end them"),
         "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
         "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
         "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),

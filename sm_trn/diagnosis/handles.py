@@ -25,7 +25,7 @@ from ..core.specs.job import JobSpec
 from ..core.specs.record import JobRecord
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.units import Usd
-from ..core.status import why_command
+from ..core.status import Verdict, why_command
 from .guard.live import JobGuards, guards_of
 from .guard.watch import Alarm
 from .health.health import Health, health
@@ -134,6 +134,18 @@ class DiagnosedJob(handles.TrainingJob):
         if last:
             guards.hear(self.name, last)  # how a run ended stands at its end
         return with_health(diagnosis, _checked(guards, now)[0])
+
+    def ending(self, final: JobSnapshot) -> Verdict | None:
+        """How the job ended: by its status, and where that is well by the last losses of its log too. None while it goes on."""
+        told = super().ending(final)
+        if told is not Verdict.ENDED_WELL:
+            return told
+        guards = JobGuards(cloud=self.session, guards={})
+        try:
+            guards.hear(self.name, deque(self._log.events(tail=_LAST), maxlen=_LAST))
+        except CloudError:
+            return told
+        return _checked(guards, final)[0].verdict
 
     def _failed(self, final: JobSnapshot) -> JobFailed:
         from .text import cause_line  # noqa: PLC0415 - only a failure needs the words

@@ -16,6 +16,7 @@ from http.client import responses
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import parse_qsl
 
+from .api.shapes import operation_at
 from .control import CODES, PREFIX, Control, Refusals
 from .errors import AwsError, body_of, refused
 from .http.moto import Moto
@@ -114,7 +115,16 @@ class Dispatcher:
             return self._data_plane(request)
         if service == "logs" and (logs := self._log_answer(operation, request)) is not None:
             return _json(logs)
-        if service == "sts" and (answer := self._owners.sts.answer(_form(request), request)) is not None:
+        return self._others(service, request)
+
+    def _others(self, service: str, request: AuthenticatedRequest) -> Answer:
+        """The answer to a request of a service that is ours in part, or moto's."""
+        answer = None
+        if service == "batch":
+            answer = self._by_path(request)
+        if service == "sts":
+            answer = self._owners.sts.answer(_form(request), request)
+        if answer is not None:
             return answer
         return self._iam(request) if service == "iam" else self._forward(request)
 
@@ -151,10 +161,17 @@ class Dispatcher:
         return self._forward(request)
 
     def _data_plane(self, request: AuthenticatedRequest) -> Answer:
+        answer = self._by_path(request)
+        if answer is None:
+            raise _unknown(request.http)
+        return answer
+
+    def _by_path(self, request: AuthenticatedRequest) -> Answer | None:
+        """The answer of a room to a request that names no operation but a path; None where no room has it."""
         http, region = request.http, self._owners.regions.of(request.region)
         answer = region.answer(http.method, http.path, request.body.read, http.fields)
         if answer is None:
-            raise _unknown(http)
+            return None
         headers, body = answer
         return Answer(200, tuple(headers.items()), body)
 
@@ -179,8 +196,11 @@ class Dispatcher:
 
 
 def _operation(request: AuthenticatedRequest) -> str:
-    """SageMaker's operation; empty for other services and for the emulator's own control."""
+    """SageMaker's operation, or Batch's; empty for other services and for the emulator's own control."""
     prefix, operation = request.http.target
+    if request.service == "batch":
+        found = operation_at("batch", request.http.method, request.http.path)
+        return found[0] if found is not None else ""
     if request.service != "sagemaker" or prefix == PREFIX:
         return ""
     return operation or ("InvokeEndpoint" if INVOCATIONS.fullmatch(request.http.path) else "")

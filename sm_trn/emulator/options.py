@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
@@ -32,7 +33,8 @@ class Options:
     ``stop_grace_s`` the time between SIGTERM and SIGKILL (120 s at the service); ``strict`` refuses what it would
     otherwise substitute; ``job_python`` the interpreter that stands in for every image; ``invoke_timeout_s`` the time a hosted model may
     take for an answer, ``ping_timeout_s`` the time its container may take to start; ``state_max_gb`` what the state folder
-    may hold (10^9 bytes; $SM_TRN_STATE_MAX_GB).
+    may hold (10^9 bytes; $SM_TRN_STATE_MAX_GB); ``capacity`` how many instances of a type there are at once, for training
+    jobs of all regions: without limit of types that it does not name.
     """
 
     spot_discount: float = 0.70
@@ -45,6 +47,7 @@ class Options:
     isolation: str = "auto"
     invoke_timeout_s: float = 60.0
     ping_timeout_s: float = 120.0
+    capacity: Mapping[str, int] = field(default_factory=dict)
     state_max_gb: float = field(default_factory=lambda: float(os.environ.get("SM_TRN_STATE_MAX_GB") or 50))
 
     def __post_init__(self) -> None:
@@ -57,6 +60,7 @@ class Options:
             ("invoke_timeout_s", self.invoke_timeout_s > 0, "more than 0 seconds"),
             ("ping_timeout_s", self.ping_timeout_s > 0, "more than 0 seconds"),
             ("state_max_gb", self.state_max_gb > 0, "more than 0"),
+            ("capacity", all(most >= 0 for most in self.capacity.values()), "numbers of instances from 0"),
             ("isolation", self.isolation in tiers, f"one of {', '.join(tiers)}"),
         ):
             if not holds:

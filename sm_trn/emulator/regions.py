@@ -23,8 +23,7 @@ from .telemetry.log_store import LogLines
 from .telemetry.logs import GROUP, LogsApi
 from .telemetry.metric_store import MetricStore
 from .training.api import TrainingApi
-from .training.context import TrainingContext
-from .training.jobs import Jobs
+from .training.jobs import Jobs, TrainingContext
 from .training.supervisor import JobSupervisor
 
 if TYPE_CHECKING:

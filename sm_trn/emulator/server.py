@@ -22,7 +22,7 @@ from .api.shapes import service_model
 from .container.context import Shared
 from .container.isolation import probe
 from .container.orphans import clean_up_orphans
-from .container.slots import JobSlots
+from .container.slots import Capacity, JobSlots
 from .control import Control, Refusals
 from .dispatcher import Dispatcher, Services
 from .fault_injection import FaultInjector
@@ -100,6 +100,7 @@ def build(state: Path, region: str, options: Options, services: Sequence[OpenSer
         options=options,
         isolation=probe(options.isolation, state / "tmp"),
         slots=JobSlots(options.max_jobs),
+        capacity=Capacity(options.capacity),
         root=state,
         url=endpoint.url,
         toolkit_error=ToolkitCheck(options.job_python),

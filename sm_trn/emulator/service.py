@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from .state.resources import Resources
     from .telemetry.log_store import LogLines
     from .training.api import TrainingApi
-    from .training.context import TrainingContext
-    from .training.jobs import Jobs
+    from .training.jobs import Jobs, TrainingContext
 
 INVOCATIONS: Final = re.compile(r"/endpoints/([^/]{1,63})/invocations")  # the path of InvokeEndpoint
 Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes the type of its own operation's request

@@ -79,7 +79,7 @@ def submit_one(folder: Path) -> set[str]:
 
     with pytest.MonkeyPatch.context() as patch:
         here = world(patch, folder)
-        session = Session(**{each.name: getattr(here.session, each.name) for each in dataclasses.fields(here.session)})
+        session = Session(**{each.name: getattr(here.session, each.name) for each in dataclasses.fields(Session)})
         job = spec(folder)
         with entered() as modules:
             session.submit(job)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fakes.simulated_batch import Batch
 from fakes.simulated_hosting import Hosting
 
 ACCOUNT, REGION = "123456789012", "us-west-2"
@@ -158,6 +159,7 @@ class Service:
         self.jobs: dict[str, SimulatedJob] = {}
         self.objects: dict[str, bytes] = {}
         self.hosting = Hosting(clock.now, Refusal)
+        self.batch = Batch(clock.now, Refusal)
         self.counts: Counter[str] = Counter()
         self.created: Counter[str] = Counter()
         self.page_events = 10_000
@@ -182,6 +184,8 @@ class Service:
         with self._lock:
             if self.hosting.answers(operation):
                 return self.hosting.answer(operation, body)
+            if self.batch.answers(operation):
+                return self.batch.answer(operation, body)
             return {
                 "CreateTrainingJob": self._create,
                 "DescribeTrainingJob": lambda body: self._job(body).described(self.clock.now()),

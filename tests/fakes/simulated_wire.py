@@ -233,6 +233,7 @@ def world(patch: pytest.MonkeyPatch, folder: Path, **faults: Any) -> World:
         logs=CloudWatchLogs(boto),
         storage=S3Storage(boto, "a-bucket"),
         hosting=_hosting(boto),
+        **_batch(boto, clock),
         role=f"arn:aws:iam::{ACCOUNT}:role/Training",
         bucket="a-bucket",
         region=REGION,
@@ -251,6 +252,16 @@ def _hosting(boto: boto3.Session) -> Any:
     from sm_trn.hosting.aws import Boto3Hosting
 
     return Boto3Hosting(boto, "a-bucket")
+
+
+def _batch(boto: boto3.Session, clock: VirtualClock) -> dict[str, Any]:
+    """The ports to queues and plans; nothing in a copy of the core alone, which has none."""
+    if importlib.util.find_spec("sm_trn.capacity") is None:
+        return {}
+    from sm_trn.capacity.batch import Boto3Queues
+    from sm_trn.capacity.plans import Boto3Plans
+
+    return {"batch": Boto3Queues(boto, clock), "plans": Boto3Plans(boto)}
 
 
 def sigint() -> None:

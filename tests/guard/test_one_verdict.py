@@ -13,6 +13,7 @@ from fakes.simulated_sagemaker import Refusal, Service, Story
 from fakes.simulated_wire import World, attached, world
 
 import sm_trn as st
+from sm_trn.cli.jobs.waiting import exit_code
 from sm_trn.core.status import Verdict
 from sm_trn.diagnosis.commands.guard import _once
 from sm_trn.diagnosis.text import diagnosis_text
@@ -139,8 +140,9 @@ def test_a_completed_job_that_learned_nothing_ended_badly_everywhere(here: World
     story = job.record()
     assert any(note.startswith("ended badly: Completed, but the loss is printed as 0") for note in story.notes)
     stream = io.StringIO()
-    here.session.wait([job], stream=stream)
+    final = here.session.wait([job], stream=stream)
     assert "ended badly" in stream.getvalue()
+    assert 1 == exit_code([job], final)
     row, _, _ = on_the_page(here, opened="sick")
     assert "ended badly" == row["word"]
 
@@ -157,8 +159,9 @@ def test_a_healthy_job_is_progressing_everywhere(here: World) -> None:
     assert "training" == row["word"]
     assert [] == head["needs"]
     notes: list[str] = []
-    here.session.wait([job], stream=io.StringIO(), notice=notes.append)
+    final = here.session.wait([job], stream=io.StringIO(), notice=notes.append)
     assert not [note for note in notes if "✗" in note]
+    assert 0 == exit_code([job], final)
 
 
 def test_numbers_that_no_rule_reads_are_offered_and_not_used(here: World) -> None:

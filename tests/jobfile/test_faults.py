@@ -72,7 +72,7 @@ unknown key "distrbution" in gpt2.toml
      profiler, debugger, profiling, profiler_rules, debug_hook, debug_rules,
      tensorboard, infra_check, remote_debug, container_entrypoint,
      container_arguments, registry, max_pending_s, session_tag_chaining,
-     experiment, mlflow, model_package, serverless, kept""" == str(
+     experiment, mlflow, model_package, serverless, queue, kept""" == str(
         only(GOOD.replace("[distribution]", "[distrbution]"))
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import sm_trn as st
 from sm_trn.bridge.launchers import Ending, Reason, read_launchers, read_text
 
 ARGUMENTS = 'role="arn:aws:iam::1:role/role-of-it", framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1'  # noqa: E501 - a launcher on one line
@@ -80,16 +81,55 @@ def test_of_two_modules_of_one_name_none_is_taken(tmp_path: Path) -> None:
     assert [Reason.MODULE] == [hole.reason for hole in launch.holes]
 
 
+QUEUED = f"{IMPORT}from sagemaker.aws_batch.training_queue import TrainingQueue\nrate = 1\n"
+
+
 def test_a_queue_starts_what_it_is_given() -> None:
-    text = f"{IMPORT}from sagemaker.aws_batch.training_queue import TrainingQueue\nrate = 1\nqueue = TrainingQueue('q')\nqueue.submit({MADE}, inputs='s3://b/x', priority=3)"  # noqa: E501 - a launcher on one line
-    found = read_text(text, "launch.py")
+    retry = "{'attempts': 2, 'evaluateOnExit': [{'action': 'EXIT', 'onStatusReason': '*'}]}"
+    told = f"'a-job', {retry}, 3, share_identifier='research', timeout={{'attemptDurationSeconds': 60}}, tags={{'team': 'a'}}"
+    found = read_text(f"{QUEUED}TrainingQueue('q').submit({MADE}, 's3://b/x', {told})", "launch.py")
     (launch,) = found.launches
-    assert (Ending.HANDED, "TrainingQueue", ["training"]) == (
+    assert (Ending.HANDED, "TrainingQueue", ["training"], False) == (
         launch.ending,
         launch.within,
         list(launch.jobs[0].spec.inputs),
+        launch.jobs[0].wait,
     )
     assert "job in a queue" in {item.kind for item in found.seen}
+    once = st.specs.Retry(attempts=2, rules=(st.specs.RetryRule(action="EXIT", reason="*"),))
+    assert (
+        st.Queue("q", priority=3, share="research", retry=once, timeout_s=60, tags={"team": "a"})
+        == launch.jobs[0].spec.queue
+    )
+    assert "a-job" == launch.jobs[0].request["TrainingJobName"]
+
+
+def test_a_queue_starts_an_estimator_again_and_again() -> None:
+    text = f"""{QUEUED}made = {MADE}
+queue = TrainingQueue(queue_name='q')
+queue.submit(made, None, share_identifier='a')
+made.set_hyperparameters(rate=2)
+queue.submit(training_job=made, inputs='s3://b/y')
+queue.map(made, ['s3://b/1', 's3://b/2'], ['one', 'two'], priority=1)
+"""
+    found = read_text(text, "launch.py")
+    jobs = [job for launch in found.launches for job in launch.jobs]
+    assert [None, "s3://b/y", "s3://b/1", "s3://b/2"] == [
+        getattr(job.spec.channels.get("training"), "uri", None) for job in jobs
+    ]
+    assert ["1", "2", "2", "2"] == [str(job.spec.hyperparameters["rate"]) for job in jobs]
+    assert [("a", None), (None, None), (None, 1), (None, 1)] == [
+        (job.spec.queue.share, job.spec.queue.priority) for job in jobs if job.spec.queue is not None
+    ]
+    assert ["one", "two"] == [job.request["TrainingJobName"] for job in jobs[2:]]
+
+
+def test_a_queue_that_is_not_known_is_a_hole() -> None:
+    text = f"{QUEUED}import os\nTrainingQueue(os.environ['QUEUE']).submit({MADE}, None, priority=10_000)"
+    (launch,) = read_text(text, "launch.py").launches
+    assert ["QUEUE"] == [hole.give for hole in launch.holes]
+    (launch,) = read_text(text, "launch.py", given={"QUEUE": "q"}).launches
+    assert ["queue.priority: got 10000, wanted 0 to 9999"] == [hole.detail for hole in launch.holes]
 
 
 @pytest.mark.parametrize(

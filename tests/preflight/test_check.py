@@ -290,28 +290,6 @@ def write(folder: str, text: str) -> None:
 PARSER = "import argparse\np = argparse.ArgumentParser()\n{}\np.parse_args()\n"
 
 
-def script_problems(source: str, line: str, **hyperparameters: str | bool) -> list[Problem]:
-    write(source, PARSER.format(line))
-    job = jobs.trainium(source).replace(hyperparameters=hyperparameters)
-    return [problem for problem in st.check(job) if problem.id.startswith("SCRIPT")]
-
-
-def test_type_bool_is_named_with_file_and_line(source: str) -> None:
-    (problem,) = script_problems(source, "p.add_argument('--shuffle', type=bool)", shuffle=False)
-    assert ("SCRIPT006", "run_clm.py:3") == (problem.id, problem.where)
-
-
-def test_store_true_with_a_value_is_an_error(source: str) -> None:
-    (problem,) = script_problems(source, "p.add_argument('--fp16', action='store_true')", fp16=True)
-    assert ("SCRIPT007", Severity.ERROR) == (problem.id, problem.severity)
-
-
-def test_an_undeclared_hyperparameter_is_an_error_with_a_suggestion(source: str) -> None:
-    (problem,) = script_problems(source, "p.add_argument('--learning-rate', type=float)", learning_rat="1")
-    assert "SCRIPT008" == problem.id
-    assert "'learning-rate'" in problem.fix
-
-
 def test_a_script_that_tolerates_unknown_flags_is_left_alone(source: str) -> None:
     write(source, PARSER.format("p.add_argument('--a')").replace("parse_args", "parse_known_args"))
     assert [] == [p for p in st.check(jobs.trainium(source)) if p.id.startswith("SCRIPT")]
@@ -331,10 +309,3 @@ def test_a_script_without_checkpoints_is_told_on_spot(source: str) -> None:
 
 def errors(job: JobSpec) -> list[Problem]:
     return [problem for problem in st.check(job) if problem.severity is Severity.ERROR]
-
-
-def test_a_shipped_scripts_flags_are_known(source: str) -> None:
-    job = jobs.trainium(source).replace(script=st.Script("train_text_classification.py"), inputs={})
-    right, wrong = (job.replace(hyperparameters={name: 3}) for name in ("epochs", "epoches"))
-    assert [] == errors(right)
-    assert ["SCRIPT008"] == [problem.id for problem in errors(wrong)]

@@ -154,15 +154,6 @@ def test_a_script_that_asks_for_its_device_is_left_alone(source: str, line: str)
     assert [] == of("SCRIPT005", source, f"import torch\n{line}\n", jobs.trainium(source))
 
 
-@pytest.mark.parametrize(
-    ("value", "severity"), [(False, Severity.ERROR), ("False", Severity.ERROR), (True, Severity.INFO)]
-)
-def test_a_false_that_would_be_read_as_true_is_an_error(source: str, value: bool | str, severity: Severity) -> None:
-    script = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--shuffle', type=bool)\np.parse_args()\n"
-    (problem,) = of("SCRIPT006", source, script, jobs.trainium(source).replace(hyperparameters={"shuffle": value}))
-    assert severity is problem.severity
-
-
 def test_a_script_in_git_is_not_looked_for_on_this_machine(source: str) -> None:
     script = st.Script("run_qa.py", source_dir="examples/nowhere", git=st.specs.Git("https://github.com/a/b.git"))
     assert "SCRIPT001" not in {problem.id for problem in st.check(jobs.smddp(source).replace(script=script))}
@@ -183,10 +174,3 @@ def test_the_trainer_is_recognised_by_its_arguments_too(source: str) -> None:
 def test_shipped_scripts_know_where_checkpoints_belong(source: str) -> None:
     job = jobs.spot(source).replace(script=st.Script("train_text_classification.py"), hyperparameters={"save_steps": 5})
     assert [] == [problem for problem in st.check(job) if problem.id in {"SPOT005", "SPOT006", "SCRIPT009"}]
-
-
-def test_what_the_neuron_options_tell_the_script_must_be_declared_too(source: str) -> None:
-    script = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--zero_1')\np.parse_args()\n"
-    job = jobs.trainium(source).replace(hyperparameters={}, neuron=st.NeuronOptions(zero_1=True, tensor_parallel=8))
-    (problem,) = of("SCRIPT008", source, script, job)
-    assert ("neuron", "'tensor_parallel_size'") == (problem.where, problem.got)

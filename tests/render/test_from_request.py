@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from requests_of_the_model import requests
 from strategies_of_values import specs
 
@@ -34,8 +34,21 @@ def again(job: st.JobSpec, request: dict[str, Any]) -> str:
     return json_text(st.render(job, at=destination_of(request)))
 
 
+COUNTED_TWICE = {
+    "TrainingJobName": "a",
+    "RoleArn": "",
+    "OutputDataConfig": {"S3OutputPath": "s3://b/"},
+    "InputDataConfig": [],
+    "ResourceConfig": {
+        "InstanceCount": 2,
+        "InstancePreferences": [{"InstanceType": "ml.m4.xlarge", "InstanceCount": 1}],
+    },
+}
+
+
 @settings(max_examples=EXAMPLES)
 @given(request=requests())
+@example(request=COUNTED_TWICE)
 def test_any_request_is_rendered_again_as_it_was(request: dict[str, Any]) -> None:
     job = parse_request(request)
     assert json_text(request) == again(job, request)

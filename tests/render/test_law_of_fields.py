@@ -97,6 +97,7 @@ BY_HAND = {
     "compiler": "chooses the image, and writes hyperparameters",
     "neuron": "writes variables and hyperparameters",
     "guard": "is what this package watches; no part of the request",
+    "queue": "is where the request waits; no part of it",
 }
 NOT_IN_THE_REQUEST = {"name": "a destination names the job"}
 # (target, field): what the target does not show of a change of this field.

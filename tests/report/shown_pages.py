@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -28,21 +30,17 @@ from sm_trn.report.watch.rows import Checkpoints, WatchRow
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
 
 
-def pages() -> dict[str, str]:
-    """Name → a whole document."""
-    return {
-        "report": _report([published_record(f"published/bert-{name}") for name in ("p4d", "trn1")]),
-        "report-mixed": _report(
-            [*gpt2_pair(), emulated_job("bert-a"), emulated_job("bert-b", number=1, interrupted=True)]
-        ),
-        **{f"report-{count}": _report(named(count)) for count in (1, 2, 8, 40)},
-        "report-tuned": _report(tuned(12)),
-        "report-full": _report([_known(record, number) for number in range(4) for record in gpt2_pair()]),
-        "fleet": fleet_page(mixed(), by="instance", now=NOW),
-        **{f"fleet-{count}": _fleet(count) for count in (1, 2, 8, 40)},
-        "widgets": document(widgets()),
-        "widgets-dark": document(widgets(), dark=True),
-    }
+def _published() -> str:
+    return _report([published_record(f"published/bert-{name}") for name in ("p4d", "trn1")])
+
+
+def _jobs(count: int) -> str:
+    return _report(named(count))
+
+
+def _mixed() -> str:
+    interrupted = emulated_job("bert-b", number=1, interrupted=True)
+    return _report([*gpt2_pair(), emulated_job("bert-a"), interrupted])
 
 
 def _fleet(count: int) -> str:
@@ -166,3 +164,22 @@ def _endpoint(name: str, *, overdue: bool) -> EndpointRow:
         name=name, status="InService", instance="ml.g5.xlarge", count=1, created=NOW, hours=2.5, price=None,
         usd_per_hour=Decimal("1.4084"), expires=NOW, overdue=overdue, job="bert", emulated=False,
     )  # fmt: skip
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "report": _published,
+    "report-mixed": _mixed,
+    **{f"report-{count}": functools.partial(_jobs, count) for count in (1, 2, 8, 40)},
+    "report-tuned": lambda: _report(tuned(12)),
+    "report-full": lambda: _report([_known(record, number) for number in range(4) for record in gpt2_pair()]),
+    "fleet": lambda: fleet_page(mixed(), by="instance", now=NOW),
+    **{f"fleet-{count}": functools.partial(_fleet, count) for count in (1, 2, 8, 40)},
+    "widgets": lambda: document(widgets()),
+    "widgets-dark": lambda: document(widgets(), dark=True),
+}
+
+
+@functools.cache
+def page_of(name: str) -> str:
+    """The whole document of one of ``PAGES``, drawn when a test first asks for it."""
+    return PAGES[name]()

@@ -6,15 +6,14 @@ import itertools
 from html.parser import HTMLParser
 
 import pytest
-from shown_pages import pages
+from shown_pages import PAGES, page_of
 
 from sm_trn.core.formatting.theme import PALETTES
 
-ALL = pages()
 TEXTS = ("ink", "ink2", "ink3", "link", "ok", "warn", "err", "info", "emu")
 SLOTS = ("s1", "s2", "s3", "s4", "s5", "s6")
 themes = pytest.mark.parametrize("theme", ["light", "dark"])
-each_page = pytest.mark.parametrize("name", ALL)
+each_page = pytest.mark.parametrize("name", PAGES)
 
 
 class Tags(HTMLParser):
@@ -63,14 +62,14 @@ def test_the_measure_of_contrast_is_the_standards_own() -> None:
 
 @each_page
 def test_a_page_names_its_language_and_itself(name: str) -> None:
-    tags = Tags(ALL[name])
+    tags = Tags(page_of(name))
     assert ["en"] == [attrs.get("lang") for attrs in tags.named("html")]
-    assert 1 == ALL[name].partition("<body")[0].count("<title>")
+    assert 1 == page_of(name).partition("<body")[0].count("<title>")
 
 
 @each_page
 def test_headings_come_in_order_and_begin_with_one(name: str) -> None:
-    levels = [int(tag[1]) for tag, _ in Tags(ALL[name]).found if tag in {"h1", "h2", "h3", "h4"}]
+    levels = [int(tag[1]) for tag, _ in Tags(page_of(name)).found if tag in {"h1", "h2", "h3", "h4"}]
     assert 1 == levels[0]
     assert 1 == levels.count(1)
     assert [] == [(one, two) for one, two in itertools.pairwise(levels) if two > one + 1]
@@ -78,14 +77,14 @@ def test_headings_come_in_order_and_begin_with_one(name: str) -> None:
 
 @each_page
 def test_every_header_of_a_table_says_what_it_is_the_header_of(name: str) -> None:
-    assert {"row", "col"} >= {attrs.get("scope") for attrs in Tags(ALL[name]).named("th")}
+    assert {"row", "col"} >= {attrs.get("scope") for attrs in Tags(page_of(name)).named("th")}
 
 
 @each_page
 def test_every_picture_is_named_or_hidden_from_those_who_hear(name: str) -> None:
     unnamed = [
         attrs
-        for attrs in Tags(ALL[name]).named("svg", "img")
+        for attrs in Tags(page_of(name)).named("svg", "img")
         if attrs.get("aria-hidden") != "true"
         and not (attrs.get("aria-label") or attrs.get("alt") or attrs.get("aria-labelledby"))
     ]
@@ -94,7 +93,7 @@ def test_every_picture_is_named_or_hidden_from_those_who_hear(name: str) -> None
 
 @pytest.mark.parametrize("name", ["report", "report-mixed", "fleet"])
 def test_what_scrolls_can_be_reached_by_keyboard_and_has_a_name(name: str) -> None:
-    scrolled = [attrs for attrs in Tags(ALL[name]).named("div") if "scroll" in str(attrs.get("class")).split()]
+    scrolled = [attrs for attrs in Tags(page_of(name)).named("div") if "scroll" in str(attrs.get("class")).split()]
     assert scrolled
     assert all(
         "0" == attrs.get("tabindex") and attrs.get("aria-label") and "region" == attrs.get("role") for attrs in scrolled

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import browser
 import pytest
-from shown_pages import pages
+from shown_pages import PAGES, page_of
 
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=f"no browser: {browser.missing()}")
-ALL = pages() if not browser.missing() else {}
 REPORTS = ("report", "report-mixed", "report-full", "report-1", "report-2", "report-8", "report-40", "report-tuned")
 FLEETS = ("fleet", "fleet-1", "fleet-2", "fleet-8", "fleet-40")
-PAGES = (*REPORTS, *FLEETS, "widgets", "widgets-dark")
 # CSS pixels, 700 those of A4. A window is at least 500 wide, so the page is put into a frame.
 A4 = 700
 WIDTHS = (390, 700, 860, 960, 1060, 1120, 1200, 1600)
@@ -35,7 +33,7 @@ def test_axe_does_look(tmp_path: Path) -> None:
 def test_axe_finds_nothing_serious(name: str, dark: bool, tmp_path: Path) -> None:
     if dark and name.startswith("widgets"):
         pytest.skip("a notebook has its own switch: widgets-dark")
-    assert [] == browser.violations(ALL[name], tmp_path, dark=dark)
+    assert [] == browser.violations(page_of(name), tmp_path, dark=dark)
 
 
 def printed(text: str) -> str:
@@ -52,7 +50,7 @@ def test_nothing_is_wider_than_its_place(name: str, width: int | str, tmp_path: 
     """
     on_paper = isinstance(width, str)
     pixels = A4 if isinstance(width, str) else width
-    (tmp_path / "page.html").write_text(printed(ALL[name]) if on_paper else ALL[name], "utf-8")
+    (tmp_path / "page.html").write_text(printed(page_of(name)) if on_paper else page_of(name), "utf-8")
     frame = f'<!doctype html><html><head></head><body><iframe id="f" src="page.html" width="{pixels}" height="900"></iframe></body></html>'
     script = (
         "const f = document.getElementById('f'); await new Promise(r => f.contentDocument.readyState === 'complete' && "

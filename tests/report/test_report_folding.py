@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from many_jobs import sweep
-from shown_pages import pages
+from shown_pages import PAGES, page_of
 
 from sm_trn.core.formatting.html import fold_columns, folds_at
 from sm_trn.core.formatting.table import Cell, Row, Table
@@ -17,7 +17,6 @@ from sm_trn.report import compare
 from sm_trn.report.comparison.columns import column
 from sm_trn.report.comparison.page import page
 
-ALL = pages()
 NAMES = (
     "throughput_it_per_s", "wall_s", "trained_s", "billable_s", "not_training", "cost_usd", "spot_saved_usd", "usd_per_1000_it",
     "usd_per_epoch", "accuracy", "final_loss",
@@ -65,9 +64,9 @@ def test_a_notebook_whose_style_is_not_ours_has_every_value_once() -> None:
     assert "out-" not in card
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if not name.startswith("widgets")])
+@pytest.mark.parametrize("name", [name for name in PAGES if not name.startswith("widgets")])
 def test_every_width_at_which_a_page_folds_has_its_style(name: str) -> None:
-    style, _, body = ALL[name].partition("</style>")
+    style, _, body = page_of(name).partition("</style>")
     for kind in ("fold", "out", "tail"):
         asked = set(re.findall(rf"\b{kind}-(\d+)", body))
         assert asked <= set(re.findall(rf"\.{kind}-(\d+)", style)), kind

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.core.session.pace import LONGEST_PAUSE_S, next_look_s, pause_s, send_times
+from sm_trn.core.session.launches import send_times
+from sm_trn.core.session.pace import LONGEST_PAUSE_S, next_look_s, pause_s
 from sm_trn.core.specs import JobSnapshot, parse_snapshot
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)

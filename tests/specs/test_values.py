@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
+from sm_trn.core.pricing.cost import instance_seconds
 from sm_trn.core.specs import JobStatus, MetricPoint, dump_record, parse_record, parse_snapshot, parse_time, record
-from sm_trn.core.specs.units import InstanceSeconds, WallSeconds, instance_seconds
+from sm_trn.core.specs.units import InstanceSeconds, WallSeconds
 
 
 def test_a_mistyped_field_is_a_type_error_with_a_suggestion() -> None:

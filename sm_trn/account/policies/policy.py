@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec, expect_spec
 from . import hosting as policy_hosting
-from .parts import CODE, Place, Policy, Statement, allow, in_a_container, places, policy
+from .parts import CODE, LOG_GROUP, Place, Policy, Statement, allow, in_a_container, places, policy
+
+_KEPT_BY_BATCH = 31  # letters of "AWSBatch" and the name that are left beside Batch's 32 digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,7 @@ def _launch(job: JobSpec, where: Place) -> Iterator[Statement]:
         [where.s3(f"{at.bucket}/{CODE}/*")],
     )
     yield from _looking(job, where)
+    yield from _queued(job, where)
     yield allow("Logs", ["logs:DescribeLogStreams", "logs:GetLogEvents"], where.log_streams(job))
     yield allow("Utilization", ["cloudwatch:GetMetricData"], ["*"])  # knows no resource
 
@@ -78,6 +81,26 @@ def _looking(job: JobSpec, where: Place) -> Iterator[Statement]:
     """The bucket must be found to exist, and the age of checkpoints is shown."""
     buckets = {where.at.bucket, *(bucket for bucket, _ in places([job.checkpoints.s3_uri] if job.checkpoints else []))}
     yield allow("Buckets", ["s3:ListBucket"], (where.s3(bucket) for bucket in buckets))
+
+
+def _queued(job: JobSpec, where: Place) -> Iterator[Statement]:
+    """The queue that the job waits in, and the training jobs that Batch makes of it: ``AWSBatch``, the name's beginning, and digits."""
+    if job.queue is None:
+        return
+    queue = job.queue.name if job.queue.name.startswith("arn:") else where.arn("batch", f"job-queue/{job.queue.name}")
+    yield allow("Queue", ["batch:SubmitServiceJob", "batch:TagResource"], [queue, where.arn("batch", "service-job/*")])
+    follow = ("DescribeServiceJob", "GetJobQueueSnapshot", "ListServiceJobs", "TerminateServiceJob", "UpdateServiceJob")
+    yield allow("QueuedJobs", (f"batch:{name}" for name in follow), ["*"])
+    beginning = f"AWSBatch{job.name}-"[:_KEPT_BY_BATCH]
+    read = ("DescribeTrainingJob", "ListTags", "StopTrainingJob")
+    yield allow(
+        "Attempts",
+        (f"sagemaker:{name}" for name in read),
+        [where.arn("sagemaker", f"training-job/{beginning.lower()}*")],
+    )
+    yield allow(
+        "LogsOfAttempts", ["logs:GetLogEvents"], [where.arn("logs", f"log-group:{LOG_GROUP}:log-stream:{beginning}*")]
+    )
 
 
 def _execution(job: JobSpec, where: Place) -> Iterator[Statement]:

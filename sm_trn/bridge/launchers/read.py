@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ...core.errors import SmTrnError
+from ...core.render.service_job import parse_queue
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec, Script
 from ...core.specs.problems import Problem
@@ -258,6 +259,8 @@ class Reading:
         self, site: Site, state: Statements, read: Read, check: Check | None, decisions: Mapping[Condition, bool]
     ) -> LauncherJob:
         spec = specs.spec_of(read)
+        if site.queue:
+            spec = spec.replace(queue=parse_queue(site.queue))
         branch = tuple(
             (state.wanted.get(condition, _line(self.code, condition[0])), taken)
             for condition, taken in decisions.items()

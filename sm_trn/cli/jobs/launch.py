@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
+from ...core.errors import JobFailed
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.jobfile.files import JobFile
 from ...core.render import render
 from ...core.session.budget import refuse_over
 from ...core.session.defaults import known_prices, known_region
-from ...core.session.handles import Session, TrainingJob
 from ...core.session.launches import LaunchInterrupted, PartialLaunch
+from ...core.session.observers import Watched
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
+from ...core.specs.services import Queue
 from ...core.specs.sweeps import SWEEP_TAG, grid, parse_values
 from ...rules import check
-from ...wiring import estimated_cost
+from ...wiring import Session, TrainingJob, estimated_cost
 from ..connection import connection_options
 from ..files import files, problems
 from ..files.ceilings import ceiling_of
@@ -48,11 +52,30 @@ MOST = 1000  # jobs that a grid of the command line may have
     help="Start a job for each value of this hyperparameter. Repeat the option for each combination of several.",
 )
 @click.option("--yes", is_flag=True, help=f"Start a grid of more than {ASKED} jobs without a question.")
-@click.option("--wait", is_flag=True, help="Wait until the jobs end. The exit code is 1 if one failed or was deleted.")
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Wait until the jobs end. The exit code is 1 if one failed, was deleted, or learned nothing.",
+)
 @click.option("--dry-run", is_flag=True, help="Check the jobs and print their requests. Upload and start nothing.")
 @ignore_option
 @click.option(
     "--max-usd", type=Number(min=0), metavar="USD", help="Start nothing if all jobs together can cost more than this."
+)
+@click.option(
+    "--queue",
+    "queue_name",
+    metavar="QUEUE",
+    help="Send the jobs to this training queue of AWS Batch, a name or an ARN. Default: the queue that a job file says, if any.",
+)
+@click.option(
+    "--priority", type=click.IntRange(0, 9999), help="Set the jobs' priority within their share of the queue."
+)
+@click.option("--share", help="Use this share of a fair-share queue.")
+@click.option(
+    "--journal",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what was queued to this file. After a kill the same command goes on, and queues nothing twice.",
 )
 @click.option("--role", callback=role_arn, help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
 @click.option(
@@ -71,6 +94,10 @@ def command(  # noqa: PLR0913 - an argument for each option
     dry_run: bool,
     ignore: tuple[str, ...],
     max_usd: float | None,
+    queue_name: str | None,
+    priority: int | None,
+    share: str | None,
+    journal: Path | None,
     as_json: bool,
     connection: Callable[[], Session],
 ) -> int:
@@ -81,11 +108,17 @@ def command(  # noqa: PLR0913 - an argument for each option
 
     With --grid, each job of FILE… becomes one job for each combination of values; their names carry the values.
 
+    With --queue, or a queue in the job file, AWS Batch starts the jobs when there is room for them. All jobs of one launch go
+    to one queue.
+
     \b
     Examples: sm-trn launch bert.toml gpt2.toml --wait
               sm-trn launch bert.toml --grid learning_rate=1e-5,3e-5 --grid seed=1,2
     """
-    jobs = _swept(files.all_jobs(names), grids)
+    jobs = _queued(_swept(files.all_jobs(names), grids), queue_name, priority, share)
+    queue = _queue_of([job for _, _, job in jobs])
+    if journal is not None and queue is None:
+        raise click.UsageError("--journal is for jobs in a queue, got jobs that start at once; add --queue")
     found = {n: _problems(file, index, job, ignore) for n, (file, index, job) in enumerate(jobs)}
     for line in dict.fromkeys(problems.short(item) for items in found.values() for item in items):
         click.echo(line, err=True)
@@ -101,6 +134,8 @@ def command(  # noqa: PLR0913 - an argument for each option
     if not as_json:
         click.echo(_most(session, specs, max_usd), err=True)
     try:
+        if queue is not None:
+            return _wait_in_queue(session, specs, queue, journal, ignore, max_usd, wait=wait, as_json=as_json)
         launched = session.submit_all(specs, ignore=ignore, max_usd=max_usd)
     except (PartialLaunch, LaunchInterrupted) as error:
         if as_json:
@@ -125,6 +160,69 @@ def _swept(jobs: list[Job], grids: tuple[str, ...]) -> list[Job]:
     except ValueError as error:
         raise click.UsageError(f"--grid: {str(error).removeprefix('grid: ')}") from error
     raise click.UsageError(f"--grid: got {twice} twice, wanted all of its values in one --grid")
+
+
+def _queued(jobs: list[Job], name: str | None, priority: int | None, share: str | None) -> list[Job]:
+    """The jobs with their queue: that of the command line, else their own. Raises UsageError for a place without a queue."""
+    given: dict[str, Any] = {"name": name, "priority": priority, "share": share}
+    changes = {field: value for field, value in given.items() if value is not None}
+    queued = []
+    for file, index, job in jobs:
+        if changes and job.queue is None and name is None:
+            raise click.UsageError(f"--priority and --share are for a queue, and {job.name} has none; add --queue")
+        queue = (
+            dataclasses.replace(job.queue, **changes)
+            if job.queue is not None
+            else Queue(**changes)
+            if changes
+            else None
+        )
+        queued.append((file, index, job.replace(queue=queue)))
+    return queued
+
+
+def _queue_of(specs: Sequence[JobSpec]) -> Queue | None:
+    """The queue of all jobs; None where they start at once. Raises UsageError for jobs of several places."""
+    queues = [spec.queue for spec in specs]
+    if any(queue != queues[0] for queue in queues):
+        places = ", ".join(f"{spec.name}: {spec.queue.name if spec.queue else 'no queue'}" for spec in specs)
+        raise click.UsageError(
+            f"got jobs of several queues ({places}), wanted one queue a launch; launch them one by one, or add --queue"
+        )
+    return queues[0]
+
+
+def _wait_in_queue(  # noqa: PLR0913, PLR0917 - what a launch was told
+    session: Session,
+    specs: Sequence[JobSpec],
+    queue: Queue,
+    journal: Path | None,
+    ignore: tuple[str, ...],
+    max_usd: float | None,
+    *,
+    wait: bool,
+    as_json: bool,
+) -> int:
+    """Put the jobs into their queue and tell where they are. The exit code is 1 where one was waited for and failed."""
+    jobs = session.submit_all(specs, ignore=ignore, max_usd=max_usd, queue=queue, journal=journal)
+    if as_json:
+        emit([{**_entry(session, job), "queue": queue.name, "id": job.id} for job in jobs])
+    else:
+        say("\n".join(job.name for job in jobs))
+        click.echo(f"They wait in {queue.name}: sm-trn queue {queue.name}", err=True)
+    if not wait:
+        return 0
+    succeeded = [_succeeded(job, progress=not as_json) for job in jobs]  # every one is waited for
+    return 0 if all(succeeded) else 1
+
+
+def _succeeded(job: Any, *, progress: bool) -> bool:
+    try:
+        job.wait(progress=progress, stream=sys.stderr)
+    except JobFailed as error:
+        click.echo(str(error), err=True)
+        return False
+    return True
 
 
 def _ask(jobs: list[Job]) -> None:
@@ -183,7 +281,7 @@ def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: b
         click.echo(f"Follow them: sm-trn watch {every}", err=True)
         if any(job.asked is not None and SWEEP_TAG in job.asked.tags for job in jobs):
             click.echo(f"Compare them when they have ended: sm-trn compare {every} --output report/", err=True)
-    return exit_code(final or ())
+    return exit_code(jobs, final or ())
 
 
 def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
@@ -208,6 +306,6 @@ def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
     return "\n".join(lines)
 
 
-def _entry(session: Session, job: TrainingJob) -> dict[str, Any]:
+def _entry(session: Session, job: Watched) -> dict[str, Any]:
     most = session.ceiling(job.asked) if job.asked is not None else None
     return {"name": job.name, "spec": job.label, "emulated": session.emulated, "most_usd": cents(most)}

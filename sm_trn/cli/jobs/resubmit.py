@@ -32,7 +32,11 @@ from . import waiting
     help="Go on from the checkpoints of a stopped job instead: sm-trn resubmit --resume --help.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the changes and start nothing.")
-@click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed or was deleted.")
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Wait until the job ends. The exit code is 1 if it failed, was deleted, or learned nothing.",
+)
 @ignore_option
 @json_option
 @connection_options

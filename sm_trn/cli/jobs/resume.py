@@ -15,7 +15,11 @@ from . import waiting
 
 @click.command("resubmit --resume")
 @click.argument("name")
-@click.option("--wait", is_flag=True, help="Wait until the job ends. The exit code is 1 if it failed or was deleted.")
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Wait until the job ends. The exit code is 1 if it failed, was deleted, or learned nothing.",
+)
 @ignore_option
 @json_option
 @connection_options

@@ -13,7 +13,7 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.snapshot import JobSnapshot
-from ...core.status import Verdict, ending
+from ...core.status import Verdict
 from ..shared import cents, emit, say
 from . import facts
 
@@ -49,12 +49,20 @@ def answer(
         emit({**entry, **(facts.facts(final[0]) if final else {})})
     elif not final:
         click.echo(f"Follow it: sm-trn watch {job.name}", err=True)
-    return exit_code(final)
+    return exit_code([job], final)
 
 
-def exit_code(final: Sequence[JobSnapshot]) -> int:
-    """1 when a job ended badly by its status: it failed, or was deleted meanwhile. ``sm-trn why`` and ``guard`` look at its log too."""
-    return int(any(ending(job) is Verdict.ENDED_BADLY for job in final))
+def exit_code(jobs: Sequence[TrainingJob], final: Sequence[JobSnapshot]) -> int:
+    """1 when one of ``jobs``, whose last snapshots are ``final``, ended badly: it failed, was deleted, or learned nothing."""
+    if not final:  # nobody waited
+        return 0
+    ended = (_last(job, snapshot).ending(snapshot) for job, snapshot in zip(jobs, final, strict=True))
+    return int(any(verdict is Verdict.ENDED_BADLY for verdict in ended))
+
+
+def _last(job: TrainingJob, final: JobSnapshot) -> TrainingJob:
+    """The handle of the job that ended: a guard may have started another in its place."""
+    return job if job.name == final.name else job.session.attach(final.name)
 
 
 def waited(session: Session, jobs: Sequence[TrainingJob], launched: Any, *, as_json: bool) -> list[JobSnapshot]:

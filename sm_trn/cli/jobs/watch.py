@@ -47,7 +47,7 @@ def command(
 
     Ctrl-C ends this command and never stops a job. Throttling, a lost connection or an expired login do not end it.
     --max-usd stops only jobs that you name. A stopped job gets SIGTERM first, and SageMaker keeps what it saves. The exit
-    code is 1 if a job failed or was deleted.
+    code is 1 if a job failed, was deleted or learned nothing: its last losses are no numbers.
     """
     wanted = pair(tag)
     if names and (containing is not None or wanted):
@@ -64,4 +64,4 @@ def command(
     final = watching(session.wait, jobs, as_json=as_json, max_usd=max_usd, usd_per_hour=usd_per_hour)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
-    return exit_code(final)
+    return exit_code(jobs, final)

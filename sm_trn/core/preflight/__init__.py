@@ -11,19 +11,15 @@ from datetime import date
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Problems
 from . import (
-    capacity,
     compiler,
     cost,
     data,
     distribution,
     images,
-    kept,
     limits,
+    modelled,
     network,
-    neuron,
     packing,
-    saving,
-    scaling,
     script,
     spot,
 )
@@ -32,19 +28,15 @@ JobRule = Callable[[JobSpec], Iterator[Problem]]
 RULES: tuple[JobRule, ...] = (
     *images.RULES,
     *distribution.RULES,
-    *neuron.RULES,
     *network.RULES,
     *compiler.RULES,
     *spot.RULES,
     *limits.RULES,
     *data.RULES,
-    *capacity.RULES,
     *script.RULES,
     *packing.RULES,
-    *saving.RULES,
-    *scaling.RULES,
     *cost.RULES,
-    *kept.RULES,
+    *modelled.RULES,
 )
 
 

@@ -1,4 +1,4 @@
-"""DIST rules: the strategy's own list, what it needs of instance groups, and what the source says of how workers are started."""
+"""DIST and SCALE rules: how workers are started, the strategy's own list, Neuron's parallel sizes, and the size of a step."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Final
 from ..catalog import compiler, images
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator, Compute
-from ..specs.framework import Container, HuggingFace
+from ..specs.framework import Container, HuggingFace, NeuronOptions
 from ..specs.job import JobSpec
 from ..specs.launch import Library
-from ..specs.problems import AnyOf, Change, Field, Problem, Severity, rules_of
+from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Severity, rules_of
 from ..strategies import GROUPS_HYPERPARAMETER, plan, strategy
 from ..strategies.rules import DIST004, DIST006
 from ..strategies.single import SingleProcess
 from ..strategies.smddp import SMDataParallel
+from ..strategies.smp import SMModelParallel
 from ..strategies.smp_v2 import SMModelParallelV2
 from ..strategies.torchrun import TorchDistributed
 from . import reading, source
@@ -47,11 +48,18 @@ SERVES = ("merge_and_unload", "trace", "generate")
 CUDA_12: Final = "2.0.1-gpu-py310-cu121"
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
+BATCH_FLAGS = ("per_device_train_batch_size", "batch_size", "train_batch_size")
+
 _RULES = rules_of(__package__)
 DIST008 = _RULES["DIST008"]
 DIST009 = _RULES["DIST009"]
 DIST024 = _RULES["DIST024"]
 DIST025 = _RULES["DIST025"]
+DIST020 = _RULES["DIST020"]
+DIST021 = _RULES["DIST021"]
+DIST022 = _RULES["DIST022"]
+SCALE001 = _RULES["SCALE001"]
+SCALE002 = _RULES["SCALE002"]
 
 
 def distribution(job: JobSpec) -> Iterator[Problem]:
@@ -216,4 +224,133 @@ def _only_serves(found: reading.Words) -> bool:
     return bool(found.any_of(*SERVES)) and not found.any_of(*TRAINS)
 
 
-RULES = (distribution, groups, newer_cuda, hosts_apart, idle_accelerators, without_smddp, images_without_smddp)
+def parallel_sizes(job: JobSpec) -> Iterator[Problem]:
+    """DIST020: tensor × pipeline parallel workers share one replica, so they divide all workers."""
+    if job.neuron is None:
+        return
+    asked, pipeline = job.neuron.tensor_parallel, job.neuron.pipeline_parallel
+    workers = plan(job).workers_per_host * job.compute.hosts
+    if workers % (asked * pipeline):
+        stages = pipeline if workers % pipeline == 0 else 1
+        legal = [size for size in range(1, workers + 1) if workers % (size * stages) == 0]
+        near = [asked] if asked in legal else next_to(asked, legal)
+        yield DIST020.problem(
+            Field("neuron.tensor_parallel"),
+            "tensor × pipeline parallel workers do not divide all workers",
+            got=f"{asked} × {pipeline} of {workers} workers",
+            wanted=f"a product that divides {workers}",
+            fix=Change(tensor_parallel=near[-1], pipeline_parallel=stages),
+        )
+
+
+def no_neuron_cores(job: JobSpec) -> Iterator[Problem]:
+    """DIST021: on other instances nothing reads these options, or the script stops at an argument that it does not know."""
+    rows = [row for name in job.compute.instances if (row := find_instance(name)) is not None]
+    if job.neuron in {None, NeuronOptions()} or not rows or any(row.accelerator is Accelerator.NEURON for row in rows):
+        return
+    yield DIST021.problem(
+        Field("neuron"),
+        "Neuron options mean nothing without NeuronCores",
+        got=", ".join(f"{row.name!r} ({row.accelerator.name})" for row in rows),
+        wanted="a Trainium instance",
+        fix=AnyOf("leave neuron out", Change(compute=Compute("ml.trn1.32xlarge", count=job.compute.hosts))),
+    )
+
+
+def lost_compilation(job: JobSpec) -> Iterator[Problem]:
+    """DIST022: a job that only compiles leaves nothing behind unless its cache lies in S3."""
+    if job.neuron is not None and job.neuron.precompile and not job.neuron.cache_s3_uri:
+        yield DIST022.problem(
+            Field("neuron.precompile"),
+            "what is compiled ahead would end with the machine",
+            got="cache_s3_uri is not set",
+            wanted="a cache in S3 that the training job names too",
+            fix=Change(cache_s3_uri="s3://your-bucket/neuron-cache"),
+        )
+
+
+def next_to(asked: int, legal: list[int]) -> list[int]:
+    """The legal numbers right below and above ``asked``; the one that shares a model among more workers comes last."""
+    below, above = [each for each in legal if each < asked], [each for each in legal if each > asked]
+    return below[-1:] + above[:1]
+
+
+def global_batch(job: JobSpec) -> Iterator[Problem]:
+    """SCALE001: a batch is per worker; the learning rate acts on the batch of all of them together."""
+    batch, rate = _batch(job), _number(job, "learning_rate")
+    replicas = _replicas(job)
+    if batch is None or rate is None or replicas < 2:
+        return
+    steps = int(_number(job, "gradient_accumulation_steps") or 1)
+    accumulated = f" × {steps} accumulated" if steps > 1 else ""
+    yield SCALE001.problem(
+        Field("hyperparameters.learning_rate"),
+        f"the learning rate acts on {batch * replicas * steps} samples a step",
+        got=f"{rate:g} for {batch} per worker × {replicas} workers{accumulated}",
+        fix=Advice("scale it with the batch of all workers: twice the samples a step, twice the rate, with warm-up"),
+    )
+
+
+def compiled_batch(job: JobSpec) -> Iterator[Problem]:
+    """SCALE002: compiled training needs less memory; the gain comes from the larger batch that then fits."""
+    batch, name = _batch(job), _model(job)
+    if not job.compiled or batch is None or name is None:
+        return
+    tested = [row for row in compiler.tested_batches() if row.model == name]
+    here = [row for row in tested if row.instance == job.compute.instance] or tested
+    row = min(here, key=lambda each: each.compiled_batch, default=None)  # the promise that is safest to make
+    if row is None or batch >= row.compiled_batch or (row.batch is not None and batch > row.batch):
+        return
+    without = f", {row.batch} without" if row.batch else ""
+    yield SCALE002.problem(
+        Field("hyperparameters"),
+        f"with the compiler a larger batch fits: AWS tried {row.compiled_batch} for {row.model!r}{without}",
+        got=f"{batch} per worker",
+        wanted=f"measured on {row.instance} in {row.precision} with {row.sequence} tokens, PyTorch {row.pytorch}",
+        fix=Advice("use a larger batch, and scale the learning rate with it"),
+    )
+
+
+def _replicas(job: JobSpec) -> int:
+    """Workers that each take a batch of their own; 1 where the library decides that by itself."""
+    if isinstance(job.distribution, (SMModelParallel, SMModelParallelV2)):
+        return 1
+    shared = job.neuron.tensor_parallel * job.neuron.pipeline_parallel if job.neuron else 1
+    return plan(job).workers_per_host * job.compute.hosts // shared
+
+
+def _batch(job: JobSpec) -> int | None:
+    found = next((value for flag in BATCH_FLAGS if (value := _number(job, flag)) is not None), None)
+    return int(found) if found is not None and found >= 1 else None
+
+
+def _model(job: JobSpec) -> str | None:
+    return next((name.rsplit("/", 1)[-1] for name in source.models_named(job)), None)
+
+
+def _number(job: JobSpec, flag: str) -> float | None:
+    """The argument as a finite number: people write them as text too."""
+    value = job.arguments.get(flag)
+    if value is None or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if abs(number) < 1e15 else None  # NaN and infinities compare false
+
+
+RULES = (
+    distribution,
+    groups,
+    newer_cuda,
+    hosts_apart,
+    idle_accelerators,
+    without_smddp,
+    images_without_smddp,
+    parallel_sizes,
+    no_neuron_cores,
+    lost_compilation,
+    global_batch,
+    compiled_batch,
+)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from ..catalog import efa, images
 from ..catalog.instances import find_instances
 from ..specs.compute import Accelerator, InstanceType
-from ..specs.framework import Container
+from ..specs.framework import Container, NeuronOptions
 from ..specs.job import JobSpec
 from ..specs.launch import Runner
-from ..specs.neuron import NeuronOptions
 from ..specs.problems import Advice, AnyOf, Change, Field, Problem, rules_of
 from ..strategies import plan
 

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from ..formatting.cards import HasCard
 from ..specs.job import JobSpec
 from ..specs.snapshot import JobSnapshot
-from ..specs.units import Usd, WallSeconds, instance_seconds
+from ..specs.units import InstanceSeconds, Usd, WallSeconds
 from .book import Price
 
 CENT = Decimal("0.01")
@@ -30,6 +30,14 @@ class JobCost(HasCard):
 
     def __str__(self) -> str:
         return f"${self.rounded:,} ({self.billable_s:,.0f} s × {self.instances} × {self.price})"
+
+
+def instance_seconds(billable: WallSeconds, count: int) -> InstanceSeconds:
+    """``BillableTimeInSeconds`` is per instance; the bill is for all of them.
+
+    https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_DescribeTrainingJob.html
+    """
+    return InstanceSeconds(billable * count)
 
 
 def usd_for(billable: WallSeconds, count: int, usd_per_hour: Usd) -> Usd:
@@ -69,15 +77,22 @@ def spot_saving(snapshot: JobSnapshot) -> float | None:
 
 
 def ceiling(job: JobSpec, price: Price | None) -> Usd | None:
-    """The most that the job can be billed: ``most_billed_s`` on every instance, at the price of one (``PriceBook.of``)."""
-    return None if price is None else usd_for(most_billed_s(job), job.compute.hosts, price.usd_per_hour)
+    """The most that the job can be billed: ``most_billed_s`` on every instance, at the price of one (``PriceBook.of``).
+
+    None without a price, and for a queued job that may start again without a limit.
+    """
+    endless = job.queue is not None and job.queue.starts is None
+    return None if price is None or endless else usd_for(most_billed_s(job), job.compute.hosts, price.usd_per_hour)
 
 
 def most_billed_s(job: JobSpec) -> WallSeconds:
-    """``max_run_s``, and the time that its machines are kept in a warm pool: that is billed too.
+    """``max_run_s``, and the time that its machines are kept in a warm pool: that is billed too; of a queued job, for every start.
     https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html
     """
-    return WallSeconds(job.max_run_s + (job.compute.keep_alive_s or 0))
+    queue, kept_s = job.queue, job.compute.keep_alive_s or 0
+    if queue is None:
+        return WallSeconds(job.max_run_s + kept_s)
+    return WallSeconds((min(job.max_run_s, queue.timeout_s) + kept_s) * (queue.starts or 1))
 
 
 def break_even(cheaper: JobCost, dearer: JobSnapshot) -> Usd | None:

@@ -95,6 +95,8 @@ def _fields(request: Mapping[str, Json]) -> dict[str, Any]:
         del compute[name]
     if not machines:
         compute["instance"] = SERVERLESS
+    if machines[:1] == ["preferences"] and any(each.count is not None for each in compute["preferences"]):
+        compute.pop("count", None)  # a second count beside those is kept as it was sent
     values["environment"] = values.pop("variables", {})
     checkpoints, spot = values.pop("checkpoints", {}), values.pop("spot", {})
     if request.get("EnableManagedSpotTraining") is True and spot:

@@ -6,7 +6,6 @@ renders the job's own request; otherwise the spec is derived from that request. 
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,20 +14,19 @@ from typing import Any, Final, TypeVar
 
 from .. import _entry
 from ..errors import InvalidJobFile, SmTrnError
-from ..jobfile.files import dump_job, load_jobs
+from ..jobfile.files import load_jobs
 from ..ports import Storage
 from ..render.differences import placed_as
 from ..render.from_describe import as_request, destination_of
 from ..render.from_request import parse_request
 from ..render.request import render
-from ..specs.destination import Destination
+from ..specs.destination import Destination, spec_key
 from ..specs.job import JobSpec, Script
 from ..specs.kept import json_text
 from .cloud import Cloud
 
 T = TypeVar("T")
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-GIT_TAG: Final = "sm_trn:git"  # submit's note: repository@commit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,25 +36,6 @@ class Attached:
     request: Mapping[str, Any]
     at: Destination
     spec: JobSpec
-
-
-def spec_key(job_name: str) -> str:
-    """Where in the bucket the spec of a job lies."""
-    return f"sm_trn/jobs/{job_name}/spec.json"
-
-
-def remember(storage: Storage, job: JobSpec, request: Mapping[str, Any]) -> None:
-    """Write the spec of a job that is about to be created, so that a failure to write starts nothing. Raises CloudError.
-
-    A branch is written as the commit it was pinned to. A distribution outside the registry has no file: nothing is written,
-    and attach derives the spec from the request.
-    """
-    tags = {tag["Key"]: tag["Value"] for tag in request.get("Tags", ())}
-    try:
-        text = dump_job(_pinned(job, tags.get(GIT_TAG, "")), "json")
-    except SmTrnError:
-        return
-    storage.put_text(spec_key(str(request["TrainingJobName"])), text)
 
 
 def fetch_attached(cloud: Cloud, job_name: str) -> Attached:
@@ -79,16 +58,6 @@ def once(memory: dict[str, Any], key: str, make: Callable[[], T]) -> T:
         memory[key] = make()
     found: T = memory[key]
     return found
-
-
-def _pinned(job: JobSpec, note: str) -> JobSpec:
-    script = job.script
-    if script is None or script.git is None or not note.startswith(f"{script.git.repo}@"):
-        return job
-    commit = note.removeprefix(f"{script.git.repo}@")
-    return job.replace(
-        script=dataclasses.replace(script, git=dataclasses.replace(script.git, branch=None, commit=commit))
-    )
 
 
 def _buckets(at: Destination, own: str) -> Iterator[str]:

@@ -156,6 +156,8 @@ class Budget:
 
 def _line(job: JobSpec, price: Price | None) -> str:
     most = ceiling(job, price)
+    if job.queue is not None and job.queue.starts is None:
+        return f"{job.name}: its quota share may preempt it without a limit, so no ceiling; Queue(…, preemptions=3) sets one"
     if most is None or price is None:
         return (
             f"{job.name}: no price is known for {' and '.join(job.compute.instances)}, so no ceiling; none is guessed"

@@ -15,12 +15,13 @@ from typing import Any, ClassVar, Generic, TextIO, cast
 from typing_extensions import Self, TypeVar
 
 from ..catalog import limits
-from ..errors import CloudError, InvalidJob, JobFailed, UnknownName
+from ..errors import CloudError, InvalidJob, JobFailed, SmTrnError, UnknownName
 from ..formatting.cards import HasCard
+from ..jobfile.files import dump_job
 from ..logs.events import LogEvent, printable
 from ..logs.metrics import MetricLog
 from ..logs.selection import LogFilter
-from ..ports import JobQuery, StoredObjects, Trouble
+from ..ports import JobQuery, Storage, StoredObjects, Trouble
 from ..preflight import RULES, JobRule, check
 from ..preflight.resuming import resuming
 from ..pricing.book import Price
@@ -28,14 +29,15 @@ from ..pricing.cost import JobCost, ceiling, job_cost
 from ..render import request as target
 from ..render.differences import Diff, diff
 from ..specs import record
-from ..specs.destination import Destination
+from ..specs.destination import Destination, spec_key
 from ..specs.job import JobSpec
 from ..specs.metrics import MetricPoint
-from ..specs.problems import Problems, Severity
+from ..specs.problems import Problem, Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
-from .attachment import Attached, fetch_attached, once, remember
+from ..status import Verdict, ending
+from .attachment import Attached, fetch_attached, once
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
 from .details import fetch_details, fetch_tags, listed, resembling
@@ -47,6 +49,7 @@ from .stops import stop_each, stop_one
 from .waits import Wait, poller_for
 
 Notice = Callable[[str], None]
+GIT_TAG = "sm_trn:git"  # a note of the job: repository@commit
 SECRETS_RULE = "SCRIPT011"  # whoever waives it wants the secret-looking files in the source
 
 
@@ -170,6 +173,10 @@ class TrainingJob(HasCard):
         message = f"{self._failure(final)}\nNext: sm-trn logs {self.name}"
         return JobFailed(message, operation="TrainingJob", code="Failed")
 
+    def ending(self, final: JobSnapshot) -> Verdict | None:
+        """How the job ended, for the exit codes of commands: by its last snapshot alone. None while it goes on."""
+        return ending(final)
+
     def _failure(self, final: JobSnapshot) -> str:
         """The script's exception first: the service's text quotes the toolkit, which cuts it up."""
         texts = [text for text in (self._log.exception(), printable(final.failure_reason)) if text]
@@ -269,13 +276,14 @@ class Session(Cloud, Generic[J_co]):
         LaunchInterrupted: both hold the jobs, and name each.
         """
         specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
-        for spec in specs:
-            self._refuse(spec, ignore)
-        if max_usd is not None and not self.emulated:
-            refuse_over(max_usd, specs, self.price_of)
-        staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
+        queued = [spec for spec in specs if spec.queue is not None]
+        if queued:
+            raise UnknownName(
+                f"{queued[0].name}: got a job of a queue and a launch that starts at once, wanted one: submit(job, queue=job.queue) "
+                "puts it into its queue, job.replace(queue=None) starts it now. Nothing was started"
+            )
         names = unique_names([spec.name for spec in specs], self.clock.now())
-        requests = [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
+        requests = self.requests_of(specs, names, ignore=ignore, max_usd=max_usd)
         asked = dict(zip(names, specs, strict=True))
 
         return launch_all(
@@ -286,6 +294,22 @@ class Session(Cloud, Generic[J_co]):
             clock=self.clock,
             paced=not self.emulated,
         )
+
+    def requests_of(
+        self,
+        specs: Sequence[JobSpec],
+        names: Sequence[str],
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+    ) -> list[dict[str, Any]]:
+        """The requests of jobs under these names, checked, and with sources and data in S3. Raises InvalidJob, OverBudget, CloudError."""
+        for spec in specs:
+            self._refuse(spec, ignore)
+        if max_usd is not None and not self.emulated:
+            refuse_over(max_usd, specs, self.price_of)
+        staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
+        return [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
 
     def _job(self, name: str, spec: JobSpec | None = None) -> J_co:
         """A handle of a job of this session."""
@@ -405,12 +429,40 @@ class Session(Cloud, Generic[J_co]):
         at = Destination(role=self.role, region=self.region, bucket=self.bucket, job_name=name, source_uri=source)
         return target.render(placed, at)
 
-    def _refuse(self, job: JobSpec, ignore: Sequence[str]) -> None:
+    def refused(self, job: JobSpec, ignore: Sequence[str] = ()) -> tuple[Problem, ...]:
+        """The errors of ``check`` for which ``submit`` would not launch the job, but for those that ``ignore`` waives by id."""
         problems = check(job, rules=self.rules)
-        errors = tuple(each for each in problems if each.severity is Severity.ERROR and each.id not in ignore)
+        return tuple(each for each in problems if each.severity is Severity.ERROR and each.id not in ignore)
+
+    def _refuse(self, job: JobSpec, ignore: Sequence[str]) -> None:
+        errors = self.refused(job, ignore)
         if errors:
             raise InvalidJob(job.name, errors)
 
 
 def _ignored(_text: str) -> None:
     """Nobody asked to be told."""
+
+
+def remember(storage: Storage, job: JobSpec, request: Mapping[str, Any]) -> None:
+    """Write the spec of a job that is about to be created, so that a failure to write starts nothing. Raises CloudError.
+
+    A branch is written as the commit it was pinned to. A distribution outside the registry has no file: nothing is written,
+    and attach derives the spec from the request.
+    """
+    tags = {tag["Key"]: tag["Value"] for tag in request.get("Tags", ())}
+    try:
+        text = dump_job(_pinned(job, tags.get(GIT_TAG, "")), "json")
+    except SmTrnError:
+        return
+    storage.put_text(spec_key(str(request["TrainingJobName"])), text)
+
+
+def _pinned(job: JobSpec, note: str) -> JobSpec:
+    script = job.script
+    if script is None or script.git is None or not note.startswith(f"{script.git.repo}@"):
+        return job
+    commit = note.removeprefix(f"{script.git.repo}@")
+    return job.replace(
+        script=dataclasses.replace(script, git=dataclasses.replace(script.git, branch=None, commit=commit))
+    )

@@ -7,7 +7,7 @@ import dataclasses
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -16,9 +16,11 @@ from .. import _entry
 from ..errors import CloudError, LaunchUnknown, SmTrnError, UnknownName
 from ..ports import Clock, Storage
 from ..specs.job import Git, JobSpec, Script
-from .pace import CREATES_PER_S, send_times
 
+CREATES_PER_S = 1.0  # CreateTrainingJob, per account and region: General Reference, SageMaker AI endpoints and quotas
+CREATES_AT_ONCE = 4
 LAUNCHERS = 4  # at once: with an answer in half a second, more would only be throttled
+STOP = "sm-trn stop"  # the command that ends jobs, by their names
 ANSWERS_S = (
     10.0  # for so long an interrupted launch waits for answers that are on their way: creates take a second or two
 )
@@ -64,12 +66,14 @@ class LaunchInterrupted(KeyboardInterrupt, Generic[JobT]):
     The fields are those of PartialLaunch.
     """
 
-    def __init__(self, launched: tuple[JobT, ...], failed: Mapping[str, Exception], unknown: tuple[JobT, ...]) -> None:
+    def __init__(
+        self, launched: tuple[JobT, ...], failed: Mapping[str, Exception], unknown: tuple[JobT, ...], stop: str = STOP
+    ) -> None:
         self.launched = launched
         self.failed = failed
         self.unknown = unknown
         names = " ".join(job.name for job in (*launched, *unknown))
-        after = [f"What was launched goes on; to end it: sm-trn stop {names}"] if names else ["Nothing was started."]
+        after = [f"What was launched goes on; to end it: {stop} {names}"] if names else ["Nothing was started."]
         super().__init__("\n".join(["the launch was interrupted", *_told(launched, failed, unknown), *after]))
 
 
@@ -165,9 +169,10 @@ class Staging:
 class Launch(Generic[JobT]):
     """What became of every job of one launch. The threads that send note it themselves, so no interrupt can lose a name."""
 
-    def __init__(self, names: Sequence[str], handle: Callable[[str], JobT]) -> None:
+    def __init__(self, names: Sequence[str], handle: Callable[[str], JobT], stop: str) -> None:
         self._names = tuple(names)
         self._handle = handle
+        self._stop = stop
         self._changed = threading.Condition()
         self._sent: set[str] = set()
         self._outcomes: dict[str, BaseException | None] = {}
@@ -229,7 +234,7 @@ class Launch(Generic[JobT]):
         raise PartialLaunch(launched, failed, unknown) from first
 
     def interrupted(self) -> LaunchInterrupted[JobT]:
-        return LaunchInterrupted(self.launched, self.failed, self.unknown)
+        return LaunchInterrupted(self.launched, self.failed, self.unknown, self._stop)
 
     def _may_run(self, name: str) -> bool:
         outcome = self._outcomes.get(name, _NO_ANSWER)
@@ -253,15 +258,16 @@ def launch_all(
     handle: Callable[[str], JobT],
     clock: Clock,
     paced: bool,
+    stop: str = STOP,
 ) -> list[JobT]:
     """Prepare and send every request, several at once. ``paced``: at the account's own rate, because what leaves faster
-    comes back throttled.
+    comes back throttled. ``stop`` is the command that ends what was launched.
 
     Raises the error of the only job, PartialLaunch when some were not launched or something unexpected ended the launch, and
     LaunchInterrupted: whatever happens, each name that was or may have been created is told.
     """
     asked = list(requests)
-    launch = Launch([request["TrainingJobName"] for request in asked], handle)
+    launch = Launch([request["TrainingJobName"] for request in asked], handle, stop)
     pool = ThreadPoolExecutor(max_workers=LAUNCHERS)
     try:
         sent = []
@@ -282,3 +288,11 @@ def launch_all(
         raise launch.interrupted() from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def send_times(
+    count: int, start: float, *, per_s: float = CREATES_PER_S, at_once: int = CREATES_AT_ONCE
+) -> Iterator[float]:
+    """When each of ``count`` requests may leave: a token bucket of ``at_once`` that fills at ``per_s``."""
+    for place in range(count):
+        yield start + max(0, place + 1 - at_once) / per_s

@@ -1,9 +1,9 @@
-"""When to look again and when to send: pure schedules, and the clock that they run on."""
+"""When to look again: pure schedules, and the clock that they run on."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 
 from ..specs.snapshot import JobSnapshot
@@ -31,8 +31,6 @@ PAUSES_S = {
     "Stopping": 8.0,
 }
 JITTER = (0.95, 0.99)  # of a pause: many watchers do not meet, and a call still fits into the pause
-CREATES_PER_S = 1.0  # CreateTrainingJob, per account and region: General Reference, SageMaker AI endpoints and quotas
-CREATES_AT_ONCE = 4
 
 
 class SystemClock:
@@ -77,11 +75,3 @@ def next_look_s(jobs: Iterable[JobSnapshot], now: datetime, *, failures: int, ji
     soonest = min((pause_s(job, now) for job in jobs), default=FIRST_PAUSE_S)
     low, high = JITTER
     return min(LONGEST_PAUSE_S, soonest * 2.0 ** min(failures, 6)) * (low + (high - low) * jitter)
-
-
-def send_times(
-    count: int, start: float, *, per_s: float = CREATES_PER_S, at_once: int = CREATES_AT_ONCE
-) -> Iterator[float]:
-    """When each of ``count`` requests may leave: a token bucket of ``at_once`` that fills at ``per_s``."""
-    for place in range(count):
-        yield start + max(0, place + 1 - at_once) / per_s

@@ -32,6 +32,7 @@ from .framework import (
     Framework,
     HuggingFace,
     HuggingFaceNeuronX,
+    NeuronOptions,
     NeuronX,
     PyTorch,
     Registry,
@@ -43,12 +44,11 @@ from .job import Distribution, Git, HyperValue, JobSpec, Script
 from .kept import Kept, json_text, pointer
 from .launch import LaunchPlan, Library, Runner, complete
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
-from .neuron import NeuronOptions
 from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
-from .services import Experiment, Mlflow, ModelPackage, Serverless
+from .services import Experiment, Mlflow, ModelPackage, Queue, Retry, RetryRule, Serverless
 from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
-from .units import InstanceSeconds, Usd, WallSeconds, instance_seconds
+from .units import InstanceSeconds, Usd, WallSeconds
 from .value import fits, suggesting, suggestion
 
 __all__ = [
@@ -106,8 +106,11 @@ __all__ = [
     "Problems",
     "Profiling",
     "PyTorch",
+    "Queue",
     "Registry",
     "RegistryAccess",
+    "Retry",
+    "RetryRule",
     "Rule",
     "Runner",
     "S3Kind",
@@ -127,7 +130,6 @@ __all__ = [
     "complete",
     "dump_record",
     "fits",
-    "instance_seconds",
     "json_text",
     "parse_record",
     "parse_snapshot",

@@ -40,3 +40,8 @@ class Destination:
         asked = job.script.source_dir if job.script is not None else None
         there = asked if asked is not None and asked.startswith("s3://") else None
         return self.source_uri or there or f"s3://{self.bucket}/{self.named(job)}/source/sourcedir.tar.gz"
+
+
+def spec_key(job_name: str) -> str:
+    """Where in the bucket the spec of a job lies."""
+    return f"sm_trn/jobs/{job_name}/spec.json"

@@ -15,15 +15,14 @@ from ..formatting.cards import HasCard
 from .compute import Compute, Spot
 from .data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, Source, TensorBoard
 from .debugging import DebugHook, DebugRule, Profiling
-from .framework import Framework, Registry, TrainingCompiler
+from .framework import Framework, NeuronOptions, Registry, TrainingCompiler
 from .guard import Guard
 from .json import NOTHING
 from .kept import Kept
 from .launch import LaunchPlan
 from .metrics import TRAINER_METRICS, MetricRule
-from .neuron import NeuronOptions
 from .problems import Problem
-from .services import Experiment, Mlflow, ModelPackage, Serverless
+from .services import Experiment, Mlflow, ModelPackage, Queue, Serverless
 from .value import misfit, suggesting
 
 HyperValue: TypeAlias = str | int | float | bool
@@ -113,7 +112,8 @@ class JobSpec(HasCard):
     ``framework`` would select. Without a ``script`` the image's own program runs, and reads its hyperparameters as plain texts.
     ``kept``: fields of an attached job's request that a spec has no word for. They are sent again unless you change the field.
     ``retries`` is how often the service starts the job again after its own internal errors.
-    ``guard`` is what the job is watched for while somebody waits for it; it is no part of the request.
+    ``guard`` is what the job is watched for while somebody waits for it, ``queue`` the queue of AWS Batch that it waits in before it
+    starts; they are no part of the request.
     Profiler and debugger are off. ``profiling`` and ``debug_hook`` turn them on with settings of their own; ``debug_rules`` and
     ``profiler_rules`` are evaluated meanwhile, on machines of their own. ``infra_check`` looks at the machines before the training,
     ``remote_debug`` opens the containers to Systems Manager. ``container_entrypoint`` and ``container_arguments`` start the image in
@@ -174,6 +174,7 @@ class JobSpec(HasCard):
             "instance_placement_config": "compute=Compute(…, placement=Placement(…))",
             "experiment_config": "experiment=Experiment(name=…, run=…)",
             "role": "connect(role=…)",
+            "queue_name": "queue=Queue('…')",
         }
     )
     WANTED: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -187,6 +188,7 @@ class JobSpec(HasCard):
             "compiler": "TrainingCompiler()",
             "spot": "Spot(max_wait_s=90_000, checkpoint_s3_uri='s3://bucket/checkpoints')",
             "guard": "Guard(stall_s=1200)",
+            "queue": "Queue('training', priority=10)",
             "max_run_s": "whole seconds, such as 3600",
             "metrics": "a tuple of MetricRule('loss', r'loss: ([0-9.]+)')",
         }
@@ -230,6 +232,7 @@ class JobSpec(HasCard):
     mlflow: Mlflow | None = None
     model_package: ModelPackage | None = None
     serverless: Serverless | None = None
+    queue: Queue | None = None
     kept: tuple[Kept, ...] = ()
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .json import NOTHING, Json
+from .json import Json
 
 
 class Runner(enum.Enum):
@@ -43,11 +43,11 @@ class LaunchPlan:
     workers_per_host: int
     named_workers: bool = False
     library: Library | None = None
-    parameters: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
+    parameters: Mapping[str, Json] = field(default_factory=dict)
     mpi_options: str = ""
-    toolkit: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
-    estimator: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
-    beside: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
+    toolkit: Mapping[str, Json] = field(default_factory=dict)
+    estimator: Mapping[str, Json] = field(default_factory=dict)
+    beside: Mapping[str, Json] = field(default_factory=dict)
 
 
 def complete(protocol: type[Any]) -> tuple[str, ...]:

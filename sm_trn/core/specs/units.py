@@ -8,11 +8,3 @@ from typing import NewType
 WallSeconds = NewType("WallSeconds", float)
 InstanceSeconds = NewType("InstanceSeconds", float)
 Usd = Decimal
-
-
-def instance_seconds(billable: WallSeconds, count: int) -> InstanceSeconds:
-    """``BillableTimeInSeconds`` is per instance; the bill is for all of them.
-
-    https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_DescribeTrainingJob.html
-    """
-    return InstanceSeconds(billable * count)

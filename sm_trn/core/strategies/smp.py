@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from ..catalog import compiler
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator, Compute, InstanceType
+from ..specs.framework import NeuronOptions
 from ..specs.job import JobSpec
 from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
-from ..specs.neuron import NeuronOptions
 from ..specs.problems import AnyOf, Change, Field, Named, Problem, Rule
 from ..specs.value import fits, suggesting
 from .rules import DIST003, DIST004, DIST015, DIST017, DIST018, DIST023

@@ -107,7 +107,7 @@ def command(
     final = watching(session.wait, jobs, as_json=as_json, guard=guard)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
-    return exit_code(final)
+    return exit_code(jobs, final)
 
 
 def _guard(act: str, **limits: Any) -> Guard:

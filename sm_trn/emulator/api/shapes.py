@@ -54,9 +54,30 @@ def check(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -
         raise validation(f"{len(problems)} validation {noun} detected: {'; '.join(problems)}")
 
 
-def known(operation: str, body: Mapping[str, Any]) -> Any:
+def known(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -> Any:
     """Return what the model knows of a checked request: an unknown member is ignored, not echoed, and null is not given."""
-    return _known(service_model().operation_model(operation).input_shape, body)
+    return _known(service_model(service).operation_model(operation).input_shape, body)
+
+
+def operation_at(service: str, method: str, path: str) -> tuple[str, Mapping[str, str]] | None:
+    """Return the operation of a service whose requests have paths, and what the path says of them; None where none has it."""
+    for name, how, pattern in _paths(service):
+        found = pattern.fullmatch(path) if how == method else None
+        if found is not None:
+            return name, found.groupdict()
+    return None
+
+
+@functools.cache
+def _paths(service: str) -> list[tuple[str, str, re.Pattern[str]]]:
+    """The operations of a service with their methods and the patterns of their paths."""
+    model, found = service_model(service), []
+    for name in model.operation_names:
+        http = model.operation_model(name).http
+        parts = re.split(r"\{(\w+)\+?\}", http["requestUri"])
+        texts = [f"(?P<{part}>.+)" if place % 2 else re.escape(part) for place, part in enumerate(parts)]
+        found.append((name, http["method"], re.compile("".join(texts))))
+    return found
 
 
 def given(**members: Any) -> dict[str, Any]:

@@ -50,8 +50,17 @@ def _running(state: Path | None) -> emulator.Endpoint:
 @click.option(
     "--isolation", type=click.Choice(TIERS), default="auto", show_default=True, help="Choose how jobs are isolated."
 )
+@click.option(
+    "--capacity",
+    "capacities",
+    multiple=True,
+    metavar="TYPE=NUMBER",
+    help="Start with so many instances of this type for training jobs, such as ml.p4d.24xlarge=0. Others are without limit.",
+)
 @json_option
-def up(state: Path | None, region: str | None, *, strict: bool, isolation: str, as_json: bool) -> None:
+def up(
+    state: Path | None, region: str | None, *, strict: bool, isolation: str, capacities: tuple[str, ...], as_json: bool
+) -> None:
     """Start the emulator, or find the one that runs, and print KEY=VALUE lines for other programs.
 
     A running emulator keeps the options it was started with.
@@ -59,8 +68,18 @@ def up(state: Path | None, region: str | None, *, strict: bool, isolation: str, 
     \b
     Example: export $(sm-trn local up) && aws sagemaker list-training-jobs
     """
-    options = emulator.Options(strict=strict, isolation=isolation)
+    options = emulator.Options(strict=strict, isolation=isolation, capacity=dict(map(_capacity, capacities)))
     _environment(emulator.up(state, region=known_region(region), options=options), as_json=as_json)
+
+
+def _capacity(text: str) -> tuple[str, int]:
+    """``ml.p4d.24xlarge=0``. Raises UsageError for any other text."""
+    kind, _, number = text.partition("=")
+    if not kind or not number.isdecimal():
+        raise click.UsageError(
+            f"--capacity: got {text!r}, wanted an instance type and a number, such as ml.p4d.24xlarge=0"
+        )
+    return kind, int(number)
 
 
 @command.command("env")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..options import Options
     from ..s3.object_store import ObjectStore
     from .isolation import Isolation
-    from .slots import JobSlots
+    from .slots import Capacity, JobSlots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,7 @@ class Shared:
     options: Options
     isolation: Isolation
     slots: JobSlots
+    capacity: Capacity
     root: Path
     url: str
     toolkit_error: Callable[[], str]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _LONGEST_S: Final = 3600.0  # the clock may be set while a thread sleeps
 
@@ -85,3 +85,29 @@ class JobSlots:
                 late = self.cancel(request)
             if late:
                 request.give_up()
+
+
+class Capacity:
+    """The instances that there are of some types. Safe to share between threads."""
+
+    def __init__(self, most: Mapping[str, int]) -> None:
+        self._free = dict(most)
+        self._lock = threading.Lock()
+
+    def take(self, machines: Mapping[str, int]) -> bool:
+        """Take the instances of a job, all or none; return whether there were so many."""
+        with self._lock:
+            if any(count > self._free.get(kind, count) for kind, count in machines.items()):
+                return False
+            self._change(machines, -1)
+            return True
+
+    def give(self, machines: Mapping[str, int]) -> None:
+        """Give the instances of a job back."""
+        with self._lock:
+            self._change(machines, 1)
+
+    def _change(self, machines: Mapping[str, int], sign: int) -> None:
+        for kind, count in machines.items():
+            if kind in self._free:
+                self._free[kind] += sign * count

@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

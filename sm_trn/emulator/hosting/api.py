@@ -11,7 +11,7 @@ from ..api.paging import ListRequest
 from ..api.shapes import given
 from ..api.tags import tags_of
 from ..errors import AwsError, validation
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 from ..state.resources import KINDS, Resource, Resources, row
 from .request import HostingRequest, container_of, model_data, variants_of
 

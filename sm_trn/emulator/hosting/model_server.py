@@ -22,7 +22,7 @@ from ..container.archive import UnsafeArchive, unpack
 from ..container.host import Host
 from ..container.orphans import NOTE
 from ..iam.keys import Key, new_key
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 from .request import model_data
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 from ..state.quota import reason_of
 from .model_server import ModelServer, NoAnswer, ServingError
 from .request import Transform, container_of

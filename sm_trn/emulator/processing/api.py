@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from ..api.paging import ListRequest
 from ..api.tags import tags_of
 from ..errors import AwsError, validation
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 from ..state.resources import Resource, Resources, row
 from .request import ProcessingRequest, inputs_of, outputs_of
 

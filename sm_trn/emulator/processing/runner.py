@@ -16,7 +16,7 @@ from ..container.host import Host
 from ..container.slots import SlotRequest
 from ..errors import AwsError
 from ..iam.keys import Key, new_key
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 from ..state.quota import no_room, reason_of
 from .api import KIND
 from .request import inputs_of, outputs_of, source_of

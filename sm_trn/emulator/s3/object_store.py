@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
-from ..errors import AwsError
+from ...core.specs.places import bucket_and_key
+from ..errors import AwsError, validation
 from ..state.failpoints import failpoint
 from ..state.store import StoredObject, StoredPart, StoredUpload
 
@@ -349,3 +350,11 @@ def _append(source: IO[bytes], out: IO[bytes]) -> None:
         out.seek(0, os.SEEK_END)
     except (OSError, AttributeError):  # another kernel, or a file system that cannot
         shutil.copyfileobj(source, out, _BLOCK)
+
+
+def parse_s3_uri(uri: str) -> tuple[str, str]:
+    """Return bucket and key of a place in S3. Raises AwsError for any other form."""
+    found = bucket_and_key(uri)
+    if found is None:
+        raise validation(f"got {uri!r}, wanted a URI of the form s3://bucket/key")
+    return found

@@ -1,5 +1,5 @@
-"""The registry keeps models, endpoints, their configurations, experiments, and transform, processing and tuning jobs; it saves
-each change.
+"""The registry keeps models, endpoints, their configurations, experiments, queues, and transform, processing, tuning and queued
+jobs; it saves each change.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Kind:
     has_status: bool = False
     unlisted: str = ""
     unique: bool = False
+    service: str = "sagemaker"
 
 
 KINDS: Final[Mapping[str, Kind]] = {  # by the word in their ARNs
@@ -57,6 +58,11 @@ KINDS: Final[Mapping[str, Kind]] = {  # by the word in their ARNs
     "experiment": Kind("experiment", "Experiment", "ExperimentSummaries", unique=True),
     "experiment-trial": Kind("trial", "Trial", "TrialSummaries", unique=True),
     "experiment-trial-component": Kind("trial component", "TrialComponent", "TrialComponentSummaries", unique=True),
+    "job-queue": Kind("job queue", "JobQueue", "jobQueues", service="batch"),
+    "service-environment": Kind("service environment", "ServiceEnvironment", "serviceEnvironments", service="batch"),
+    "scheduling-policy": Kind("scheduling policy", "SchedulingPolicy", "schedulingPolicies", service="batch"),
+    "quota-share": Kind("quota share", "QuotaShare", "quotaShares", service="batch"),
+    "service-job": Kind("service job", "ServiceJob", "jobSummaryList", service="batch"),
 }
 
 
@@ -185,6 +191,8 @@ class Resources(Registry[Resource]):
                 )
 
     def _arn(self, kind: str, name: str) -> str:
+        if KINDS[kind].service == "batch":  # it keeps the case of names; a quota share is below its queue
+            return f"arn:aws:batch:{self._region}:{EMULATED_ACCOUNT}:{'job-queue' if kind == 'quota-share' else kind}/{name}"
         return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{kind}/{name.lower()}"
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from ..container import transfer
 from ..errors import AwsError
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from ..container.layout import Where
-    from .context import TrainingContext
     from .job import Job
+    from .jobs import TrainingContext
 
     Roots = list[tuple[str, Path]]
 

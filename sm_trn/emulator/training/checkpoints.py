@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..container.transfer import download_folder, plain_files
 from ..errors import AwsError
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 from ..state.quota import no_room
 
 if TYPE_CHECKING:

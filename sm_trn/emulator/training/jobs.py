@@ -1,11 +1,16 @@
-"""The registry keeps the training jobs of a region, changes them only through the engine, and saves each at every change."""
+"""The registry keeps the training jobs of a region, changes them only through the engine, and saves each at every change.
+
+Beside it stands what the running jobs share beyond every container, and what each is told from outside.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ..container.context import RunContext
 from ..errors import AwsError, not_found
 from ..state.registry import Registry
 from . import engine
@@ -17,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..state.store import Store
+    from ..telemetry.log_store import LogLines
+    from ..telemetry.metric_store import MetricStore
     from ..telemetry.metrics import FinalMetric
     from .request import TrainingRequest
 
@@ -112,3 +119,27 @@ class Jobs(Registry[Job]):
                 "the job's processes were ended with it. Please try again."
             )
             self.apply(job.name, Event.FAIL, reason=reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingContext(RunContext):
+    """The context of a region, and the registries that its training jobs report to."""
+
+    jobs: Jobs
+    lines: LogLines
+    metrics: MetricStore
+
+
+@dataclass(slots=True)
+class Control:
+    """This is what a job is told from outside. ``wake`` is set with every change."""
+
+    wake: threading.Event = field(default_factory=threading.Event)
+    stopped: bool = False
+    shutdown: bool = False
+    interrupt: bool = False
+    notice: bool = True
+
+    def wait(self, timeout: float) -> None:
+        self.wake.wait(max(0.0, timeout))
+        self.wake.clear()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ..container.archive import UnsafeArchive, unpack
 from ..container.layout import INSIDE
 from ..container.transfer import TransferError
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import AwsError, validation
-from ..s3.uri import parse_s3_uri
+from ..s3.object_store import parse_s3_uri
 from .warm_pool import pool_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _check_resources(resources: Resources | None) -> None:
         raise validation("ResourceConfig: missing; wanted InstanceType, InstanceCount and VolumeSizeInGB")
     if resources.get("InstancePreferences"):
         raise validation(
-            "ResourceConfig.InstancePreferences: the emulator has no capacity to choose by; give InstanceType"
+            "ResourceConfig.InstancePreferences: the emulator does not choose among instance types; give InstanceType"
         )
     groups = resources.get("InstanceGroups")
     if groups:

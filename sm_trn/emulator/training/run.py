@@ -12,6 +12,7 @@ import json
 import socket
 import time
 import traceback
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..container import layout, transfer
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..container.layout import Where
-    from .context import Control, TrainingContext
     from .job import Job
+    from .jobs import Control, TrainingContext
     from .request import TrainingRequest
 
 _OPERATION = "CreateTrainingJob"
 _SHUTDOWN_GRACE_S = 5.0
 _KILLED_S = 15.0
+_LOOK_S = 0.2  # between two looks whether there are machines
 
 
 class BrokenHostError(Exception):
@@ -96,10 +98,36 @@ class JobRun:
         return True
 
     def _live(self) -> None:
-        attempt = 0
         if self._context.shared.faults.insufficient_capacity(_OPERATION):
             self._fail(CAPACITY)
             return
+        machines: Counter[str] = Counter()
+        for group in self._plan.groups:
+            machines[group.instance_type] += len(group.hosts)
+        if not self._found_machines(machines):
+            return
+        try:
+            self._attempts()
+        finally:
+            self._context.shared.capacity.give(machines)
+
+    def _found_machines(self, machines: Mapping[str, int]) -> bool:
+        """Take the job's machines. Where there are none a job fails, but for one that says how long it waits for them."""
+        if self._context.shared.capacity.take(machines):
+            return True
+        if self._deadlines.while_waiting == float("inf"):
+            self._fail(CAPACITY)
+            return False
+        self._apply(Event.WAIT)
+        while not self._context.shared.capacity.take(machines):
+            self._control.wait(_LOOK_S)
+            if self._cancelled_early():
+                return False
+        self._apply(Event.PREPARE)
+        return True
+
+    def _attempts(self) -> None:
+        attempt = 0
         warm = self._context.jobs.claim_pool(self._job.name)
         while True:
             attempt += 1

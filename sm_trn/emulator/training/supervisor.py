@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..container.slots import SlotRequest
-from .context import Control, TrainingContext
 from .deadlines import deadlines_of
 from .engine import Event
+from .jobs import Control, TrainingContext
 from .plan import plan_of
 from .run import JobRun
 

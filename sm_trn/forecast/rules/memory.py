@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from ...core.catalog.instances import find_instance
 from ...core.preflight import reading, source
-from ...core.preflight.neuron import next_to
+from ...core.preflight.distribution import next_to
 from ...core.specs.compute import Accelerator, InstanceType
+from ...core.specs.framework import NeuronOptions
 from ...core.specs.job import JobSpec
-from ...core.specs.neuron import NeuronOptions
 from ...core.specs.problems import Advice, AnyOf, Change, Field, Problem, Severity, rules_of
 from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel

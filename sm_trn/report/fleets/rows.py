@@ -17,9 +17,9 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.formatting.printable import one_line
 from ...core.pricing.book import Price
-from ...core.pricing.cost import JobCost, spot_saving, usd_for
+from ...core.pricing.cost import JobCost, instance_seconds, spot_saving, usd_for
 from ...core.specs.snapshot import JobSnapshot
-from ...core.specs.units import WallSeconds, instance_seconds
+from ...core.specs.units import WallSeconds
 from ...core.specs.value import suggestion
 from ...core.status import next_command
 from ...diagnosis.health.health import Health

@@ -343,7 +343,7 @@ class Calls(Expressions):
                 for each in [] if isinstance(value, Unresolvable) else reachable(value):
                     self.may_run(each, function.causes)
         for value in handed:
-            self.handed_over(node, value, path.rpartition(".")[2] or "another object", given)
+            self.handed_over(value, path.rpartition(".")[2] or "another object")
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -356,7 +356,7 @@ class Calls(Expressions):
         return self.lacking_of(function)
 
     @abstractmethod
-    def handed_over(self, node: ast.AST, value: Node, word: str, given: list[Any]) -> None:
+    def handed_over(self, value: Node, word: str) -> None:
         """Something of the SDK that is given to what nobody knows."""
 
     @abstractmethod

@@ -40,6 +40,17 @@ SIGHTED_METHODS: Final[Mapping[str, str]] = MappingProxyType(
         "submit": "job in a queue", "map": "jobs in a queue",
     }
 )  # fmt: skip
+# The arguments of TrainingQueue.submit, in order, and what SubmitServiceJob calls those that are the queue's.
+QUEUED: Final = (
+    "training_job", "inputs", "job_name", "retry_config", "priority", "share_identifier", "timeout", "tags", "experiment_config",
+)  # fmt: skip
+QUEUE_MEMBERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "retry_config": "retryStrategy", "priority": "schedulingPriority", "share_identifier": "shareIdentifier",
+        "timeout": "timeoutConfig", "tags": "tags", "quota_share_name": "quotaShareName",
+        "preemption_config": "preemptionConfiguration",
+    }
+)  # fmt: skip
 PIPELINE_PARAMETERS: Final = frozenset({"ParameterString", "ParameterInteger", "ParameterFloat", "ParameterBoolean"})
 # Methods of an estimator that change what it sends; those that change nothing of it.
 CHANGING: Final = frozenset({"set_hyperparameters"})

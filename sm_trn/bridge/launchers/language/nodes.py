@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import copy
 import dataclasses
 import os
 from abc import abstractmethod
@@ -123,16 +124,16 @@ class Nodes(Calls):
         made.tainted = [*function.tainted]
         if last in _SIDE_EFFECTS:
             self.effects.append(made)
-        self._handed(node, last, given, names)
+        self._handed(last, given, names)
         if _is_estimator(made):
             self._noted(made)
         return made
 
-    def _handed(self, node: ast.AST, word: str, given: list[Any], names: dict[str, Any]) -> None:
+    def _handed(self, word: str, given: list[Any], names: dict[str, Any]) -> None:
         """Estimators among the arguments are handed to another object."""
         for value in (*given, *names.values()):
             if isinstance(value, Node) and not value.is_path:
-                self.handed_over(node, value, word, given)
+                self.handed_over(value, word)
 
     def _of_region(self, names: dict[str, Any]) -> None:
         """A region, or a session, that nobody knows may be any: the user's own, where there is one."""
@@ -183,11 +184,8 @@ class Nodes(Calls):
         if name in estimators.SIGHTED_METHODS and owner.last in estimators.ESTIMATORS | {"TrainingQueue"}:
             self.sight(node, f"{owner.last}.{name}(…)", estimators.SIGHTED_METHODS[name])
         if owner.last == "TrainingQueue":
-            for value in (*given, *names.values()):
-                if isinstance(value, Node) and _is_estimator(value):
-                    self.handed_over(
-                        node, value, "TrainingQueue", [names.get("inputs", given[1] if len(given) > 1 else None)]
-                    )
+            if name in {"submit", "map"}:
+                self._queue(node, owner, name, {**dict(zip(estimators.QUEUED, given, strict=False)), **names})
             return self.unknown(node, Reason.RESULT)
         if _is_estimator(owner) and name in estimators.CHANGING:
             self.touch(owner)
@@ -218,7 +216,36 @@ class Nodes(Calls):
             return
         self._start(node, owner, given, names, "")
 
-    def _start(self, node: ast.AST, owner: Node, given: list[Any], names: dict[str, Any], within: str) -> None:
+    def _queue(self, node: ast.AST, queue: Node, method: str, said: dict[str, Any]) -> None:
+        """Note what a training queue is given: an estimator, once, or with ``map`` once for each of its inputs."""
+        job, inputs, called = said.get("training_job"), said.get("inputs"), said.get("job_name")
+        if not isinstance(job, Node) or not _is_estimator(job):
+            return
+        starts = [(inputs, called)]
+        if method == "map" and isinstance(inputs, list):
+            called = said.get("job_names", said.get("job_name"))
+            named = called if isinstance(called, list) and len(called) == len(inputs) else [called] * len(inputs)
+            starts = list(zip(inputs, named, strict=True))
+        place = {
+            estimators.QUEUE_MEMBERS[name]: value for name, value in said.items() if name in estimators.QUEUE_MEMBERS
+        }
+        place["jobQueue"] = _argument(queue, "queue_name")
+        for each, name in starts:
+            given = {"inputs": each, "job_name": name, "experiment_config": said.get("experiment_config")}
+            told = {word: value for word, value in given.items() if value is not None}
+            site = self._start(node, job, [], told, "TrainingQueue")
+            lost = [
+                cause
+                for value in (inputs, *place.values())
+                for cause in self.why_unwritten(value) or self.too_large(value)
+            ]
+            site.lost += lost
+            site.wait = False
+            site.queue = (
+                {} if lost else copy.deepcopy({word: value for word, value in place.items() if value is not None})
+            )
+
+    def _start(self, node: ast.AST, owner: Node, given: list[Any], names: dict[str, Any], within: str) -> Site:
         """Note a start: the estimator as it is now, and what it is given."""
         self.touch(owner)
         waiting = [site for site in self.sites if site.node is owner]
@@ -239,6 +266,7 @@ class Nodes(Calls):
         wait = names.get("wait", given[1] if len(given) > 1 else True)
         site.wait = wait is not False
         owner.started = True
+        return site
 
     def _turn(self, owner: Node) -> int:
         nodes = list(dict.fromkeys(id(site.node) for site in self.sites if site.place == owner.place))
@@ -248,16 +276,13 @@ class Nodes(Calls):
         """An estimator that nothing has started yet."""
         self.sites.append(Site(made.place, made.last, made, self._turn(made), lost=list(self.tainted)))
 
-    def handed_over(self, node: ast.AST, value: Node, word: str, given: list[Any]) -> None:
+    def handed_over(self, value: Node, word: str) -> None:
         """An estimator that another object is given is started by that object."""
         if not _is_estimator(value):
             return
         for site in reversed(self.sites):
             if site.node is value and site.started is None:
                 site.within = site.within or word
-                if word == "TrainingQueue":
-                    site.within, site.started = word, self.place(node)
-                    site.arguments = self._event(0, {"kind": "fit"}, given, {})
                 site.lost = [*value.tainted, *self.tainted]
                 site.events = self.closure(site)
                 break
@@ -290,7 +315,7 @@ class Nodes(Calls):
 
     def _of_pipeline(self, node: ast.AST, last: str, given: list[Any], names: dict[str, Any]) -> Any:
         self.sight(node, f"{last}(…)", "pipeline")
-        self._handed(node, last, given, names)
+        self._handed(last, given, names)
         return self.unknown(node, Reason.PIPELINE)
 
     def _parameter(self, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:

@@ -57,6 +57,7 @@ class Site:
     contexts: tuple[Node, ...] = ()
     raw: bool = False  # a call of boto3
     wait: bool = True
+    queue: dict[str, Any] = field(default_factory=dict)  # what SubmitServiceJob is told beside the job
 
 
 @dataclass(slots=True)

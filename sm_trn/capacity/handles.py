@@ -1,0 +1,183 @@
+"""What capacity adds to the live session: jobs in training queues."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from typing_extensions import TypeVar
+
+from ..core.errors import NotConfigured
+from ..core.session import handles
+from ..core.session.budget import OverBudget, as_usd
+from ..core.session.launches import unique_name
+from ..core.specs.guard import Guard
+from ..core.specs.job import JobSpec
+from ..core.specs.services import Queue
+from ..core.specs.units import Usd
+from .ports import Offer, Plans, Queues
+
+if TYPE_CHECKING:
+    from .queued import QueuedJob
+
+Q_co = TypeVar("Q_co", bound=handles.TrainingJob, default=handles.TrainingJob, covariant=True)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class QueueingSession(handles.Session[Q_co]):
+    """A session that puts jobs into queues of AWS Batch."""
+
+    batch: Queues | None = dataclasses.field(default=None, repr=False)
+    plans: Plans | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def queues(self) -> Queues:
+        """The port to AWS Batch. Raises NotConfigured for a session that was made without one."""
+        if self.batch is None:
+            raise NotConfigured("batch: got a session without it, wanted one of connect(), or Session(…, batch=…)")
+        return self.batch
+
+    @overload
+    def submit(
+        self,
+        job: JobSpec,
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        guard: Guard | None = None,
+        queue: None = None,
+    ) -> Q_co: ...
+
+    @overload
+    def submit(
+        self,
+        job: JobSpec,
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        guard: Guard | None = None,
+        queue: Queue,
+        journal: str | Path | None = None,
+    ) -> QueuedJob: ...
+
+    def submit(
+        self,
+        job: JobSpec,
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        guard: Guard | None = None,
+        queue: Queue | None = None,
+        journal: str | Path | None = None,
+    ) -> Any:
+        """Check, upload, create – or, with ``queue``, put into a queue of AWS Batch, which starts the job when there is room for it.
+
+        Raises InvalidJob with every error of ``check``; ``ignore`` waives some by id. ``guard`` is put into the spec: whoever waits
+        for the job watches for it. ``max_usd`` refuses, with OverBudget, what may cost more: max_run_s × instances × price, for each
+        attempt of a queued job. An emulated job costs nothing. ``journal`` is that of ``submit_all``.
+        """
+        asked = job if guard is None else job.replace(guard=guard)
+        if queue is None:
+            return super(QueueingSession, self).submit(asked, ignore=ignore, max_usd=max_usd)
+        return self.submit_all([asked], ignore=ignore, max_usd=max_usd, queue=queue, journal=journal)[0]
+
+    @overload
+    def submit_all(
+        self,
+        jobs: Iterable[JobSpec],
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        queue: None = None,
+    ) -> list[Q_co]: ...
+
+    @overload
+    def submit_all(
+        self,
+        jobs: Iterable[JobSpec],
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        queue: Queue,
+        journal: str | Path | None = None,
+    ) -> list[QueuedJob]: ...
+
+    def submit_all(
+        self,
+        jobs: Iterable[JobSpec],
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        queue: Queue | None = None,
+        journal: str | Path | None = None,
+    ) -> Any:
+        """Launch several jobs, or with ``queue`` put them into a queue; sources and data that are shared go up once. All specs are
+        checked before anything starts, and so is ``max_usd``: the most that all of them together may cost.
+
+        ``journal`` is a file that remembers what was submitted: after a kill, the same call goes on where it ended, and queues nothing
+        twice. Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
+        LaunchInterrupted: both hold the jobs, and name each.
+        """
+        if queue is None:
+            return super(QueueingSession, self).submit_all(jobs, ignore=ignore, max_usd=max_usd)
+        from .submitting import submit_all  # noqa: PLC0415 - few jobs are queued
+
+        specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
+        return submit_all(self, self.queues, specs, queue, ignore=ignore, max_usd=max_usd, journal=journal)
+
+    def queued(self, job_id: str) -> QueuedJob:
+        """A handle for a job that is in a queue, by its id or ARN. Raises CloudError when there is none."""
+        from .queued import QueuedJob  # noqa: PLC0415 - as above
+
+        found = self.queues.fetch(job_id)
+        return QueuedJob(name=found.name, queue=found.queue, session=self, queues=self.queues, known_id=found.id)
+
+    def queued_jobs(self, queue: str, *, status: str = "", limit: int = 100) -> list[QueuedJob]:
+        """Jobs of a queue, newest first: all, or those of one ``status`` in Batch's words. Raises CloudError."""
+        from .queued import QueuedJob  # noqa: PLC0415 - as above
+
+        found = islice(self.queues.fetch_all(queue, status), limit)
+        return [
+            QueuedJob(name=job.name, queue=job.queue or queue, session=self, queues=self.queues, known_id=job.id)
+            for job in found
+        ]
+
+    def offers(
+        self,
+        instance: str,
+        *,
+        count: int = 1,
+        hours: int,
+        after: datetime | None = None,
+        before: datetime | None = None,
+    ) -> tuple[Offer, ...]:
+        """Training plans on offer: so many instances for so many hours, the earliest first. Buys nothing. Raises CloudError."""
+        return self._reserved().search(instance, count, hours, after=after, before=before)
+
+    def extensions(self, plan_arn: str) -> tuple[Offer, ...]:
+        """Offers by which a training plan goes on after its end. Buys nothing. Raises CloudError."""
+        return self._reserved().extensions(plan_arn)
+
+    def buy(self, offer: Offer, *, max_usd: Usd | float, name: str = "") -> str:
+        """Buy an offer, which cannot be given back; returns the ARN of the plan, for ``Compute(…, training_plan=…)``.
+
+        ``name`` is that of a new plan.
+
+        Raises OverBudget above ``max_usd`` and in another currency, LaunchUnknown when nobody can say whether it was bought, CloudError.
+        """
+        limit = as_usd(max_usd)
+        if offer.currency != "USD" or offer.fee > limit:
+            raise OverBudget((str(offer),), total=offer.fee if offer.currency == "USD" else None, max_usd=limit)
+        if offer.plan:
+            self._reserved().extend(offer)
+            return offer.plan
+        return self._reserved().buy(offer, name or unique_name("plan", self.clock.now()))
+
+    def _reserved(self) -> Plans:
+        if self.plans is None:
+            raise NotConfigured("plans: got a session without them, wanted one of connect(), or Session(…, plans=…)")
+        return self.plans

@@ -1,0 +1,283 @@
+"""KEPT rules, and LIMIT rules of newer parts of a request: what the service's own model says of them.
+
+KEPT is of parts of an attached job's request that the spec has no words for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import fields
+from ..catalog import limits
+from ..catalog.instances import find_instances
+from ..specs.compute import SERVERLESS, Accelerator, Compute
+from ..specs.data import S3Kind
+from ..specs.framework import RegistryAccess
+from ..specs.job import JobSpec
+from ..specs.kept import Kept
+from ..specs.problems import Advice, Change, Field, Problem, Severity, rules_of
+
+SHOWN = 12
+REQUEST = "CreateTrainingJobRequest"
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "structure": (dict,), "map": (dict,), "list": (list,), "string": (str,), "boolean": (bool,), "integer": (int,), "long": (int,),
+    "float": (int, float), "double": (int, float),
+}  # fmt: skip
+
+API = "API reference, CreateTrainingJob and ResourceConfig"
+# Parts of a job whose values have no rules of their own.
+CHECKED = ("compute.preferences", "compute.placement", "registry", "experiment", "mlflow", "model_package", "serverless", "max_pending_s",
+           "container_entrypoint", "container_arguments")  # fmt: skip
+
+# Names of Batch: https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html
+_LONGEST_NAME = 128
+_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}")
+
+VALUES = tuple(field for field in fields.JOB if field.spec.startswith(CHECKED))
+
+_RULES = rules_of(__package__)
+KEPT001 = _RULES["KEPT001"]
+KEPT002 = _RULES["KEPT002"]
+LIMIT026 = _RULES["LIMIT026"]
+LIMIT027 = _RULES["LIMIT027"]
+LIMIT028 = _RULES["LIMIT028"]
+LIMIT029 = _RULES["LIMIT029"]
+LIMIT030 = _RULES["LIMIT030"]
+LIMIT031 = _RULES["LIMIT031"]
+NET005 = _RULES["NET005"]
+
+
+def listed(job: JobSpec) -> Iterator[Problem]:
+    """KEPT001: what is not in the spec's own words is sent again word for word."""
+    if job.kept:
+        more = f", and {len(job.kept) - SHOWN} more" if len(job.kept) > SHOWN else ""
+        yield KEPT001.problem(
+            Field("kept"),
+            "parts of the original request are sent again as they were",
+            got=", ".join(map(_short, job.kept[:SHOWN])) + more,
+            fix=Advice("leave kept out, so that only the spec is sent"),
+        )
+
+
+def against_the_model(job: JobSpec) -> Iterator[Problem]:
+    """KEPT002: a part that the service's own model refuses: no such field, another type, a value out of its range or list."""
+    for part in job.kept:
+        shape = _shape_at(part)
+        fault = (
+            None if shape is None or part.sent is None else next(faults(shape, json.loads(part.sent), part.at), None)
+        )
+        if shape is None and not part.at.startswith("/HyperParameters"):
+            fault = (part.at, "the field", "a field of CreateTrainingJob")
+        if fault is not None:
+            where, got, wanted = fault
+            yield KEPT002.problem(
+                Field("kept"),
+                f"the service refuses {where.lstrip('/')}",
+                got=got,
+                wanted=wanted,
+                fix=Advice("correct the part, or leave it out of kept"),
+            )
+
+
+def _shape_at(part: Kept) -> str | None:
+    """The name of the shape that the part's place has in the request; None where the request has no such place."""
+    name = REQUEST
+    for step in part.steps:
+        shape = limits.shapes()[name]
+        if shape["type"] == "structure" and step in shape["members"]:
+            name = shape["members"][step]["shape"]
+        elif shape["type"] == "map":
+            name = shape["value"]["shape"]
+        elif shape["type"] == "list":
+            name = shape["member"]["shape"]
+        else:
+            return None
+    return name
+
+
+def faults(name: str, value: Any, at: str = "", *, partial: bool = False) -> Iterator[tuple[str, str, str]]:
+    """Each place that does not fit its shape, with what stands there and what was wanted. Patterns of texts are the service's affair.
+
+    Of a ``partial`` value nothing is missing, and fields that the model does not have are nobody's fault.
+    """
+    shape = limits.shapes()[name]
+    kinds = _KINDS.get(shape["type"])
+    if kinds is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+        yield at, repr(value)[:80], f"a {shape['type']}"
+    elif "enum" in shape and value not in shape["enum"]:
+        yield at, repr(value), "one of " + ", ".join(shape["enum"][:12])
+    elif shape["type"] == "structure" and not partial:
+        yield from (
+            (f"{at}/{key}", "nothing", "a value: it is required")
+            for key in shape.get("required", ())
+            if value.get(key) is None
+        )
+        yield from (
+            (f"{at}/{key}", "the field", f"one of {', '.join(shape['members'])}")
+            for key in value
+            if key not in shape["members"]
+        )
+    elif shape["type"] != "structure" and not isinstance(value, bool) and not _within(shape, value):
+        yield at, repr(value)[:80], f"{shape.get('min', 'any')} to {shape.get('max', 'any')}"
+    for step, inner_name, inner in _inside(shape, value):
+        yield from faults(inner_name, inner, f"{at}/{step}", partial=partial)
+
+
+def _inside(shape: Mapping[str, Any], value: Any) -> Iterator[tuple[str, str, Any]]:
+    """The parts of a value: step, name of the shape, part."""
+    if shape["type"] == "structure" and isinstance(value, dict):
+        yield from (
+            (key, member["shape"], value[key]) for key, member in shape["members"].items() if value.get(key) is not None
+        )
+    elif shape["type"] == "list" and isinstance(value, list):
+        yield from ((str(index), shape["member"]["shape"], part) for index, part in enumerate(value))
+    elif shape["type"] == "map" and isinstance(value, dict):
+        yield from ((key, shape["value"]["shape"], part) for key, part in value.items())
+
+
+def _within(shape: Mapping[str, Any], value: Any) -> bool:
+    size = len(value) if isinstance(value, (str, list, dict)) else value
+    return bool(shape.get("min", size) <= size <= shape.get("max", size))
+
+
+def _short(part: object) -> str:
+    text = str(part).lstrip("/")
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def values(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT026: what the model says of lengths, ranges and words."""
+    for place, got, wanted in faults(REQUEST, fields.write(VALUES, job, "request"), partial=True):
+        named = place.lstrip("/").replace("/", ".")
+        field = next((each.spec for each in VALUES if f"{named}.".startswith(f"{each.request}.")), named)
+        yield LIMIT026.problem(
+            Field(field), f"the API refuses {named}", got=got, wanted=wanted, fix=Advice("correct the value")
+        )
+
+
+def preferences(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT027: what excludes instance preferences, and how they are counted."""
+    compute, where = job.compute, Field("compute.preferences")
+    if not compute.preferences:
+        return
+    counts = [each.count for each in compute.preferences]
+    names = [each.instance for each in compute.preferences]
+    one = "one of the two"
+    if job.spot is not None:
+        what = "instance preferences exclude spot"
+        yield LIMIT027.problem(where, what, got="spot", wanted=one, fix=Change(spot=None))
+    if compute.placement is not None:
+        what = "instance preferences exclude a placement"
+        yield LIMIT027.problem(where, what, got="placement", wanted=one, fix=Advice("leave placement out"))
+    if None in counts and any(counts):
+        what, wanted = "some preferences say a count", "a count of each, or of none"
+        got = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
+        yield LIMIT027.problem(where, what, got=got, wanted=wanted, fix=Advice("give every preference its count"))
+    if len(set(names)) < len(names):
+        what, fix = "an instance type appears twice", Advice("leave the second out")
+        yield LIMIT027.problem(where, what, got=", ".join(names), wanted="each once", fix=fix)
+    if compute.training_plan and any(each.training_plan for each in compute.preferences):
+        what = "a training plan of the job excludes plans of preferences"
+        yield LIMIT027.problem(where, what, got="both", wanted=one, fix=Advice("keep the preferences' own"))
+
+
+def pending(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT028: a wait for capacity that has no effect."""
+    rows = find_instances(job.compute.instances)
+    if job.max_pending_s is not None and rows and all(row.accelerator is Accelerator.CPU for row in rows):
+        yield LIMIT028.problem(
+            Field("max_pending_s"),
+            "it has no effect on jobs of CPU instances",
+            got=f"{job.max_pending_s} s, {', '.join(job.compute.instances)}",
+            fix=Advice("leave it out"),
+        )
+
+
+def serverless(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT029: machines of a serverless job, and evaluations without a type."""
+    asked = job.serverless
+    if asked is None:
+        return
+    if job.compute.instance != SERVERLESS:
+        yield LIMIT029.problem(
+            Field("compute"),
+            "the service chooses the machines of a serverless job",
+            got=", ".join(job.compute.instances),
+            wanted=f"Compute({SERVERLESS!r})",
+            fix=Change(compute=Compute(SERVERLESS)),
+        )
+    if asked.job_type == "Evaluation" and asked.evaluation_type is None:
+        yield LIMIT029.problem(
+            Field("serverless.evaluation_type"),
+            "an evaluation says what it evaluates",
+            got="nothing",
+            wanted="LLMAJEvaluation, CustomScorerEvaluation or BenchmarkEvaluation",
+            fix=Advice("serverless=Serverless(…, evaluation_type='BenchmarkEvaluation')"),
+        )
+
+
+def attributes(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT030: attribute names without an augmented manifest."""
+    for name, channel in job.channels.items():
+        if channel.attribute_names and channel.kind is not S3Kind.AUGMENTED_MANIFEST:
+            yield LIMIT030.problem(
+                Field(f"inputs.{name}.attribute_names"),
+                "attribute names are those of an augmented manifest",
+                got=f"{channel.kind.value} with {', '.join(channel.attribute_names)}",
+                wanted=S3Kind.AUGMENTED_MANIFEST.value,
+                fix=Advice("leave them out, or name the manifest"),
+            )
+
+
+def queue(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT031: what Batch refuses of a place in a queue, and an attempt that it ends before the job may."""
+    place = job.queue
+    if place is None:
+        return
+    for field, value in (("name", place.name), ("share", place.share), ("quota_share", place.quota_share)):
+        if value is not None and not value.startswith("arn:") and _NAME.fullmatch(value) is None:
+            wanted = f"at most {_LONGEST_NAME} letters, digits, hyphens and underscores"
+            yield LIMIT031.problem(
+                Field(f"queue.{field}"), "Batch refuses the name", got=value, wanted=wanted, fix=Advice("correct it")
+            )
+    if place.timeout_s < job.max_run_s:
+        yield LIMIT031.problem(
+            Field("queue.timeout_s"),
+            "Batch ends an attempt before the job's own time is over",
+            got=f"{place.timeout_s} s, max_run_s {job.max_run_s} s",
+            fix=Change(queue=dataclasses.replace(place, timeout_s=job.max_run_s)),
+            severity=Severity.WARNING,
+        )
+
+
+def registry(job: JobSpec) -> Iterator[Problem]:
+    """NET005: a private registry is reached through the job's network."""
+    if (
+        job.registry is not None
+        and job.registry.access is RegistryAccess.VPC
+        and not (job.network and job.network.subnets)
+    ):
+        yield NET005.problem(
+            Field("registry"),
+            "the registry is in your network, and the job has none",
+            got="registry=Registry(), no subnets",
+            wanted="a network that reaches the registry",
+            fix=Advice("network=Network(subnets=…, security_groups=…)"),
+        )
+
+
+RULES = (
+    listed,
+    against_the_model,
+    values,
+    preferences,
+    pending,
+    serverless,
+    attributes,
+    queue,
+    registry,
+)
