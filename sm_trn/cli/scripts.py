@@ -78,7 +78,7 @@ def _kit_of(home: Path, scripts: Iterable[Path]) -> set[Path]:
             *re.findall(r"(?:from|import) kit\.(\w+)", text),
             *re.findall(r"\w+", " ".join(re.findall("from kit import (.*)", text))),
         }
-        own = {home / "kit" / f"{name}.py" for name in names} - found
+        own = {path for name in names if (path := home / "kit" / f"{name}.py").is_file()} - found
         todo += own
         found |= own
     return found
