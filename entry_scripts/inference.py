@@ -1,16 +1,18 @@
-"""Answer requests with a text classifier that train_text_classification.py or train_glue.py has saved.
+"""Answer requests with a text classifier that train_text_classification.py or train_glue.py has
+saved.
 
-SageMaker's hosting containers (PyTorch and Hugging Face alike) call model_fn once and then, for every request,
-input_fn, predict_fn and output_fn. In a deployment this file lies in the model archive as code/inference.py, alone: it
-imports nothing of the other scripts.
+SageMaker's hosting containers (PyTorch and Hugging Face alike) call model_fn once and then, for
+every request, input_fn, predict_fn and output_fn. In a deployment this file lies in the model
+archive as code/inference.py, alone: it imports nothing of the other scripts.
 
     curl -d '{"inputs": "not bad at all"}' -H 'Content-Type: application/json'                  [{"label": …, "score": …}]
     curl -d '{"inputs": ["good", "bad"], "parameters": {"top_k": 2}}' -H 'Content-Type: application/json'
     curl -d '{"inputs": {"text": "It rains.", "text_pair": "It is wet."}}' -H 'Content-Type: application/json'
     curl --data-binary @texts.csv -H 'Content-Type: text/csv' -H 'Accept: text/csv'             one text a line, in and out
 
-A score is a probability; of a model that was trained on scores, as for stsb, it is the score that the model gives.
-A request that cannot be answered is a RequestError whose message the caller reads, with status 400.
+A score is a probability; of a model that was trained on scores, as for stsb, it is the score that
+the model gives. A request that cannot be answered is a RequestError whose message the caller reads,
+with status 400.
 """
 
 from __future__ import annotations
@@ -33,7 +35,13 @@ JSON, JSON_LINES, CSV, TEXT = "application/json", "application/jsonlines", "text
 BATCH = 32  # texts computed together; a longer request is answered in several batches
 MAX_TEXTS = 10_000
 
-HEADERS = {"text", "inputs", "sentence", "content", "review"}  # a first line of CSV that is one of these is no text
+HEADERS = {
+    "text",
+    "inputs",
+    "sentence",
+    "content",
+    "review",
+}  # a first line of CSV that is one of these is no text
 
 Body = Union[bytes, bytearray, str]
 Label = Dict[str, Union[str, float]]
@@ -47,7 +55,9 @@ if BaseInferenceToolkitError is None:
 else:
 
     class RequestError(BaseInferenceToolkitError, ValueError):  # type: ignore[misc,no-redef]
-        """The caller's mistake: status 400, where AWS's PyTorch container answers 500 to any other error."""
+        """The caller's mistake: status 400, where AWS's PyTorch container answers 500 to any other
+        error.
+        """
 
         def __init__(self, message: str) -> None:
             super().__init__(400, message, message)
@@ -67,7 +77,9 @@ class Request(NamedTuple):
 
 
 def model_fn(model_dir: str, context: Any = None) -> Any:
-    """transformers' pipeline, ready to answer on this worker's GPU if there is one: the server starts a worker for each."""
+    """transformers' pipeline, ready to answer on this worker's GPU if there is one: the server
+    starts a worker for each.
+    """
     from transformers import AutoModelForSequenceClassification, pipeline
 
     tokenizer = _load_tokenizer(model_dir)
@@ -76,7 +88,9 @@ def model_fn(model_dir: str, context: Any = None) -> Any:
     if model.config.model_type in {"roberta", "xlm-roberta", "camembert"}:
         positions -= 2  # their positions start after the padding's
     tokenizer.model_max_length = min(positions, tokenizer.model_max_length)
-    known = inspect.signature(model.forward).parameters  # a tokenizer of no class of its own makes more
+    known = inspect.signature(
+        model.forward
+    ).parameters  # a tokenizer of no class of its own makes more
     tokenizer.model_input_names = [name for name in tokenizer.model_input_names if name in known]
     device = -1
     if torch.cuda.is_available():
@@ -90,14 +104,17 @@ def _load_tokenizer(model_dir: str) -> Any:
     try:
         return AutoTokenizer.from_pretrained(model_dir)
     except (ValueError, OSError, KeyError):
-        # Saved by transformers 5, whose class names older ones do not know; the tokenizer itself they do.
+        # Saved by transformers 5, whose class names older ones do not know; the tokenizer itself
+        # they do.
         file, settings = Path(model_dir, "tokenizer.json"), Path(model_dir, "tokenizer_config.json")
         if not (file.is_file() and settings.is_file()):
             raise
         config = json.loads(settings.read_text(encoding="utf-8"))
-        special = {name: config[name] for name in config if name.endswith("_token") and isinstance(config[name], str)}
-        longest = {"model_max_length": config["model_max_length"]} if "model_max_length" in config else {}
-        return PreTrainedTokenizerFast(tokenizer_file=str(file), **special, **longest)
+        options = {}
+        for name, value in config.items():
+            if name == "model_max_length" or (name.endswith("_token") and isinstance(value, str)):
+                options[name] = value
+        return PreTrainedTokenizerFast(tokenizer_file=str(file), **options)
 
 
 # --- input_fn ---
@@ -107,18 +124,26 @@ def input_fn(request_body: Body, content_type: str = JSON) -> Request:
     """Read a request. RequestError for anything that holds no texts."""
     kind = _kind(content_type, JSON)
     if kind not in READERS:
-        raise RequestError(f"Content-Type: got {content_type!r}, wanted one of {', '.join(READERS)}")
+        raise RequestError(
+            f"Content-Type: got {content_type!r}, wanted one of {', '.join(READERS)}"
+        )
     try:
-        text = request_body if isinstance(request_body, str) else bytes(request_body).decode("utf-8")
+        text = request_body
+        if not isinstance(text, str):
+            text = bytes(text).decode("utf-8")
     except UnicodeDecodeError as error:
         raise RequestError(f"body: wanted UTF-8 text ({error})") from error
     request = READERS[kind](text)
     if not request.texts:
         raise RequestError("inputs: got no text, wanted at least one")
     if len(request.texts) > MAX_TEXTS:
-        raise RequestError(f"inputs: got {len(request.texts)} texts, wanted at most {MAX_TEXTS}; send several requests")
+        raise RequestError(
+            f"inputs: got {len(request.texts)} texts, wanted at most {MAX_TEXTS}; send several requests"
+        )
     for number, one in enumerate(request.texts):
-        texts = [one.get("text"), one.get("text_pair")] if isinstance(one, dict) else [one]
+        texts = [one]
+        if isinstance(one, dict):
+            texts = [one.get("text"), one.get("text_pair")]
         if not all(isinstance(text, str) and text.strip() for text in texts):
             raise RequestError(
                 f"inputs: got {one!r} at place {number}, wanted a text that is not empty, or a pair of them"
@@ -133,26 +158,38 @@ def _read_json(body: str) -> Request:
         raise RequestError(f'body: wanted JSON like {{"inputs": "some text"}} ({error})') from error
     if not isinstance(content, dict) or "inputs" not in content:
         shown = ", ".join(content) if isinstance(content, dict) else type(content).__name__
-        raise RequestError(f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts')
+        raise RequestError(
+            f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts'
+        )
     inputs, parameters = content["inputs"], content.get("parameters") or {}
     if not isinstance(inputs, (str, dict, list)):
         raise RequestError(f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts")
     top_k = parameters.get("top_k", 1) if isinstance(parameters, dict) else None
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-        raise RequestError(f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}')
+        raise RequestError(
+            f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}'
+        )
     return Request(inputs if isinstance(inputs, list) else [inputs], top_k)
 
 
 def _read_json_lines(body: str) -> Request:
-    requests = [_read_json(line) for line in body.splitlines() if line.strip()]
-    return Request([text for request in requests for text in request.texts], max([r.top_k for r in requests] or [1]))
+    texts: List[Any] = []
+    top_k = 1
+    for line in body.splitlines():
+        if line.strip():
+            request = _read_json(line)
+            texts += request.texts
+            top_k = max(top_k, request.top_k)
+    return Request(texts, top_k)
 
 
 def _read_csv(body: str) -> Request:
     rows = [row for row in csv.reader(io.StringIO(body)) if row]
     for number, row in enumerate(rows):
         if len(row) != 1:
-            raise RequestError(f"body: got {len(row)} fields in row {number}, wanted one text; quote texts with commas")
+            raise RequestError(
+                f"body: got {len(row)} fields in row {number}, wanted one text; quote texts with commas"
+            )
     if len(rows) > 1 and rows[0][0].strip().lower() in HEADERS:
         rows = rows[1:]
     return Request([row[0] for row in rows])
@@ -171,7 +208,12 @@ READERS = {JSON: _read_json, JSON_LINES: _read_json_lines, CSV: _read_csv, TEXT:
 def predict_fn(input_data: Request, model: Any) -> List[List[Label]]:
     """For each text its likeliest labels, the likeliest first, with their probabilities."""
     kind = "softmax" if model.model.config.num_labels > 1 else "none"
-    how = {"top_k": input_data.top_k, "function_to_apply": kind, "truncation": True, "batch_size": BATCH}
+    how = {
+        "top_k": input_data.top_k,
+        "function_to_apply": kind,
+        "truncation": True,
+        "batch_size": BATCH,
+    }
     return model(input_data.texts, **how)  # type: ignore[no-any-return]  # transformers is untyped here
 
 
@@ -179,22 +221,31 @@ def predict_fn(input_data: Request, model: Any) -> List[List[Label]]:
 
 
 def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
-    """As JSON, a list with one entry per text: its label, or the list of its `top_k` labels; or as CSV, label and score."""
+    """As JSON, a list with one entry per text: its label, or the list of its `top_k` labels; or as
+    CSV, label and score.
+    """
     kind = _kind(accept, JSON)
-    flat = [labels[0] if len(labels) == 1 else labels for labels in prediction]
-    if kind == JSON:
-        return json.dumps(flat)
-    if kind == JSON_LINES:
-        return "".join(json.dumps(entry) + "\n" for entry in flat)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    entries: List[Any] = []
+    for labels in prediction:
+        entries.append(labels[0] if len(labels) == 1 else labels)
+        cells: List[Any] = []
+        for label in labels:
+            cells += label.values()
+        writer.writerow(cells)
     if kind == CSV:
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerows([value for label in labels for value in label.values()] for labels in prediction)
         return out.getvalue()
+    if kind == JSON:
+        return json.dumps(entries)
+    if kind == JSON_LINES:
+        return "".join(json.dumps(entry) + "\n" for entry in entries)
     raise RequestError(f"Accept: got {accept!r}, wanted {JSON}, {JSON_LINES} or {CSV}")
 
 
 def _kind(header: str, default: str) -> str:
     """The media type without its parameters; whatever the caller leaves open is JSON."""
     kind = (header or default).split(",")[0].split(";")[0].strip().lower()
-    return default if kind in {"*/*", "application/*", ""} else kind
+    if kind in {"*/*", "application/*", ""}:
+        return default
+    return kind

@@ -1,4 +1,5 @@
-"""Keep a training job safe on spot capacity: one file that works in any Trainer, SFTTrainer, Accelerate loop or plain loop.
+"""Keep a training job safe on spot capacity: one file that works in any Trainer, SFTTrainer,
+Accelerate loop or plain loop.
 
 With a Trainer, four lines:
 
@@ -7,8 +8,9 @@ With a Trainer, four lines:
     sm_spot.train(trainer)                         # instead of trainer.train()
     sm_spot.leave(sm_spot.exit_code_of(main))      # at the end of the script
 
-`sm_spot.train` adds a SpotCallback and resumes from last_complete_checkpoint(args.output_dir). Both can also be used alone:
-callbacks=[SpotCallback()] and trainer.train(resume_from_checkpoint=last_complete_checkpoint(args.output_dir)).
+`sm_spot.train` adds a SpotCallback and resumes from last_complete_checkpoint(args.output_dir). Both
+can also be used alone: callbacks=[SpotCallback()] and
+trainer.train(resume_from_checkpoint=last_complete_checkpoint(args.output_dir)).
 
 With a loop of your own:
 
@@ -25,11 +27,13 @@ With a loop of your own:
         if stopping:
             raise sm_spot.Interrupted(f"after step {step}")
 
-SageMaker copies the checkpoint folder to S3 file by file while it is written, so neither a rename nor a file's presence
-proves anything there. A checkpoint counts only if its manifests, written last, match every byte. Each host writes one.
+SageMaker copies the checkpoint folder to S3 file by file while it is written, so neither a rename
+nor a file's presence proves anything there. A checkpoint counts only if its manifests, written
+last, match every byte. Each host writes one.
 https://docs.aws.amazon.com/sagemaker/latest/dg/model-checkpoints.html
 
-Exit codes: 0 done; 2 something that the user can put right; 75 stopped after SIGTERM, run the same command again.
+Exit codes: 0 done; 2 something that the user can put right; 75 stopped after SIGTERM, run the same
+command again.
 """
 
 from __future__ import annotations
@@ -61,13 +65,18 @@ MANIFEST = "manifest.json"
 MARK = "checkpoints.txt"  # in a folder that a run has written to
 KEEP = 2  # the older one is what survives a torn upload of the newer
 AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
-MAX_RUN_VARIABLE = "SM_SPOT_MAX_RUN_SECONDS"  # set it to the job's max_run, and the run saves before that ends
+MAX_RUN_VARIABLE = (
+    "SM_SPOT_MAX_RUN_SECONDS"  # set it to the job's max_run, and the run saves before that ends
+)
 MARGIN_SECONDS = 180.0  # for the last step and the save
 LARGEST = 2**31 - 1
 STARTED = time.time()
 EARLY: list[int] = []  # signals that came before anybody asked
 
-if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+):
     signal.signal(signal.SIGTERM, lambda number, _frame: EARLY.append(number))
 
 try:  # after the line above: it loads for seconds, in which SIGTERM is heard
@@ -88,7 +97,9 @@ class Interrupted(Exception):  # noqa: N818 - not an error: asked for, and answe
 
 
 class Place(NamedTuple):
-    """Where this process stands: among all workers, among those `here` on its host, and its host among the hosts."""
+    """Where this process stands: among all workers, among those `here` on its host, and its host
+    among the hosts.
+    """
 
     rank: int
     size: int
@@ -99,7 +110,9 @@ class Place(NamedTuple):
 
 
 def place(environ: Mapping[str, str] = os.environ) -> Place:
-    """From the variables of torchrun, else of Open MPI; a worker that torch_xla has spawned asks torch_xla."""
+    """From the variables of torchrun, else of Open MPI; a worker that torch_xla has spawned asks
+    torch_xla.
+    """
 
     def number(name: str, mpi: str, absent: int) -> int:
         return int(environ.get(name) or environ.get("OMPI_COMM_WORLD_" + mpi) or absent)
@@ -119,7 +132,9 @@ def place(environ: Mapping[str, str] = os.environ) -> Place:
 
 
 def agree(value: int, *, most: bool = True) -> int:
-    """The largest (or the smallest) of all workers' values. Every worker has to ask, in the same order."""
+    """The largest (or the smallest) of all workers' values. Every worker has to ask, in the same
+    order.
+    """
     if place().size == 1:
         return value
     import torch
@@ -128,12 +143,17 @@ def agree(value: int, *, most: bool = True) -> int:
     backend = dist.get_backend() if dist.is_initialized() else "xla"
     xm = sys.modules.get("torch_xla.core.xla_model")
     if backend == "xla" and xm is not None:
-        # torch_xla chains every reduction to those before it: a pending step would be compiled and run once more.
+        # torch_xla chains every reduction to those before it: a pending step would be compiled and
+        # run once more.
         cut_graph()
-        answer = xm.all_reduce("max" if most else "min", torch.tensor(value, dtype=torch.int32, device=xm.xla_device()))
+        answer = xm.all_reduce(
+            "max" if most else "min", torch.tensor(value, dtype=torch.int32, device=xm.xla_device())
+        )
         return int(answer.cpu())
     if backend == "xla":
-        raise UsageError("workers: got several that are not connected; make the Trainer, or the Accelerator, before")
+        raise UsageError(
+            "workers: got several that are not connected; make the Trainer, or the Accelerator, before"
+        )
     device = "cpu"
     if backend in {"nccl", "smddp", "neuron"}:
         device = "neuron" if backend == "neuron" else "cuda"
@@ -148,7 +168,10 @@ def barrier() -> None:
 
 def cut_graph() -> None:
     """Hand XLA what is pending; its function has another name until torch_xla 2.6 or so."""
-    cut = getattr(sys.modules["torch_xla"], "sync", None) or sys.modules["torch_xla.core.xla_model"].mark_step
+    cut = (
+        getattr(sys.modules["torch_xla"], "sync", None)
+        or sys.modules["torch_xla.core.xla_model"].mark_step
+    )
     cut()
 
 
@@ -162,9 +185,11 @@ def say(text: str) -> None:
 
 
 def metric_line(values: Mapping[str, Any]) -> str:
-    """One dictionary in Trainer's form that `ast.literal_eval` and the classic metric regexes read alike.
+    """One dictionary in Trainer's form that `ast.literal_eval` and the classic metric regexes read
+    alike.
 
-    Floats are written out in full: 0.00005, never 5e-05, of which `'learning_rate': ([0-9.]*)` would read 5.
+    Floats are written out in full: 0.00005, never 5e-05, of which `'learning_rate': ([0-9.]*)`
+    would read 5.
 
     >>> metric_line({"loss": 0.5, "learning_rate": 5e-05})
     "{'loss': 0.5, 'learning_rate': 0.00005}"
@@ -182,7 +207,9 @@ def _literal(value: Any) -> str:
 
 
 def exit_code_of(run: Callable[[], None]) -> int:
-    """Run, and turn the end into an exit code. What is neither UsageError nor Interrupted nor a full disk is raised."""
+    """Run, and turn the end into an exit code. What is neither UsageError nor Interrupted nor a
+    full disk is raised.
+    """
     code = DONE
     try:
         run()
@@ -205,7 +232,12 @@ def exit_code_of(run: Callable[[], None]) -> int:
         return USAGE_ERROR
     dist = sys.modules.get("torch.distributed")
     # The workers' group; libraries other than these two close theirs by themselves.
-    if dist and dist.is_available() and dist.is_initialized() and dist.get_backend() in {"gloo", "nccl"}:
+    if (
+        dist
+        and dist.is_available()
+        and dist.is_initialized()
+        and dist.get_backend() in {"gloo", "nccl"}
+    ):
         dist.destroy_process_group()
     return code
 
@@ -217,8 +249,9 @@ def tell(text: str) -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with `code` after all that is to be done at its end, and tear nothing down: torch's threads that
-    still run while the interpreter ends now and then abort the process, and a job that has saved would be Failed.
+    """End the process with `code` after all that is to be done at its end, and tear nothing down:
+    torch's threads that still run while the interpreter ends now and then abort the process, and a
+    job that has saved would be Failed.
     """
     atexit._run_exitfuncs()  # noqa: SLF001 - what os._exit leaves out
     logging.shutdown()
@@ -228,7 +261,9 @@ def leave(code: int) -> NoReturn:
 
 
 def disk_refused(error: BaseException) -> bool:
-    """Python raises OSError for it; torch's writer a RuntimeError, safetensors' an error of its own."""
+    """Python raises OSError for it; torch's writer a RuntimeError, safetensors' an error of its
+    own.
+    """
     words = "no space left|file too large|disk quota|writer failed|write failed|i/o error|unexpected pos"
     return re.search(words, str(error).lower()) is not None
 
@@ -238,7 +273,8 @@ def first_line(error: BaseException) -> str:
 
 
 class StopRequest:
-    """SIGTERM, remembered; or the end of the time that the job has. SageMaker sends SIGTERM before it stops a job.
+    """SIGTERM, remembered; or the end of the time that the job has. SageMaker sends SIGTERM before
+    it stops a job.
 
     torchrun kills its workers 30 s later, SageMaker after 120 s: act at the end of the next step.
     """
@@ -250,7 +286,9 @@ class StopRequest:
         self.listen()
 
     def listen(self) -> None:
-        """Answer SIGTERM from here on, also after somebody else did. Python lets the main thread alone do so."""
+        """Answer SIGTERM from here on, also after somebody else did. Python lets the main thread
+        alone do so.
+        """
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._remember)
 
@@ -273,9 +311,10 @@ class StopRequest:
 class Checkpoints:
     """The folders `checkpoint-N` of one run, of which only those with matching manifests count.
 
-    `identity` is what makes two runs the same run. It lies in the manifest, and a checkpoint that another run wrote is
-    refused rather than resumed from or overwritten. `keep` is how many remain, at least 2; None: all.
-    With `each_host` every host has a whole checkpoint of its own, as with Trainer's `save_on_each_node`.
+    `identity` is what makes two runs the same run. It lies in the manifest, and a checkpoint that
+    another run wrote is refused rather than resumed from or overwritten. `keep` is how many remain,
+    at least 2; None: all. With `each_host` every host has a whole checkpoint of its own, as with
+    Trainer's `save_on_each_node`.
     """
 
     def __init__(
@@ -298,23 +337,36 @@ class Checkpoints:
         return self.folder / f"checkpoint-{step}"
 
     def steps(self) -> list[int]:
-        names = [re.fullmatch(r"checkpoint-(\d+)", path.name) for path in self.folder.glob("checkpoint-*")]
+        names = [
+            re.fullmatch(r"checkpoint-(\d+)", path.name)
+            for path in self.folder.glob("checkpoint-*")
+        ]
         return sorted(int(match[1]) for match in names if match)
 
     def claim(self) -> None:
-        """Take the folder for this run. UsageError where another program's checkpoints are in it: without a manifest they
-        could not be told from torn ones.
+        """Take the folder for this run. UsageError where another program's checkpoints are in it:
+        without a manifest they could not be told from torn ones.
         """
         steps, mark = self.steps(), self.folder / MARK
-        if steps and not mark.exists() and not any((self.path(step) / MANIFEST).exists() for step in steps):
+        if (
+            steps
+            and not mark.exists()
+            and not any((self.path(step) / MANIFEST).exists() for step in steps)
+        ):
             got = f"got {self.path(steps[-1])}, which another program has written"
-            raise UsageError(f"checkpoint_dir: {got}, wanted this script's own, or an empty folder; give another one")
+            raise UsageError(
+                f"checkpoint_dir: {got}, wanted this script's own, or an empty folder; give another one"
+            )
         if place().local_rank == 0:
             self.folder.mkdir(parents=True, exist_ok=True)
-            mark.write_text("The checkpoints in this folder are proven by their manifests.\n", encoding="utf-8")
+            mark.write_text(
+                "The checkpoints in this folder are proven by their manifests.\n", encoding="utf-8"
+            )
 
     def newest(self, limit: int = LARGEST) -> int:
-        """The newest complete checkpoint's step up to `limit`, 0 if there is none. Torn ones are named and passed over."""
+        """The newest complete checkpoint's step up to `limit`, 0 if there is none. Torn ones are
+        named and passed over.
+        """
         for step in reversed(self.steps()):
             if step > limit:
                 continue
@@ -325,7 +377,9 @@ class Checkpoints:
         return 0
 
     def newest_of_all(self) -> int:
-        """The newest step that is complete on every host, 0 if there is none. Every worker has to ask."""
+        """The newest step that is complete on every host, 0 if there is none. Every worker has to
+        ask.
+        """
         proves = place().local_rank == 0  # one worker of each host reads the files
         limit = LARGEST
         while limit:
@@ -336,22 +390,31 @@ class Checkpoints:
         return 0
 
     def fault(self, step: int) -> str:
-        """Why this checkpoint cannot be used, or an empty string. A complete one of another run is a UsageError."""
+        """Why this checkpoint cannot be used, or an empty string. A complete one of another run is
+        a UsageError.
+        """
         path = self.path(step)
         try:
             manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
             saved = manifest["identity"]
             files = dict(manifest["files"])
             for host in range(1, manifest.get("hosts", 1)):
-                files.update(json.loads((path / _manifest_of(host)).read_text(encoding="utf-8"))["files"])
+                files.update(
+                    json.loads((path / _manifest_of(host)).read_text(encoding="utf-8"))["files"]
+                )
             torn = [name for name, wanted in files.items() if fingerprint(path / name) != wanted]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             return f"{type(error).__name__}: {error}"
         if torn:
             return f"{', '.join(torn)} does not match its manifest"
-        differing = sorted(name for name, value in self._identity.items() if saved.get(name) != value)
+        differing = sorted(
+            name for name, value in self._identity.items() if saved.get(name) != value
+        )
         if differing:
-            seen = "; ".join(f"{name}: got {self._identity[name]!r}, it has {saved.get(name)!r}" for name in differing)
+            seen = "; ".join(
+                f"{name}: got {self._identity[name]!r}, it has {saved.get(name)!r}"
+                for name in differing
+            )
             raise UsageError(
                 f"checkpoint_dir: {path} was written by another run ({seen}); use the same settings and data to continue "
                 "it, or another --checkpoint_dir to start anew"
@@ -359,14 +422,19 @@ class Checkpoints:
         return ""
 
     def seal(self, step: int, folder: Path | None = None, best: Optional[str] = None) -> None:
-        """Write this host's manifest over every file that it has, each on the disk before it; then let older ones go,
-        but the `best`.
+        """Write this host's manifest over every file that it has, each on the disk before it; then
+        let older ones go, but the `best`.
 
-        One worker of each host calls this, when all workers have written. From `folder` the checkpoint is renamed.
+        One worker of each host calls this, when all workers have written. From `folder` the
+        checkpoint is renamed.
         """
         path = folder or self.path(step)
         path.mkdir(parents=True, exist_ok=True)
-        files = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith("manifest")]
+        files = [
+            file
+            for file in sorted(path.rglob("*"))
+            if file.is_file() and not file.name.startswith("manifest")
+        ]
         for file in files:
             sync(file)
         prints = {file.relative_to(path).as_posix(): fingerprint(file) for file in files}
@@ -376,7 +444,9 @@ class Checkpoints:
         sync(manifest)
         sync(path)
         if folder is not None:
-            shutil.rmtree(self.path(step), ignore_errors=True)  # a torn one of the same step: `newest` has refused it
+            shutil.rmtree(
+                self.path(step), ignore_errors=True
+            )  # a torn one of the same step: `newest` has refused it
             folder.rename(self.path(step))
         sync(self.folder)
         self.saved_step = step
@@ -385,7 +455,9 @@ class Checkpoints:
                 if self.path(old).name != Path(best or "").name:
                     shutil.rmtree(self.path(old), ignore_errors=True)
 
-    def seal_together(self, step: int, *, background: bool = False, best: Optional[str] = None) -> None:
+    def seal_together(
+        self, step: int, *, background: bool = False, best: Optional[str] = None
+    ) -> None:
         """Wait until every worker has written, then seal on each host. Every worker calls this."""
         barrier()
         if place().local_rank == 0:
@@ -416,7 +488,9 @@ class Checkpoints:
             raise error
 
     def put_aside(self, newer_than: int) -> None:
-        """What this run will write again, and must not take for its own. Kept under another name until next time."""
+        """What this run will write again, and must not take for its own. Kept under another name
+        until next time.
+        """
         newer = [step for step in self.steps() if step > newer_than]
         if newer:
             for old in self.folder.glob("torn-checkpoint-*"):
@@ -446,10 +520,14 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def last_complete_checkpoint(folder: str | Path, identity: Mapping[str, Any] | None = None) -> Optional[str]:
-    """The newest checkpoint that is complete on every host, or None: begin at the start. Newer ones are put aside.
+def last_complete_checkpoint(
+    folder: str | Path, identity: Mapping[str, Any] | None = None
+) -> Optional[str]:
+    """The newest checkpoint that is complete on every host, or None: begin at the start. Newer ones
+    are put aside.
 
-    Every worker calls it once the workers are connected. Without `identity` any run's checkpoint is taken.
+    Every worker calls it once the workers are connected. Without `identity` any run's checkpoint is
+    taken.
     """
     checkpoints = Checkpoints(folder, identity)
     checkpoints.claim()
@@ -465,28 +543,41 @@ def last_complete_checkpoint(folder: str | Path, identity: Mapping[str, Any] | N
 
 
 class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is untyped here
-    """Proves Trainer's checkpoints, stops after SIGTERM with all saved, and prints Trainer's numbers as lines.
+    """Proves Trainer's checkpoints, stops after SIGTERM with all saved, and prints Trainer's
+    numbers as lines.
 
-    With `reseed`, order and dropout are functions of the seed, the step and the worker: a resumed run ends with the same
-    bytes. Leave it out where workers share one model's layers and must draw alike.
+    With `reseed`, order and dropout are functions of the seed, the step and the worker: a resumed
+    run ends with the same bytes. Leave it out where workers share one model's layers and must draw
+    alike.
     """
 
     def __init__(self, identity: Mapping[str, Any] | None = None, *, reseed: bool = True) -> None:
         self.identity, self.reseed = identity, reseed
         self.stop = StopRequest()
         self.checkpoints: Checkpoints | None = None
-        self.trainer: Any = None  # known where `train` is used: it can then save in the middle of an evaluation
+        self.trainer: Any = (
+            None  # known where `train` is used: it can then save in the middle of an evaluation
+        )
         self.epoch = 0
         self.interrupted = False
         self.first_step, self._predictions, self._began = 0, 0, 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
-        self.stop.listen()  # with --enable_jit_checkpoint transformers would answer, and end with exit code 0
+        # with --enable_jit_checkpoint transformers would answer, and end with exit code 0
+        self.stop.listen()
         if self.checkpoints is None:
             each_host = bool(getattr(args, "save_on_each_node", False))
-            self.checkpoints = Checkpoints(args.output_dir, self.identity, args.save_total_limit, each_host=each_host)
-            args.save_total_limit = None  # Trainer would delete an older one before the newer one is proven
-        self.first_step, self._began, self.interrupted = state.global_step + 1, time.perf_counter(), False
+            self.checkpoints = Checkpoints(
+                args.output_dir, self.identity, args.save_total_limit, each_host=each_host
+            )
+            args.save_total_limit = (
+                None  # Trainer would delete an older one before the newer one is proven
+            )
+        self.first_step, self._began, self.interrupted = (
+            state.global_step + 1,
+            time.perf_counter(),
+            False,
+        )
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         self.epoch = int((state.epoch or 0) + 1e-6)
@@ -496,7 +587,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         if self.reseed:
             seed(args.seed, state.global_step, place().rank)
-        # Asked here and not at the step's end: the loader has just cut XLA's graph, and nothing is pending.
+        # Asked here and not at the step's end: the loader has just cut XLA's graph, and nothing is
+        # pending.
         if place().size > 1 and (state.global_step + 1) % AGREE_STEPS == 0:
             self.interrupted = self.stop.agreed()
 
@@ -510,7 +602,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         if state.global_step >= state.max_steps:  # all is trained
             self.interrupted = False
         if self.interrupted:
-            # Whoever resumes behind a step does not judge it again; where the best model is wanted, it must be judged.
+            # Whoever resumes behind a step does not judge it again; where the best model is wanted,
+            # it must be judged.
             control.should_save = not (_wants_best(args) and _judged_here(args, state, control))
             control.should_evaluate = False
             control.should_training_stop = True
@@ -539,7 +632,9 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         self._end(state, "in an evaluation ")
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
-        if not (self.interrupted and "train_runtime" in (logs or {})):  # the summary of a run that has not ended
+        if not (
+            self.interrupted and "train_runtime" in (logs or {})
+        ):  # the summary of a run that has not ended
             self.metrics(state, {**(logs or {}), "step": state.global_step})
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
@@ -553,9 +648,16 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         folder, saved = "", False
         if self.checkpoints is not None:
             self.checkpoints.finish()
-            folder, saved = str(self.checkpoints.folder), self.checkpoints.saved_step == state.global_step
+            folder, saved = (
+                str(self.checkpoints.folder),
+                self.checkpoints.saved_step == state.global_step,
+            )
         barrier()
-        kept = f"saved in {folder}" if saved else "not saved at this step; the next run goes on from the one before"
+        kept = (
+            f"saved in {folder}"
+            if saved
+            else "not saved at this step; the next run goes on from the one before"
+        )
         raise Interrupted(f"{where}after step {state.global_step} of {state.max_steps}; {kept}")
 
     def metrics(self, state: Any, values: Mapping[str, Any]) -> None:
@@ -568,18 +670,24 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
 
 
 def _wants_best(args: Any) -> bool:
-    return bool(getattr(args, "load_best_model_at_end", False))  # optimum-neuron's arguments have no such field
+    return bool(
+        getattr(args, "load_best_model_at_end", False)
+    )  # optimum-neuron's arguments have no such field
 
 
 def _judged_here(args: Any, state: Any, control: Any) -> bool:
-    """Whether an evaluation belongs to this step: one that is asked for already, or that of an epoch that ends."""
+    """Whether an evaluation belongs to this step: one that is asked for already, or that of an
+    epoch that ends.
+    """
     ends_epoch = abs(state.epoch - round(state.epoch)) < 1e-6
     by_epoch = getattr(args.eval_strategy, "value", args.eval_strategy) == "epoch"
     return bool(control.should_evaluate or (by_epoch and ends_epoch))
 
 
 def seed(*parts: Any) -> None:
-    """Make the generators a function of `parts`, such as seed, step and rank: nothing to save, nothing to restore."""
+    """Make the generators a function of `parts`, such as seed, step and rank: nothing to save,
+    nothing to restore.
+    """
     digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
     number = int.from_bytes(digest[:4], "big") >> 1
     random.seed(number)
@@ -593,7 +701,9 @@ def seed(*parts: Any) -> None:
 
 
 def wait_for_device() -> None:
-    """Until what was asked of it is done: on XLA a step is compiled when its graph is cut, and else only traced."""
+    """Until what was asked of it is done: on XLA a step is compiled when its graph is cut, and else
+    only traced.
+    """
     xm = sys.modules.get("torch_xla.core.xla_model")
     if xm is not None:
         cut_graph()
@@ -604,14 +714,17 @@ def wait_for_device() -> None:
 
 
 def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
-    """`trainer.train()` from the newest complete checkpoint to the end; raises Interrupted after a SIGTERM.
+    """`trainer.train()` from the newest complete checkpoint to the end; raises Interrupted after a
+    SIGTERM.
 
     Adds a SpotCallback where the trainer has none.
 
     >>> sm_spot.train(Trainer(model, args, train_dataset=dataset))   # doctest: +SKIP
     """
     args = trainer.args
-    spot = next((one for one in trainer.callback_handler.callbacks if isinstance(one, SpotCallback)), None)
+    spot = next(
+        (one for one in trainer.callback_handler.callbacks if isinstance(one, SpotCallback)), None
+    )
     if spot is None:
         spot = SpotCallback(identity)
         trainer.add_callback(spot)
@@ -619,7 +732,9 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
     newest = last_complete_checkpoint(args.output_dir, spot.identity)
     if newest:
         state = json.loads(Path(newest, "trainer_state.json").read_text(encoding="utf-8"))
-        if state["global_step"] >= state["max_steps"]:  # all is trained: Trainer would train one step more
+        if (
+            state["global_step"] >= state["max_steps"]
+        ):  # all is trained: Trainer would train one step more
             args.num_train_epochs, args.max_steps = 0, -1
     try:
         with _own_names(trainer.model):
@@ -632,8 +747,9 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
 
 @contextlib.contextmanager
 def _own_names(model: Any) -> Iterator[None]:
-    """Transformers 5 saves some models, such as Mixtral, under the names that the hub has for their weights, and Trainer,
-    which loads a checkpoint by the module's own names, leaves out what it does not find.
+    """Transformers 5 saves some models, such as Mixtral, under the names that the hub has for their
+    weights, and Trainer, which loads a checkpoint by the module's own names, leaves out what it
+    does not find.
     """
     save = getattr(model, "save_pretrained", None)
     if save is None or "save_original_format" not in inspect.signature(save).parameters:
@@ -646,7 +762,9 @@ def _own_names(model: Any) -> Iterator[None]:
         del model.save_pretrained
 
 
-def _say_what_is_kept(trainer: Any, spot: SpotCallback, newest: str | None, error: Exception) -> NoReturn:
+def _say_what_is_kept(
+    trainer: Any, spot: SpotCallback, newest: str | None, error: Exception
+) -> NoReturn:
     """Of a run that a full disk has ended."""
     kept = newest
     if spot.checkpoints is not None:
@@ -654,9 +772,7 @@ def _say_what_is_kept(trainer: Any, spot: SpotCallback, newest: str | None, erro
             spot.checkpoints.finish()
         if spot.checkpoints.saved_step:
             kept = str(spot.checkpoints.path(spot.checkpoints.saved_step))
-    message = (
-        f"after step {trainer.state.global_step}: not saved, the disk refused the checkpoint ({first_line(error)})"
-    )
+    message = f"after step {trainer.state.global_step}: not saved, the disk refused the checkpoint ({first_line(error)})"
     if kept:
         message += f"; {Path(kept).name} is kept"
     message += "; give the job a larger volume, or free space, and run the same command again"

@@ -1,33 +1,48 @@
-"""Fine-tune a model on a task of GLUE, or on texts or pairs of texts like it, with Trainer: CPU, CUDA, SMDDP, SMP or Trainium.
+"""Fine-tune a model on a task of GLUE, or on texts or pairs of texts like it: run_glue in a
+SageMaker job that may be interrupted.
 
     python train_glue.py --model_name_or_path tiny-random --num_train_epochs 4 --learning_rate 0.002
     torchrun --nproc_per_node=2 train_glue.py --model_name_or_path tiny-random --max_steps 50
     torchrun --nproc_per_node=32 train_glue.py --model_name_or_path roberta-large --task_name mnli --bf16 True
 
-Every argument of transformers' TrainingArguments is a flag too, by its old or its new name. Under SageMaker's model
-parallel library Trainer reads its settings from the environment; the flag --mp_parameters that comes with it is known.
-Labels are classes, or, as in stsb, numbers. In a SageMaker job the channels `train`, `validation` and `test` are found by
-themselves. Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Every argument of transformers' TrainingArguments is a flag too. Labels are classes, or, as in stsb,
+numbers. In a SageMaker job the channels `train`, `validation` and `test` are found by themselves.
+Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again
+to continue.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 import kit.trainer as kit
-from kit.data import Table, encode, fingerprint_of, lengths_of, pick_columns
-from kit.device import length_of, load_config, load_tokenizer
-from kit.labels import drop_missing, labels_of, split
-from sm_spot import UsageError, exit_code_of, leave
+import sm_spot
+from kit.data import (
+    DataArguments,
+    Table,
+    first_examples,
+    load_hub,
+    pick_columns,
+    read_sets,
+    say_what_was_read,
+)
+from kit.job import channel
+from kit.labels import Labels, classified, drop_missing, hold_out, labels_of
+from kit.models import config_of, length_of, model_of, tokenizer_of
+from sm_spot import UsageError
 
 import numpy as np
-from transformers import Trainer
+from datasets import DatasetDict
+from sklearn.metrics import accuracy_score, f1_score
+from transformers import (
+    AutoModelForSequenceClassification,
+    DataCollatorWithPadding,
+    EvalPrediction,
+    Trainer,
+)
 
-SAMPLE = Path(__file__).resolve().parent / "sample" / "reviews.csv"
-SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
 TASKS = (
     "cola",
     "mnli",
@@ -38,208 +53,249 @@ TASKS = (
     "sst2",
     "stsb",
     "wnli",
-)  # of huggingface.co/datasets/nyu-mll/glue
+)  # of the hub's nyu-mll/glue
 
 
 @dataclass
-class Arguments(kit.SharedArguments):
-    __doc__ = __doc__
-
-    model_name_or_path: str = field(default="roberta-base", metadata={"help": "hub id, local folder, or tiny-random"})
-    config_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
-    ignore_mismatched_sizes: bool = field(default=True, metadata={"help": "accepted; a head for other labels is new"})
-    task_name: Optional[str] = field(default=None, metadata={"help": f"of GLUE, from the hub: {', '.join(TASKS)}"})
-    # A channel `test` is not to be judged on.
-    validation_file: Optional[str] = field(default_factory=lambda: kit.channel("validation"))
-    test_file: Optional[str] = field(
-        default_factory=lambda: kit.channel("test"), metadata={"help": "what --do_predict labels, every row of it"}
+class ModelArguments(kit.ModelArguments):
+    model_name_or_path: str = field(
+        default="roberta-base", metadata={"help": "hub id, local folder, or tiny-random"}
     )
-    validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
-    text_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
-    text_pair_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
-    label_column: Optional[str] = field(default=None, metadata={"help": "default: by the names that data sets use"})
-    num_labels: Optional[int] = field(default=None, metadata={"help": "default: as many as the training data has"})
-    max_seq_length: Optional[int] = field(default=None, metadata={"help": "default: 128, or what the model takes"})
-    pad_to_max_length: bool = field(default=False, metadata={"help": "one length for all batches; XLA always has it"})
+    ignore_mismatched_sizes: bool = field(
+        default=True, metadata={"help": "accepted; a head for other labels is new"}
+    )
+
+
+@dataclass
+class GlueArguments(DataArguments):
+    task_name: Optional[str] = field(
+        default=None, metadata={"help": f"of GLUE, from the hub: {', '.join(TASKS)}"}
+    )
+    # A channel `test` is not to be judged on.
+    validation_file: Optional[str] = field(default_factory=lambda: channel("validation"))
+    test_file: Optional[str] = field(
+        default_factory=lambda: channel("test"),
+        metadata={"help": "what --do_predict labels, every row of it"},
+    )
+    validation_fraction: float = field(
+        default=0.1, metadata={"help": "held out where there is no validation file"}
+    )
+    text_pair_column: Optional[str] = field(
+        default=None, metadata={"help": "default: by the names that data sets use"}
+    )
+    label_column: Optional[str] = field(
+        default=None, metadata={"help": "default: by the names that data sets use"}
+    )
+    num_labels: Optional[int] = field(
+        default=None, metadata={"help": "default: as many as the training data has"}
+    )
+    max_seq_length: Optional[int] = field(
+        default=None, metadata={"help": "default: 128, or what the model takes"}
+    )
+    pad_to_max_length: bool = field(
+        default=False, metadata={"help": "one length for all batches; XLA always has it"}
+    )
     max_predict_samples: Optional[int] = None
 
 
-def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
-    """Our own arguments, TrainingArguments, and what was translated."""
-    ours = {"train_sampling_strategy": "group_by_length", "do_eval": True, "learning_rate": 2e-5}
-    return kit.parse_flags(Arguments, argv, ours)
+def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Any, ...]:
+    kinds = (ModelArguments, GlueArguments, kit.TrainingArguments)
+    return kit.parse(kinds, argv, __doc__, do_eval=True, learning_rate=2e-5, **kit.GROUP_BY_LENGTH)
 
 
 # --- data ---
 
 
-class Examples(NamedTuple):
-    """Of one set: texts, what goes beside them (None: they stand alone), and labels (None: they are to be found)."""
+def load_raw_datasets(data_args: GlueArguments, order: Sequence[str]) -> DatasetDict:
+    """`train`, `test`, and under each other name a set to be judged on: the columns text, text_pair
+    and label.
 
-    texts: list[str]
-    beside: list[str] | None
-    labels: Any
-
-
-def load_examples(own: Arguments, order: Sequence[str] = ()) -> tuple[dict[str, Examples], Any, list[str]]:
-    """Read `train`, `test`, and under each other name a set to be judged on. Returns these, the training labels (in the model's
-    `order`, if it knows the same), and lines for the log.
+    Labels have the numbers of `order`, the model's own names, where they are the same.
     """
-    if own.train_file is None and (own.task_name or own.dataset_name or "sample") != "sample":
-        tables = hub_tables(own)
-    else:
-        found = kit.read_tables(own, SAMPLE, ("train", "validation", "test"))
-        tables = {"eval" if name == "validation" else name: table for name, table in found.items()}
-    examples: dict[str, Examples] = {}
-    known: Any = None
-    said: list[str] = []
+    tables = load_tables(data_args)
+    raw_datasets = DatasetDict()
+    known: Optional[Labels] = None
     for name, table in tables.items():
-        chosen = own.text_column, own.text_pair_column, own.label_column
+        chosen = data_args.text_column, data_args.text_pair_column, data_args.label_column
         columns = pick_columns(table, *chosen, unlabelled=name == "test")
-        parts: list[Any] = [(name, table, None)]
+        labels = None
         if name != "test":
-            labels = labels_of(table, columns.label, names=known.names if known else None, num_labels=own.num_labels)
-            whole, labels = drop_missing(table, columns, labels)
-            known = known or labels.numbered_as(order)
-            labels = labels if labels.names == known.names else known
-            parts = [(name, whole, labels)]
-            if name == "train" and "eval" not in tables:
-                (one, y), (other, z) = split(whole, labels, own.validation_fraction, seed=SPLIT_SEED)
-                parts = [("train", one, y), ("eval", other, z)]
-        for part, rows, its in parts:
-            limit = {"train": own.max_train_samples, "test": own.max_predict_samples}.get(part, own.max_eval_samples)
-            beside = rows.texts(columns.pair)[:limit] if columns.pair else None
-            examples[part] = Examples(rows.texts(columns.text)[:limit], beside, its.values[:limit] if its else None)
-            said += rows.said
-    return examples, known, list(dict.fromkeys(said))
+            names = known.names if known else None
+            labels = labels_of(table, columns.label, num_labels=data_args.num_labels, names=names)
+            if known is None:
+                labels = labels.numbered_as(order)
+                known = labels
+            table, labels = drop_missing(table, columns, labels)  # noqa: PLW2901 - its whole rows
+        raw_datasets[name] = classified(table, columns, labels)
+        if name == "train" and "eval" not in tables:
+            parts = hold_out(raw_datasets["train"], data_args.validation_fraction, table)
+            raw_datasets["train"], raw_datasets["eval"] = parts
+    say_what_was_read(tables)
+    limits = {"train": data_args.max_train_samples, "test": data_args.max_predict_samples}
+    for name, part in raw_datasets.items():
+        limit = limits.get(name, data_args.max_eval_samples)
+        raw_datasets[name] = first_examples(part, limit)
+    return raw_datasets
 
 
-def hub_tables(own: Arguments) -> dict[str, Table]:
-    """The sets of a task, or of another data set, by name; MNLI is judged on two."""
-    if own.dataset_name:
-        parts, more = kit.load_hub(own.dataset_name, own.dataset_config_name), ""
+def load_tables(data_args: GlueArguments) -> dict[str, Table]:
+    """The sets of files or channels, of a task, or of another data set, by name; MNLI is judged on
+    two.
+    """
+    on_hub = data_args.task_name or data_args.dataset_name or "sample"
+    if data_args.train_file is not None or on_hub == "sample":
+        tables = read_sets(data_args, "reviews.csv", ("train", "validation", "test"))
+        if "validation" in tables:
+            tables["eval"] = tables.pop("validation")
+        return tables
+    suffix = ""
+    if data_args.dataset_name:
+        parts = load_hub(data_args.dataset_name, data_args.dataset_config_name)
     else:
-        task = str(own.task_name).lower().replace("-", "").replace("_", "")
+        task = str(data_args.task_name).lower().replace("-", "").replace("_", "")
         if task not in TASKS:
             known = f"wanted one of {', '.join(TASKS)}; or give --train_file"
-            raise UsageError(f"--task_name: got {own.task_name!r}, {known}")
-        parts, more = kit.load_hub("nyu-mll/glue", task), "_matched" if task == "mnli" else ""
-    wanted = {"train": "train", "eval": "validation" + more, "test": "test" + more, "eval_mm": "validation_mismatched"}
+            raise UsageError(f"--task_name: got {data_args.task_name!r}, {known}")
+        parts = load_hub("nyu-mll/glue", task)
+        suffix = "_matched" if task == "mnli" else ""
+    wanted = {
+        "train": "train",
+        "eval": "validation" + suffix,
+        "eval_mm": "validation_mismatched",
+        "test": "test" + suffix,
+    }
     return {name: parts[part] for name, part in wanted.items() if part in parts}
 
 
 # --- metrics ---
 
 
-def compute_metrics(found: Any) -> dict[str, float]:
-    """Accuracy and F1 (of label 1 where there are two, else the mean over labels), or Pearson's r; each example once."""
-    logits, labels = np.asarray(found.predictions, dtype=np.float64), np.asarray(found.label_ids)
+def compute_metrics(predictions: EvalPrediction) -> dict[str, float]:
+    """Accuracy and F1 (of label 1 where there are two, else the mean over labels), or correlations;
+    each example once.
+    """
+    logits, labels = np.asarray(predictions.predictions), np.asarray(predictions.label_ids)
     if logits.shape[-1] == 1:
-        scores, labels = logits[:, 0], labels.astype(np.float64).reshape(-1)
-        return {"loss": float(((scores - labels) ** 2).mean()), "pearson": correlation(scores, labels),
-                "spearmanr": correlation(*map(average_ranks, (scores, labels))), "samples": len(labels)}  # fmt: skip
-    guesses, count = logits.argmax(-1), logits.shape[-1]
-    peak = logits.max(-1, keepdims=True)
-    losses = np.log(np.exp(logits - peak).sum(-1)) + peak[:, 0] - logits[np.arange(len(labels)), labels]
-    chosen = [1] if count == 2 else sorted({*labels.tolist(), *guesses.tolist()})
-    hits = [2 * int(((labels == one) & (guesses == one)).sum()) for one in chosen]
-    sizes = [int((labels == one).sum() + (guesses == one).sum()) for one in chosen]
-    f1 = float(np.mean([hit / size if size else 0.0 for hit, size in zip(hits, sizes)]))
-    accuracy = float((guesses == labels).mean())
-    return {"loss": float(losses.mean()), "accuracy": round(accuracy, 6), "f1": round(f1, 6), "samples": len(labels)}
+        scores = logits[:, 0]
+        metrics = {
+            "pearson": correlation(scores, labels),
+            "spearmanr": correlation(ranks(scores), ranks(labels)),
+        }
+    else:
+        guesses = logits.argmax(axis=-1)
+        average = "binary" if logits.shape[-1] == 2 else "macro"
+        accuracy = float(accuracy_score(labels, guesses))
+        f1 = float(f1_score(labels, guesses, average=average, zero_division=0.0))
+        metrics = {"accuracy": round(accuracy, 6), "f1": round(f1, 6)}
+    metrics["samples"] = len(labels)
+    return metrics
 
 
-def average_ranks(values: Any) -> Any:
+def ranks(values: Any) -> Any:
     """Equal values share the mean of their places."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2.0)[places]
 
 
 def correlation(one: Any, other: Any) -> float:
-    """0 where one of the two does not vary."""
-    return round(float(np.corrcoef(one, other)[0, 1]), 6) if one.std() and other.std() else 0.0
+    """Pearson's r; 0 where one of the two does not vary."""
+    if one.std() == 0 or other.std() == 0:
+        return 0.0
+    return round(float(np.corrcoef(one, other)[0, 1]), 6)
 
 
-def logits_alone(found: Any, _labels: Any) -> Any:
+def logits_alone(outputs: Any, _labels: Any) -> Any:
     """BART and its like hand out their encoder's states as well."""
-    return found[0] if isinstance(found, (tuple, list)) else found
+    return outputs[0] if isinstance(outputs, (tuple, list)) else outputs
 
 
 # --- main ---
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    own, args, notes = parse_arguments(argv)
-    args.label_names = ["labels"]
-    spot = kit.begin(own, args, notes)
-    runtime = spot.runtime
-    with runtime.loading_turn():
-        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path, **own.hub())
-        known = load_config(own.config_name or own.model_name_or_path, tokenizer, **own.hub()).id2label
-    examples, labels, said = load_examples(own, list(known.values()))
-    spot.console.say(*said)
-    if args.do_predict and "test" not in examples:
-        raise UsageError(
-            "--do_predict: got True and nothing to label, wanted --test_file, or a channel test; leave it out"
-        )
-    names = labels.names
-    head: dict[str, Any] = {"num_labels": 1, "problem_type": "regression"}
+    model_args, data_args, training_args, notes = parse_arguments(argv)
+    kit.begin(training_args, notes)
+
+    tokenizer = tokenizer_of(model_args)
+    config = config_of(model_args, tokenizer)
+    raw_datasets = load_raw_datasets(data_args, list(config.id2label.values()))
+    if training_args.do_predict and "test" not in raw_datasets:
+        wanted = "wanted --test_file, or a channel test; leave it out"
+        raise UsageError(f"--do_predict: got True and nothing to label, {wanted}")
+    feature = raw_datasets["train"].features["label"]
+    names = getattr(feature, "names", [])
     if names:
         label2id = {name: number for number, name in enumerate(names)}
-        head = {"num_labels": len(names), "id2label": dict(enumerate(names)), "label2id": label2id}
-    config = load_config(own.config_name or own.model_name_or_path, tokenizer, **head, **own.hub())
-    own.max_seq_length = length_of("max_seq_length", own.max_seq_length, 128, config)
-    sets = {
-        name: encode(tokenizer, part.texts, part.beside, max_length=own.max_seq_length, labels=part.labels)
-        for name, part in examples.items()
-    }
-    kit.check_size(len(sets["train"]), args)
-    model = kit.model_of(own, args, runtime, config, "SequenceClassification", tokenizer=tokenizer)
-    collator = kit.padding_of(own, tokenizer, runtime, sets.values())
-    with kit.asked():
+        config = config_of(
+            model_args, tokenizer, id2label=dict(enumerate(names)), label2id=label2id
+        )
+    else:
+        config = config_of(model_args, tokenizer, num_labels=1, problem_type="regression")
+    max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 128, config)
+
+    def preprocess(examples: Any) -> Any:
+        columns = [examples["text"]]
+        if "text_pair" in examples:
+            columns.append(examples["text_pair"])
+        return tokenizer(*columns, truncation=True, max_length=max_seq_length, return_length=True)
+
+    datasets = raw_datasets.map(preprocess, batched=True, remove_columns=["text"])
+    model = model_of(
+        AutoModelForSequenceClassification,
+        model_args,
+        config,
+        tokenizer,
+        training_args,
+        ignore_mismatched_sizes=True,
+    )
+    padding = kit.padding(data_args, max_seq_length, datasets)
+    with kit.usage_errors():
         trainer = Trainer(
             model=model,
-            args=args,
-            train_dataset=sets["train"],
-            eval_dataset=sets["eval"],
-            data_collator=spot.collate(model, collator),
+            args=training_args,
+            train_dataset=datasets["train"],
+            eval_dataset=datasets["eval"],
+            processing_class=tokenizer,
+            data_collator=DataCollatorWithPadding(tokenizer, **padding),
             compute_metrics=compute_metrics,
             preprocess_logits_for_metrics=logits_alone,
-            callbacks=[spot],
         )
-    judged = [name for name in sets if name not in {"train", "test"}]
-    size, held_out = len(sets["train"]), sum(len(sets[name]) for name in judged)
-    spot.console.say(
-        f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {size} examples of "
-        f"{f'{len(names)} labels' if names else 'scores'}, at most {max(lengths_of(sets['train']))} tokens, {held_out} held out"
+    name = model_args.model_name_or_path
+    train_dataset = datasets["train"]
+    kit.watch(trainer, {"model": name, "data": kit.fingerprint(train_dataset)})
+    judged = [part for part in datasets if part not in {"train", "test"}]
+    held_out = sum(len(datasets[part]) for part in judged)
+    kinds = f"{len(names)} labels" if names else "scores"
+    longest = max(train_dataset["length"])
+    kit.say_what_runs(
+        name,
+        training_args,
+        f"{len(train_dataset)} examples of {kinds}, at most {longest} tokens, {held_out} held out",
     )
-    if args.do_train:
-        kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": fingerprint_of(sets["train"])})
-    kit.drop_printers(trainer)
-    kit.in_order(args)
-    if args.do_eval:
-        for name in judged:
-            trainer.evaluate(sets[name], metric_key_prefix=name)
-    if args.do_train:
-        kit.save(trainer, spot, tokenizer, own.output_dir)
-    if args.do_predict and "test" in sets:
-        found = trainer.predict(sets["test"], metric_key_prefix="test").predictions
-        if runtime.is_main:
-            labelled = [names[guess] for guess in found.argmax(-1)] if names else [f"{one:.4f}" for one in found[:, 0]]
-            write_predictions(own.output_dir / "predictions.tsv", labelled)
+
+    if training_args.do_train:
+        kit.train(trainer)
+    if training_args.do_eval:
+        for part in judged:
+            kit.evaluate(trainer, datasets[part], part)
+    if training_args.do_train:
+        kit.save(trainer)
+    if training_args.do_predict:
+        kit.judge_in_order(training_args)
+        predictions = trainer.predict(datasets["test"], metric_key_prefix="test").predictions
+        if trainer.is_world_process_zero():
+            write_predictions(Path(training_args.model_dir), predictions, names)
 
 
-def write_predictions(path: Path, labels: Sequence[str]) -> None:
+def write_predictions(folder: Path, predictions: Any, names: Sequence[str]) -> None:
     """Every row of the test data, by its number from 0 on, as GLUE wants them."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [f"{number}\t{label}\n" for number, label in enumerate(labels)]
-    path.write_text("index\tprediction\n" + "".join(lines), encoding="utf-8")
-
-
-def _mp_fn(_index: int) -> None:
-    """Where torch_xla's spawn launcher (the Training Compiler's `pytorchxla` distribution) enters each worker."""
-    sys.exit(exit_code_of(main))
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "predictions.tsv").open("w", encoding="utf-8") as file:
+        file.write("index\tprediction\n")
+        for number, row in enumerate(predictions):
+            label = names[row.argmax()] if names else f"{row[0]:.4f}"
+            file.write(f"{number}\t{label}\n")
 
 
 if __name__ == "__main__":
-    leave(exit_code_of(main))
+    sm_spot.leave(sm_spot.exit_code_of(main))

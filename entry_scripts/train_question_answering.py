@@ -1,14 +1,15 @@
-"""Fine-tune a model to find answers in texts, as in SQuAD, with Trainer: on CPU, CUDA, SMDDP or Trainium.
+"""Fine-tune a model to find answers in texts, as in SQuAD: run_qa in a SageMaker job that may be
+interrupted.
 
     python train_question_answering.py --model_name_or_path tiny-random --num_train_epochs 20 --learning_rate 0.002
     torchrun --nproc_per_node=2 train_question_answering.py --model_name_or_path tiny-random --max_steps 50
     torchrun --nproc_per_node=32 train_question_answering.py --model_name_or_path bert-large-uncased-whole-word-masking \
         --dataset_name squad --max_seq_length 384 --doc_stride 128 --per_device_train_batch_size 4 --bf16 True
 
-Every argument of transformers' TrainingArguments is a flag too, by its old or its new name. The answers to the held-out
-questions are written to predictions.json, which SQuAD's own evaluation reads.
-In a SageMaker job the channels `train` and, if there is one, `validation` are found by themselves.
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Every argument of transformers' TrainingArguments is a flag too. The answers to the held-out
+questions are written to predictions.json, which SQuAD's own evaluation reads. In a SageMaker job
+the channels `train` and, if there is one, `validation` are found by themselves. Exit code: 0 done;
+2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
 """
 
 from __future__ import annotations
@@ -16,41 +17,49 @@ from __future__ import annotations
 import json
 import re
 import string
-import sys
-from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 import kit.trainer as kit
-from kit.data import CHUNK, Encoded, said_of
-from kit.device import length_of, load_config, load_tokenizer
-from kit.questions import Questions, questions_of
-from sm_spot import UsageError, exit_code_of, leave
+import sm_spot
+from kit.data import DataArguments, first_examples, read_sets, say_what_was_read
+from kit.labels import SPLIT_SEED
+from kit.models import config_of, length_of, model_of, tokenizer_of
+from kit.questions import questions_of
+from sm_spot import UsageError
 
-from transformers import Trainer
+from datasets import Dataset
+from transformers import AutoModelForQuestionAnswering, DataCollatorWithPadding, Trainer
 
-SAMPLE = Path(__file__).resolve().parent / "sample" / "questions.jsonl"
-SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out questions
 ARTICLES = re.compile(r"\b(a|an|the)\b")
-PUNCTUATION = frozenset(string.punctuation)
+NOWHERE = [-1, -1]  # where a token of the question stands in the context
 
 
 @dataclass
-class Arguments(kit.SharedArguments):
-    __doc__ = __doc__
-
+class ModelArguments(kit.ModelArguments):
     model_name_or_path: str = "bert-large-uncased-whole-word-masking"
-    config_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
-    validation_fraction: float = field(default=0.1, metadata={"help": "held out where there is no validation file"})
+
+
+@dataclass
+class QuestionArguments(DataArguments):
+    validation_fraction: float = field(
+        default=0.1, metadata={"help": "held out where there is no validation file"}
+    )
     max_seq_length: Optional[int] = field(
-        default=None, metadata={"help": "of question and context together; default: 384, or what the model takes"}
+        default=None,
+        metadata={
+            "help": "of question and context together; default: 384, or what the model takes"
+        },
     )
     doc_stride: Optional[int] = field(
-        default=None, metadata={"help": "tokens that two windows share; default: a third of them, at most 128"}
+        default=None,
+        metadata={"help": "tokens that two windows share; default: a third of them, at most 128"},
     )
-    pad_to_max_length: bool = field(default=False, metadata={"help": "one length for all batches; XLA always has it"})
+    pad_to_max_length: bool = field(
+        default=False, metadata={"help": "one length for all batches; XLA always has it"}
+    )
     n_best_size: int = field(default=20, metadata={"help": "starts and ends that are tried"})
     max_answer_length: int = field(default=30, metadata={"help": "tokens"})
     version_2_with_negative: bool = field(default=False, metadata={"help": "some have no answer"})
@@ -59,96 +68,136 @@ class Arguments(kit.SharedArguments):
     )
 
 
-def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Arguments, Any, list[str]]:
-    """Our own arguments, TrainingArguments, and what was translated."""
-    ours = {"train_sampling_strategy": "group_by_length", "learning_rate": 3e-5, "num_train_epochs": 2, "do_eval": True}
-    own, args, notes = kit.parse_flags(Arguments, argv, ours)
-    if own.doc_stride and own.max_seq_length and own.doc_stride >= own.max_seq_length:
-        raise UsageError(f"--doc_stride: got {own.doc_stride}, wanted less than --max_seq_length {own.max_seq_length}")
-    return own, args, notes
+def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Any, ...]:
+    kinds = (ModelArguments, QuestionArguments, kit.TrainingArguments)
+    defaults = {"do_eval": True, "learning_rate": 3e-5, "num_train_epochs": 2}
+    return kit.parse(kinds, argv, __doc__, **defaults, **kit.GROUP_BY_LENGTH)
 
 
-def load_questions(own: Arguments, say: Callable[..., None]) -> tuple[Questions, Questions]:
-    """What to train on, and what is held out."""
-    tables = kit.read_tables(own, SAMPLE)
+# --- data ---
+
+
+def load_questions(data_args: QuestionArguments) -> tuple[Dataset, Dataset]:
+    """What to train on, and what is held out, in SQuAD's columns."""
+    tables = read_sets(data_args, "questions.jsonl")
     train = questions_of(tables["train"])
     if "validation" in tables:
         held_out = questions_of(tables["validation"], judged=True)
+    elif len(train) < 2:
+        raise UsageError(
+            f"--train_file: got {len(train)} question, wanted two to hold one out; add rows"
+        )
     else:
-        train, held_out = train.split(own.validation_fraction, seed=SPLIT_SEED)
-    say(*said_of(tables))
-    return train.first(own.max_train_samples), held_out.first(own.max_eval_samples)
+        total = len(train)
+        count = max(1, round(total * data_args.validation_fraction))
+        count = min(count, total - 1)
+        parts = train.train_test_split(count, seed=SPLIT_SEED)
+        train, held_out = parts["train"], parts["test"]
+    say_what_was_read(tables)
+    train = first_examples(train, data_args.max_train_samples)
+    held_out = first_examples(held_out, data_args.max_eval_samples)
+    return train, held_out
 
 
-# --- windows ---
+class Windows:
+    """Cuts contexts into overlapping pieces, each behind its question: for `Dataset.map`, with
+    indices.
+
+    A window has at most `max_length` tokens; two over one context share `stride`. Its labels are
+    the first answer's tokens, or 0. `question` is the row of its question, `offsets` where its
+    tokens stand in the context.
+    """
+
+    def __init__(self, tokenizer: Any, max_length: int, stride: int) -> None:
+        if not tokenizer.is_fast:
+            got = f"--tokenizer_name: got {type(tokenizer).__name__}"
+            raise UsageError(f"{got}, wanted a fast one, which knows where tokens stand")
+        self.tokenizer, self.max_length, self.stride = tokenizer, max_length, stride
+
+    def __call__(self, examples: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
+        questions = [question.lstrip() for question in examples["question"]]
+        self.check_room(questions, examples)
+        tokenized = self.tokenizer(
+            questions,
+            examples["context"],
+            truncation="only_second",
+            max_length=self.max_length,
+            stride=self.stride,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+            return_length=True,
+        )
+        offset_mapping = tokenized.pop("offset_mapping")
+        windows = dict(tokenized)
+        own_rows = windows.pop("overflow_to_sample_mapping")
+        windows["question"] = [rows[own] for own in own_rows]
+        places: list[Any] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for number, own in enumerate(own_rows):
+            offsets = []
+            parts = tokenized.sequence_ids(number)
+            for offset, part in zip(offset_mapping[number], parts):
+                offsets.append(list(offset) if part == 1 else NOWHERE)
+            start, end = span_of(examples["answers"][own], offsets)
+            places.append(offsets)
+            starts.append(start)
+            ends.append(end)
+        windows["offsets"] = places
+        windows["start_positions"] = starts
+        windows["end_positions"] = ends
+        return windows
+
+    def check_room(self, questions: Sequence[str], examples: Any) -> None:
+        """Beside the question there has to be more room than two windows share, unless the context
+        fits at once.
+        """
+        room = self.max_length - self.tokenizer.num_special_tokens_to_add(pair=True)
+        if self.stride >= room:
+            wanted = f"wanted less than {room}, the tokens of a window"
+            raise UsageError(f"--doc_stride: got {self.stride}, {wanted}; lower it")
+        tokens = self.tokenizer(questions, add_special_tokens=False, verbose=False)
+        for index, ids in enumerate(tokens["input_ids"]):
+            count = len(ids)
+            left = room - count
+            if left > self.stride:
+                continue
+            context = examples["context"][index]
+            whole = self.tokenizer(questions[index], context, verbose=False)
+            if len(whole["input_ids"]) > self.max_length:
+                left = max(0, left)
+                own = examples["id"][index]
+                got = f"got {self.max_length}, which leaves {left} tokens beside the question {own!r} of {count}"
+                wanted = f"wanted more than --doc_stride {self.stride}"
+                raise UsageError(
+                    f"--max_seq_length: {got}; {wanted}; raise it, or lower --doc_stride"
+                )
 
 
-class Windows(Encoded):
-    """Overlapping pieces of contexts, each behind its question, and where their tokens stand in the contexts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.questions, self.edges = array("q"), array("i")
-
-    def offsets(self, number: int) -> list[tuple[int, int] | None]:
-        """None: not a token of the context."""
-        own = self.edges[2 * self.ends[number] : 2 * self.ends[number + 1]]
-        return [(begin, end) if begin >= 0 else None for begin, end in zip(own[::2], own[1::2])]
-
-
-def windows_of(tokenizer: Any, questions: Questions, *, max_length: int, stride: int) -> Windows:
-    """Of at most `max_length` tokens, of which two over one context share `stride`. Labels: the first answer's tokens, or 0."""
-    if not tokenizer.is_fast:
-        got = f"--tokenizer_name: got {type(tokenizer).__name__}"
-        raise UsageError(f"{got}, wanted a fast one, which knows where tokens stand")
-    found = Windows()
-    spans: list[tuple[int, int]] = []
-    asked = [question.lstrip() for question in questions.questions]
-    for begin in range(0, len(asked), CHUNK // 10):
-        chosen = slice(begin, begin + CHUNK // 10)
-        pairs = asked[chosen], questions.contexts[chosen]
-        _check_room(tokenizer, pairs, questions.ids[chosen], max_length, stride)
-        made = tokenizer(
-            *pairs, truncation="only_second", max_length=max_length, stride=stride, return_overflowing_tokens=True,
-            return_offsets_mapping=True, return_attention_mask=False,
-        )  # fmt: skip
-        found.add(made)
-        for number, (own, offsets) in enumerate(zip(made["overflow_to_sample_mapping"], made["offset_mapping"])):
-            places = [place if part == 1 else (-1, -1) for place, part in zip(offsets, made.sequence_ids(number))]
-            found.questions.append(begin + own)
-            found.edges.extend(edge for place in places for edge in place)
-            spans.append(_span(questions, begin + own, places))
-    found.labels = {"start_positions": [start for start, _ in spans], "end_positions": [end for _, end in spans]}
-    return found
-
-
-def _check_room(
-    tokenizer: Any, pairs: tuple[list[str], list[str]], ids: Sequence[str], max_length: int, stride: int
-) -> None:
-    """Beside the question there has to be more room than two windows share, unless the context fits at once."""
-    room = max_length - tokenizer.num_special_tokens_to_add(pair=True)
-    if stride >= room:
-        raise UsageError(f"--doc_stride: got {stride}, wanted less than {room}, the tokens of a window; lower it")
-    lengths = [len(one) for one in tokenizer(pairs[0], add_special_tokens=False, verbose=False)["input_ids"]]
-    for index in [index for index, length in enumerate(lengths) if room - length <= stride]:
-        whole = tokenizer(pairs[0][index], pairs[1][index], verbose=False)["input_ids"]
-        if len(whole) > max_length:
-            raise UsageError(
-                f"--max_seq_length: got {max_length}, which leaves {max(0, room - lengths[index])} tokens beside the question "
-                f"{ids[index]!r} of {lengths[index]}; wanted more than --doc_stride {stride}; raise it, or lower --doc_stride"
-            )
-
-
-def _span(questions: Questions, index: int, places: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """First and last token of the answer; (0, 0) where this window does not hold all of it."""
-    begin = questions.starts[index]
-    if begin < 0:
+def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """First and last token of the first answer; (0, 0) where this window does not hold all of
+    it.
+    """
+    if not answers["answer_start"]:
         return 0, 0
-    end = begin + len(questions.answers[index][0].strip())
-    inside = [number for number, place in enumerate(places) if place[1] > begin and 0 <= place[0] < end]
-    if not inside or places[inside[0]][0] > begin or places[inside[-1]][1] < end:
+    begin = answers["answer_start"][0]
+    text = answers["text"][0].strip()
+    end = begin + len(text)
+    inside = [
+        token for token, place in enumerate(offsets) if place[1] > begin and 0 <= place[0] < end
+    ]
+    if not inside:
         return 0, 0
-    return inside[0], inside[-1]
+    first, last = inside[0], inside[-1]
+    if offsets[first][0] > begin or offsets[last][1] < end:
+        return 0, 0
+    return first, last
+
+
+def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: int) -> Dataset:
+    make = Windows(tokenizer, max_length, stride)
+    how = {"batched": True, "with_indices": True, "batch_size": 100}
+    return questions.map(make, remove_columns=questions.column_names, **how)
 
 
 # --- metrics: the formulas of SQuAD's own evaluation ---
@@ -156,125 +205,165 @@ def _span(questions: Questions, index: int, places: Sequence[tuple[int, int]]) -
 
 def normal(text: str) -> str:
     """Lower case, without punctuation, articles and extra blanks."""
-    bare = "".join(letter for letter in text.lower() if letter not in PUNCTUATION)
+    bare = text.lower().translate(str.maketrans("", "", string.punctuation))
     return " ".join(ARTICLES.sub(" ", bare).split())
 
 
 def exact_match(gold: Sequence[str], answer: str) -> float:
     """1 if the answer is one of the right ones. No right answer at all means the empty one."""
-    return float(any(normal(answer) == normal(one) for one in gold or [""]))
+    return float(normal(answer) in map(normal, gold or [""]))
 
 
 def answer_f1(gold: Sequence[str], answer: str) -> float:
     """Overlap of words with the right answer that it is nearest to."""
-    return max(_overlap(normal(one).split(), normal(answer).split()) for one in gold or [""])
-
-
-def _overlap(gold: Sequence[str], answer: Sequence[str]) -> float:
-    if not gold or not answer:
-        return float(gold == answer)
-    common = sum((Counter(gold) & Counter(answer)).values())
-    return 2 * common / (len(gold) + len(answer))
+    best = 0.0
+    words = normal(answer).split()
+    for right in gold or [""]:
+        wanted = normal(right).split()
+        if not wanted or not words:
+            best = max(best, float(wanted == words))
+        else:
+            common = sum((Counter(wanted) & Counter(words)).values())
+            best = max(best, 2 * common / (len(wanted) + len(words)))
+    return best
 
 
 # --- answers ---
 
 
-def answers_of(questions: Questions, windows: Any, logits: tuple[Any, Any], own: Any) -> list[str]:
-    """The likeliest span of each question over all its windows; empty if that is allowed and likelier."""
-    best: list[tuple[float, str]] = [(float("-inf"), "")] * len(questions.ids)
-    empty = [float("inf")] * len(questions.ids)
-    for number, index in enumerate(windows.questions):
-        starts, ends, offsets = logits[0][number], logits[1][number], windows.offsets(number)
-        empty[index] = min(empty[index], float(starts[0]) + float(ends[0]))
-        score, span = best_span(starts, ends, offsets, own.n_best_size, own.max_answer_length)
-        if score > best[index][0]:
-            best[index] = score, questions.contexts[index][span[0] : span[1]]
-    answers = []
-    for (score, text), none in zip(best, empty):
-        has_none = own.version_2_with_negative and none - score > own.null_score_diff_threshold
-        answers.append("" if has_none else text)
+def answers_of(
+    questions: Dataset, windows: Dataset, logits: tuple[Any, Any], data_args: Any
+) -> list[str]:
+    """The likeliest span of each question over all its windows; empty if that is allowed and
+    likelier.
+    """
+    contexts = questions["context"]
+    count = len(questions)
+    best, answers, empty = [float("-inf")] * count, [""] * count, [float("inf")] * count
+    n_best, max_tokens = data_args.n_best_size, data_args.max_answer_length
+    for window, starts, ends in zip(windows, *logits):
+        row = window["question"]
+        none = float(starts[0] + ends[0])
+        empty[row] = min(empty[row], none)
+        score, begin, end = best_span(starts, ends, window["offsets"], n_best, max_tokens)
+        if score > best[row]:
+            best[row] = score
+            answers[row] = contexts[row][begin:end]
+    if data_args.version_2_with_negative:
+        for row, score in enumerate(best):
+            if empty[row] - score > data_args.null_score_diff_threshold:
+                answers[row] = ""
     return answers
 
 
 def best_span(
-    starts: Any, ends: Any, offsets: Sequence[tuple[int, int] | None], n_best: int, max_tokens: int
-) -> tuple[float, tuple[int, int]]:
-    """Among the `n_best` starts and ends: highest sum, in the context, forwards, not too long."""
-    best = float("-inf"), (0, 0)
-    likely_ends = [end for end in (-ends[: len(offsets)]).argsort()[:n_best].tolist() if offsets[end]]
-    for start in (-starts[: len(offsets)]).argsort()[:n_best].tolist():
-        first = offsets[start]
-        if first is None:
-            continue
-        for end in likely_ends:
-            last, score = offsets[end], float(starts[start]) + float(ends[end])
-            if last and start <= end < start + max_tokens and score > best[0]:
-                best = score, (first[0], last[1])
+    starts: Any, ends: Any, offsets: Sequence[Sequence[int]], n_best: int, max_tokens: int
+) -> tuple[float, int, int]:
+    """Score and place of the best answer among the `n_best` starts and ends: in the context,
+    forwards, not too long.
+    """
+    best = (float("-inf"), 0, 0)
+    tokens = len(offsets)
+    likely_starts = (-starts[:tokens]).argsort()[:n_best]
+    likely_ends = (-ends[:tokens]).argsort()[:n_best]
+    for start in likely_starts.tolist():
+        for end in likely_ends.tolist():
+            first, last = offsets[start], offsets[end]
+            if NOWHERE in (first, last):
+                continue
+            if not start <= end < start + max_tokens:
+                continue
+            score = float(starts[start] + ends[end])
+            if score > best[0]:
+                best = (score, first[0], last[1])
     return best
+
+
+class SquadMetrics:
+    """For Trainer's `compute_metrics`: exact match and F1 in percent, over questions, each counted
+    once. Keeps the answers.
+    """
+
+    def __init__(self, questions: Dataset, windows: Dataset, data_args: Any) -> None:
+        self.questions, self.windows, self.data_args = questions, windows, data_args
+        self.answers: list[str] = []
+
+    def __call__(self, predictions: Any) -> dict[str, float]:
+        logits = predictions.predictions[:2]
+        self.answers = answers_of(self.questions, self.windows, logits, self.data_args)
+        exact = f1 = 0.0
+        for gold, answer in zip(self.questions["answers"], self.answers):
+            exact += exact_match(gold["text"], answer)
+            f1 += answer_f1(gold["text"], answer)
+        count = len(self.answers)
+        exact = round(100 * exact / count, 6)
+        f1 = round(100 * f1 / count, 6)
+        return {
+            "exact_match": exact,
+            "f1": f1,
+            "samples": count,
+        }
 
 
 # --- main ---
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    own, args, notes = parse_arguments(argv)
-    args.label_names = ["start_positions", "end_positions"]
-    spot = kit.begin(own, args, notes)
-    runtime = spot.runtime
-    with runtime.loading_turn():
-        tokenizer = load_tokenizer(own.tokenizer_name or own.model_name_or_path, **own.hub())
-        config = load_config(own.config_name or own.model_name_or_path, tokenizer, **own.hub())
-    own.max_seq_length = length_of("max_seq_length", own.max_seq_length, 384, config)
-    stride = own.doc_stride or min(128, own.max_seq_length // 3)
-    questions, held_out = load_questions(own, spot.console.say)
-    windows, judged = (
-        windows_of(tokenizer, part, max_length=own.max_seq_length, stride=stride) for part in (questions, held_out)
-    )
-    kit.check_size(len(windows), args)
-    model = kit.model_of(own, args, runtime, config, "QuestionAnswering", tokenizer=tokenizer)
-    collator = kit.padding_of(own, tokenizer, runtime, (windows, judged))
-    answers: list[str] = []
+    model_args, data_args, training_args, notes = parse_arguments(argv)
+    stride, longest = data_args.doc_stride, data_args.max_seq_length
+    if stride and longest and stride >= longest:
+        wanted = f"wanted less than --max_seq_length {longest}"
+        raise UsageError(f"--doc_stride: got {stride}, {wanted}")
+    training_args.label_names = ["start_positions", "end_positions"]
+    kit.begin(training_args, notes)
 
-    def compute_metrics(found: Any) -> dict[str, float]:
-        """Exact match and F1 in percent, over questions, each counted once."""
-        answers[:] = answers_of(held_out, judged, found.predictions[:2], own)
-        pairs = list(zip(held_out.answers, answers))
-        sums = {"exact_match": sum(exact_match(*pair) for pair in pairs), "f1": sum(answer_f1(*pair) for pair in pairs)}
-        return {**{name: round(100 * total / len(pairs), 6) for name, total in sums.items()}, "samples": len(pairs)}
+    tokenizer = tokenizer_of(model_args)
+    config = config_of(model_args, tokenizer)
+    max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 384, config)
+    stride = data_args.doc_stride or min(128, max_seq_length // 3)
+    questions, held_out = load_questions(data_args)
+    train_dataset = windows_of(tokenizer, questions, max_length=max_seq_length, stride=stride)
+    eval_dataset = windows_of(tokenizer, held_out, max_length=max_seq_length, stride=stride)
 
-    with kit.asked():
+    model = model_of(AutoModelForQuestionAnswering, model_args, config, tokenizer, training_args)
+    compute_metrics = SquadMetrics(held_out, eval_dataset, data_args)
+    padding = kit.padding(data_args, max_seq_length, {"train": train_dataset, "eval": eval_dataset})
+    with kit.usage_errors():
         trainer = Trainer(
             model=model,
-            args=args,
-            train_dataset=windows,
-            eval_dataset=judged,
-            data_collator=spot.collate(model, collator),
+            args=training_args,
+            train_dataset=train_dataset,
+            eval_dataset=eval_dataset,
+            processing_class=tokenizer,
+            data_collator=DataCollatorWithPadding(tokenizer, **padding),
             compute_metrics=compute_metrics,
-            callbacks=[spot],
         )
-    spot.console.say(
-        f"{own.model_name_or_path} on {args.device}, {args.world_size} worker(s): {len(questions.ids)} questions in "
-        f"{len(windows)} windows of at most {max(windows.lengths)} tokens, {len(held_out.ids)} held out"
+    name = model_args.model_name_or_path
+    kit.watch(trainer, {"model": name, "data": kit.fingerprint(train_dataset)})
+    longest = max(train_dataset["length"])
+    kit.say_what_runs(
+        name,
+        training_args,
+        f"{len(questions)} questions in {len(train_dataset)} windows of at most {longest} tokens, {len(held_out)} held out",
     )
-    if args.do_train:
-        kit.train(trainer, spot, own, {"model": own.model_name_or_path, "data": windows.fingerprint()})
-    kit.drop_printers(trainer)
-    kit.in_order(args)
-    if args.do_eval:
-        trainer.evaluate()
-    if args.do_train:
-        kit.save(trainer, spot, tokenizer, own.output_dir)
-    if answers and runtime.is_main:
-        own.output_dir.mkdir(parents=True, exist_ok=True)
-        content = json.dumps(dict(zip(held_out.ids, answers)), indent=1, ensure_ascii=False)
-        (own.output_dir / "predictions.json").write_text(content + "\n", encoding="utf-8")
+
+    if training_args.do_train:
+        kit.train(trainer)
+    if training_args.do_eval:
+        kit.evaluate(trainer)
+    if training_args.do_train:
+        kit.save(trainer)
+    if compute_metrics.answers and trainer.is_world_process_zero():
+        answers = dict(zip(held_out["id"], compute_metrics.answers))
+        write_predictions(Path(training_args.model_dir), answers)
 
 
-def _mp_fn(_index: int) -> None:
-    """Where torch_xla's spawn launcher (the Training Compiler's `pytorchxla` distribution) enters each worker."""
-    sys.exit(exit_code_of(main))
+def write_predictions(folder: Path, answers: dict[str, str]) -> None:
+    """By the ids of their questions, as SQuAD's own evaluation reads them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = json.dumps(answers, indent=1, ensure_ascii=False)
+    (folder / "predictions.json").write_text(content + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    leave(exit_code_of(main))
+    sm_spot.leave(sm_spot.exit_code_of(main))

@@ -1,344 +1,686 @@
-"""Fine-tune a model to classify texts, in a loop of our own: on CPU, CUDA, Trainium, or under the SageMaker Training Compiler.
+"""Fine-tune a model to classify texts in a loop of our own, on Accelerate: CPU, CUDA, SMDDP,
+Trainium (XLA or native).
 
     python train_text_classification.py --model tiny-random --train sample
     torchrun --nproc_per_node=2 train_text_classification.py --model tiny-random --train sample --epochs 6
     torchrun --nproc_per_node=32 train_text_classification.py --model bert-base-cased --train ./tweets --bf16 True
+    accelerate launch train_text_classification.py --model bert-base-cased --train ./tweets
 
 In a SageMaker job the channels `train` and, if there is one, `validation` are found by themselves.
-Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again to continue.
+Exit code: 0 done; 2 a mistake in what was asked; 75 stopped by SIGTERM, run the same command again
+to continue.
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
-import os
-import sys
+import math
+import shutil
 import time
-from pathlib import Path
-from typing import Any, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Iterator, NoReturn, Optional, Sequence
 
-import kit.loop as loop
+import kit.trainer as kit
 import sm_spot
-from kit.data import encode, pick_columns, read_table
-from kit.device import detect, load_config, load_model, load_tokenizer, longest_input
-from kit.job import CHECKPOINTS, GRAPHS_ONLY_STEPS, Console, check_folder, graphs_only
-from kit.labels import drop_missing, labels_of, split
-from kit.loop import Parser, fraction, integer, not_negative, proper_fraction, str2bool
-from sm_spot import StopRequest, UsageError
+from kit.data import pick_columns, read_table, say_what_was_read
+from kit.device import Meter, choose, has_bf16, loading_turn, wants_smddp
+from kit.job import (
+    GRAPHS_ONLY_STEPS,
+    SAMPLES,
+    channel,
+    check_folder,
+    default_checkpoint_dir,
+    default_model_dir,
+    graphs_only,
+    refuse_nan,
+)
+from kit.labels import classified, drop_missing, hold_out, labels_of
+from kit.models import load_config, load_model, load_tokenizer, longest_input
+from sm_spot import Checkpoints, Interrupted, StopRequest, UsageError
 
 import torch
+from accelerate import Accelerator, DistributedDataParallelKwargs, PartialState
+from datasets import Dataset
+from torch.utils.data import DataLoader, Sampler
+from transformers import (
+    AutoModelForSequenceClassification,
+    DataCollatorWithPadding,
+    get_linear_schedule_with_warmup,
+    set_seed,
+)
+from transformers.trainer_pt_utils import get_length_grouped_indices
 
-HERE = Path(__file__).resolve().parent
 ASK_BATCHES = 20  # of an evaluation, between two questions whether anybody was asked to stop
-SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out texts
+# Two runs that agree in these are the same run. The number of workers is not among them.
+IDENTITY = (
+    "model",
+    "seed",
+    "epochs",
+    "learning_rate",
+    "weight_decay",
+    "warmup_ratio",
+    "max_grad_norm",
+    "bf16",
+    "group_by_length",
+    "gradient_checkpointing",
+)
 
 
-def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    train = os.environ.get("SM_CHANNEL_TRAIN") or os.environ.get("SM_CHANNEL_TRAINING") or "sample"
-    validation = os.environ.get("SM_CHANNEL_VALIDATION") or os.environ.get("SM_CHANNEL_TEST")
-    parser = Parser(__doc__)
-    add = parser.add_argument
-    add("--model", default="bert-base-cased", help="hub id, local folder, or tiny-random")
-    add("--train", default=train, help="file, folder, or `sample`")
-    add("--validation", default=validation, help="as --train; default: a part of it")
-    add("--validation_fraction", type=proper_fraction, default=0.1, help="how much of it is then held out")
-    add("--encoding", help="of the files, where it is not UTF-8: latin-1, cp1252, utf-16")
-    add("--text_column", help="default: by the names that data sets use")
-    add("--label_column", help="default: by the names that data sets use")
-    add("--num_labels", type=integer(2), help="default: as many as the training data has")
-    add("--epochs", type=integer(1), default=3)
-    add("--per_device_batch_size", type=integer(1), default=16, help="examples per worker and micro-batch")
-    add("--gradient_accumulation_steps", type=integer(1), default=1, help="micro-batches per optimizer step")
-    add("--learning_rate", type=proper_fraction, default=5e-5, help="at its peak; from there linear to 0")
-    add("--weight_decay", type=not_negative, default=0.01, help="of weights; biases and norms have none")
-    add("--warmup_ratio", type=fraction, default=0.1, help="part of the steps in which the learning rate rises from 0")
-    add("--max_grad_norm", type=not_negative, default=1.0, help="0: do not clip")
-    add("--max_length", type=integer(2), default=128, help="tokens per text at most; shorter data, shorter batches")
-    add("--shapes", type=integer(1), help="lengths of batches at most; default: 1 where each is compiled, else any")
-    add("--group_by_length", type=str2bool, default=True, help="texts of like length share a step: less padding")
-    add("--bf16", type=str2bool, help="compute in bfloat16, weights stay in float32; default: where the device has it")
-    add("--torch_compile", type=str2bool, default=False)
-    add("--gradient_checkpointing", type=str2bool, default=False, help="less memory, more computing")
-    add("--attn_implementation", help="eager, sdpa, flash_attention_2; default: transformers' own choice, eager on XLA")
-    add("--ddp_find_unused_parameters", type=str2bool, default=True, help="False is faster where every weight is used")
-    add("--dataloader_num_workers", type=integer(0), default=0, help="processes that make batches ahead")
-    add("--seed", type=integer(0), default=42)
-    add("--logging_steps", type=integer(1), default=20)
-    add("--save_steps", type=integer(1), default=200, help="between checkpoints, where there is a --checkpoint_dir")
-    add("--baselines", type=str2bool, default=False, help="also print what simple methods reach on the same texts")
-    add("--model_dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR") or "model"))
-    add("--checkpoint_dir", type=Path, default=CHECKPOINTS if CHECKPOINTS.is_dir() else None)
-    args = parser.parse_strictly(argv)
-    if args.baselines and not importlib.util.find_spec("sklearn"):
-        wanted = "wanted the library scikit-learn, which is not here"
-        raise UsageError(f"--baselines: {wanted}; install it, or drop the flag")
+@dataclass
+class Arguments:
+    model: str = field(
+        default="bert-base-cased", metadata={"help": "hub id, local folder, or tiny-random"}
+    )
+    train: str = field(
+        default_factory=lambda: channel("train", "training") or "sample",
+        metadata={"help": "file, folder, or `sample`"},
+    )
+    validation: Optional[str] = field(
+        default_factory=lambda: channel("validation", "test"),
+        metadata={"help": "as --train; default: a part of it"},
+    )
+    validation_fraction: float = field(
+        default=0.1, metadata={"help": "how much of it is then held out"}
+    )
+    encoding: Optional[str] = field(
+        default=None, metadata={"help": "of files that are not UTF-8: latin-1, cp1252"}
+    )
+    text_column: Optional[str] = field(
+        default=None, metadata={"help": "default: by the names that data sets use"}
+    )
+    label_column: Optional[str] = field(
+        default=None, metadata={"help": "default: by the names that data sets use"}
+    )
+    num_labels: Optional[int] = field(
+        default=None, metadata={"help": "default: as many as the training data has"}
+    )
+    epochs: int = 3
+    per_device_batch_size: int = field(
+        default=16, metadata={"help": "examples per worker and micro-batch"}
+    )
+    gradient_accumulation_steps: int = field(
+        default=1, metadata={"help": "micro-batches per optimizer step"}
+    )
+    learning_rate: float = field(
+        default=5e-5, metadata={"help": "at its peak; from there linear to 0"}
+    )
+    weight_decay: float = field(
+        default=0.01, metadata={"help": "of weights; biases and norms have none"}
+    )
+    warmup_ratio: float = field(
+        default=0.1, metadata={"help": "part of the steps in which the rate rises from 0"}
+    )
+    max_grad_norm: float = field(default=1.0, metadata={"help": "0: do not clip"})
+    max_length: int = field(
+        default=128, metadata={"help": "tokens per text at most; shorter data, shorter batches"}
+    )
+    group_by_length: bool = field(
+        default=True, metadata={"help": "texts of like length share a step: less padding"}
+    )
+    bf16: Optional[bool] = field(
+        default=None,
+        metadata={
+            "help": "compute in bfloat16, weights stay in float32; default: where the device has it"
+        },
+    )
+    torch_compile: bool = False
+    gradient_checkpointing: bool = field(
+        default=False, metadata={"help": "less memory, more computing"}
+    )
+    attn_implementation: Optional[str] = field(
+        default=None, metadata={"help": "eager, sdpa, flash_attention_2"}
+    )
+    ddp_find_unused_parameters: bool = field(
+        default=True, metadata={"help": "False is faster where all are used"}
+    )
+    dataloader_num_workers: int = field(
+        default=0, metadata={"help": "processes that make batches ahead"}
+    )
+    seed: int = 42
+    logging_steps: int = 20
+    save_steps: int = field(
+        default=200, metadata={"help": "between checkpoints, where there is a --checkpoint_dir"}
+    )
+    baselines: bool = field(
+        default=False, metadata={"help": "also print what simple methods reach on the same texts"}
+    )
+    model_dir: str = field(default_factory=default_model_dir)
+    checkpoint_dir: Optional[str] = field(default_factory=default_checkpoint_dir)
+
+
+def parse_arguments(argv: Sequence[str] | None = None) -> Arguments:
+    args: Arguments
+    args, _notes = kit.parse_own(Arguments, argv, __doc__)
+    if args.baselines:
+        try:
+            import sklearn  # noqa: F401 - whether it is there
+        except ImportError as error:
+            wanted = "wanted the library scikit-learn, which is not here"
+            raise UsageError(f"--baselines: {wanted}; install it, or drop the flag") from error
+    check_folder("model_dir", args.model_dir)
+    check_folder("checkpoint_dir", args.checkpoint_dir)
+    if args.bf16 is None:
+        args.bf16 = has_bf16(choose())
     return args
 
 
 # --- data ---
 
 
-def load_tables(args: argparse.Namespace, console: Console) -> Any:
-    """Two pairs of texts and their labels: what to train on, and what is held out."""
-
-    def read(where: str, flag: str, names: Sequence[str] | None = None) -> Any:
-        path = HERE / "sample" / "reviews.csv" if where == "sample" else where
-        table = read_table(path, flag, split=flag, encoding=args.encoding)
-        columns = pick_columns(table, text=args.text_column, label=args.label_column)
-        labels = labels_of(table, columns.label, names=names, num_labels=args.num_labels)
-        table, labels = drop_missing(table, columns, labels)
-        if not labels.names:
-            raise UsageError(f"--{flag}: got scores in {columns.label!r}, wanted classes")
-        return table, labels, columns.text
-
-    table, labels, text = read(args.train, "train")
+def load_raw_datasets(args: Arguments) -> tuple[Dataset, Dataset]:
+    """What to train on, and what is held out: the columns text and label."""
+    where = SAMPLES / "reviews.csv" if args.train == "sample" else args.train
+    table = read_table(where, "train", split="train", encoding=args.encoding)
+    columns = pick_columns(table, text=args.text_column, label=args.label_column)
+    labels = labels_of(table, columns.label, num_labels=args.num_labels)
+    table, labels = drop_missing(table, columns, labels)
+    if not labels.names:
+        raise UsageError(f"--train: got scores in {columns.label!r}, wanted classes")
+    train = classified(table, columns._replace(pair=None), labels)
+    tables = {"train": table}
     if args.validation:
-        held_out, its, its_text = read(args.validation, "validation", labels.names)
+        where = SAMPLES / "reviews.csv" if args.validation == "sample" else args.validation
+        other = read_table(where, "validation", split="validation", encoding=args.encoding)
+        columns = pick_columns(other, text=args.text_column, label=args.label_column)
+        other, others_labels = drop_missing(
+            other, columns, labels_of(other, columns.label, names=labels.names)
+        )
+        held_out = classified(other, columns._replace(pair=None), others_labels)
+        tables["validation"] = other
     else:
-        (table, labels), (held_out, its) = split(table, labels, args.validation_fraction, seed=SPLIT_SEED)
-        its_text = text
-    held = f"read {len(table)} texts to train on and {len(held_out)} held out"
-    console.say(*dict.fromkeys([*table.said, *held_out.said]), held)
-    return (table.texts(text), labels), (held_out.texts(its_text), its)
+        train, held_out = hold_out(train, args.validation_fraction, table)
+    say_what_was_read(tables)
+    sm_spot.say(f"read {len(train)} texts to train on and {len(held_out)} held out")
+    return train, held_out
+
+
+class EpochSampler(Sampler):  # type: ignore[misc]  # torch is untyped here
+    """The whole steps of one epoch, in an order that is a function of seed and epoch: the same
+    after a resume.
+
+    Every worker has the same one, and Accelerate deals its batches out in turn: what
+    DistributedSampler does for a plain loop. Texts of like length share a step; the step with the
+    longest comes first: where memory lacks, it ends there.
+    """
+
+    def __init__(
+        self, lengths: Sequence[int], samples_per_step: int, seed: int, *, by_length: bool
+    ) -> None:
+        self.lengths, self.samples_per_step, self.seed, self.by_length = (
+            lengths,
+            samples_per_step,
+            seed,
+            by_length,
+        )
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return len(self.lengths) // self.samples_per_step * self.samples_per_step
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed((self.seed * 1_000_003 + self.epoch) % 2**31)
+        if self.by_length:
+            order = get_length_grouped_indices(
+                self.lengths, self.samples_per_step, generator=generator
+            )
+        else:
+            order = torch.randperm(len(self.lengths), generator=generator).tolist()
+        return iter(order[: len(self)])
 
 
 # --- one run ---
 
 
-class Run(loop.Loop):
-    """What it was asked and what it reads; of loop.Loop: what a step changes, and a checkpoint therefore holds."""
+class Progress:
+    """What a checkpoint holds beside model, optimizer and schedule; Accelerate saves it with
+    them.
+    """
 
-    def __init__(self, args: argparse.Namespace, runtime: Any, model: Any, parts: Any, pad_id: int) -> None:
-        self.layout = args.gradient_accumulation_steps, runtime.world_size, args.per_device_batch_size
-        super().__init__(runtime, model, self.layout[0] * self.layout[1] * self.layout[2])
-        self.args = args
-        self.pad_id = pad_id
-        self.train, self.held_out = parts
-        self.lengths = torch.as_tensor(self.train.lengths)
-        shapes = args.shapes or (1 if runtime.name == "xla" else None)
-        every = torch.cat([self.lengths, torch.as_tensor(self.held_out.lengths)])
-        self.shapes = loop.batch_lengths(every, args.max_length, shapes)
-        self.steps_per_epoch = len(self.train) // self.samples
+    def __init__(self) -> None:
+        self.step = 0
+        self.window_loss, self.window_steps = 0.0, 0  # since the last line
+        self.total_loss = 0.0  # since the first step
+
+    def state_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+
+class Run:
+    """Model, data and progress of one training."""
+
+    def __init__(
+        self, args: Arguments, accelerator: Accelerator, model: Any, parts: Any, tokenizer: Any
+    ) -> None:
+        self.args, self.accelerator = args, accelerator
+        train, held_out = parts
+        self.train = train
+        workers = accelerator.num_processes
+        self.samples_per_step = (
+            args.per_device_batch_size * args.gradient_accumulation_steps * workers
+        )
+        self.steps_per_epoch = len(train) // self.samples_per_step
         self.total_steps = self.steps_per_epoch * args.epochs
         if graphs_only():
             self.total_steps = min(self.total_steps, GRAPHS_ONLY_STEPS)
-        self.optimizer, self.scheduler = loop.adamw_with_linear_schedule(
-            model,
-            args.learning_rate,
-            args.weight_decay,
-            warmup_steps=int(args.warmup_ratio * self.total_steps),
-            total_steps=self.total_steps,
+        self.meter = Meter(self.samples_per_step)
+        self.progress = Progress()
+        self.stop = StopRequest()
+        self.losses = torch.zeros(()).to(
+            accelerator.device
+        )  # uploaded: to XLA a constant would be another graph
+
+        self.longest = max(*train["length"], *held_out["length"])
+        padding: dict[str, Any] = {"pad_to_multiple_of": 8}
+        if (
+            choose() == "xla"
+        ):  # every length of a batch is a graph of its own, and minutes of compilation
+            padding = {"padding": "max_length", "max_length": math.ceil(self.longest / 8) * 8}
+        pad = DataCollatorWithPadding(tokenizer, **padding)
+
+        def pad_and_count(features: Any) -> Any:
+            batch = pad(features)
+            self.meter.batch(
+                batch
+            )  # here, on the host: asking the device for a number would make it wait
+            return batch
+
+        self.sampler = EpochSampler(
+            train["length"], self.samples_per_step, args.seed, by_length=args.group_by_length
         )
-
-    def identity(self) -> dict[str, Any]:
-        """Two runs with the same identity are the same run. The number of workers is not in it."""
-        same = (
-            "model",
-            "seed",
-            "learning_rate",
-            "weight_decay",
-            "warmup_ratio",
-            "max_grad_norm",
-            "bf16",
-            "group_by_length",
-            "gradient_checkpointing",
+        # A generator of its own: a loader draws from torch's, and dropout would differ after a
+        # resume.
+        how = {
+            "batch_size": args.per_device_batch_size,
+            "num_workers": args.dataloader_num_workers,
+            "generator": torch.Generator(),
+        }
+        columns = ["length"]
+        train_loader = DataLoader(
+            train.remove_columns(columns),
+            sampler=self.sampler,
+            drop_last=True,
+            collate_fn=pad_and_count,
+            **how,
         )
-        sizes = {"total_steps": self.total_steps, "samples_per_step": self.samples, "longest": self.shapes[-1]}
-        return {**{name: getattr(self.args, name) for name in same}, **sizes, "data": self.train.fingerprint()}
+        eval_loader = DataLoader(held_out.remove_columns(columns), collate_fn=pad, **how)
+        optimizer = adamw(model, args.learning_rate, args.weight_decay)
+        # Batches to the device, gradients reduced, each worker its share: DistributedDataParallel
+        # on GPUs. On XLA it is MpDeviceLoader, which uploads in the background and cuts the graph
+        # (xm.mark_step) between two batches, and optimizer.step() reduces the gradients first, as
+        # xm.optimizer_step does.
+        self.model, self.optimizer, self.train_loader, self.eval_loader = accelerator.prepare(
+            model, optimizer, train_loader, eval_loader
+        )
+        accelerator._dataloaders.clear()  # noqa: SLF001 - their state is not kept, and on XLA save_state would fail over them
+        self.scheduler = get_linear_schedule_with_warmup(
+            optimizer, int(args.warmup_ratio * self.total_steps), self.total_steps
+        )
+        accelerator.register_for_checkpointing(self.scheduler, self.progress)
+
+    def line(self, **values: Any) -> dict[str, Any]:
+        epoch = round(self.progress.step / self.steps_per_epoch, 4)
+        return {**values, "epoch": epoch, "step": self.progress.step}
 
 
-def compiled(model: Any, runtime: Any) -> Any:
-    """On Trainium's native device Neuron's compiler is another backend of torch.compile than the default."""
-    if runtime.device.type == "neuron":
-        return torch.compile(model, backend="neuron")
-    return torch.compile(model)
+def adamw(model: Any, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
+    """No decay for biases and norms; in one kernel where torch has one for the device."""
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    groups = [
+        {"params": [weight for weight in weights if weight.ndim > 1], "weight_decay": weight_decay},
+        {"params": [weight for weight in weights if weight.ndim <= 1], "weight_decay": 0.0},
+    ]
+    fused = weights[0].device.type in {"cpu", "cuda"}
+    return torch.optim.AdamW(groups, lr=learning_rate, fused=fused)
 
 
-def loss_of(model: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
-    """Loss [examples] in float32, and logits [examples, labels]."""
-    logits = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits.float()
+def say_metrics(values: dict[str, Any]) -> None:
+    if not graphs_only():
+        sm_spot.say(sm_spot.metric_line(values))
+
+
+def loss_of(run: Run, batch: dict[str, Any]) -> tuple[Any, Any]:
+    """Loss of each example and its logits in float32; on a device with bfloat16 computed in it.
+
+    By autocast, and on XLA never by XLA_USE_BF16: that turns the attention mask's minimum into
+    infinities.
+    """
+    device = run.accelerator.device.type
+    with torch.autocast(device, dtype=torch.bfloat16, enabled=bool(run.args.bf16)):
+        logits = run.model(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+        ).logits.float()
     return torch.nn.functional.cross_entropy(logits, batch["labels"], reduction="none"), logits
 
 
-def take_step(run: Run, batches: Any, mine: loop.Batches, number: int) -> None:
-    """The batches of one optimizer step, forward and backward, and the step. Nothing here waits for the device."""
-    runtime, meter, accumulation = run.runtime, run.meter, run.layout[0]
-    sm_spot.seed(run.args.seed, run.step, runtime.rank)  # dropout is a function of these, also after a resume
-    for place in range(number * accumulation, (number + 1) * accumulation):
-        before, compiled = time.perf_counter(), meter.compiled()[1]
-        batch = next(batches)  # XLA's loader also cuts the graph here and compiles it, which is no waiting
-        meter.waited(time.perf_counter() - before - (meter.compiled()[1] - compiled))
-        meter.batch(mine.filled[place], run.args.per_device_batch_size * mine.lengths[place])
-        with loop.accumulating(run.model, last=(place + 1) % accumulation == 0):
-            with loop.autocast(runtime, bf16=run.args.bf16):
-                loss = loss_of(run.model, batch)[0].mean() / accumulation
-            loss.backward()
-        run.losses += loss.detach()
-    loop.optimizer_step(runtime, run.optimizer, run.scheduler, run.args.max_grad_norm)
+def take_step(run: Run, batches: Iterator[Any]) -> None:
+    """The batches of one optimizer step, forward and backward, and the step. Nothing here waits for
+    the device.
+    """
+    args, accelerator, meter = run.args, run.accelerator, run.meter
+    sm_spot.seed(
+        args.seed, run.progress.step, accelerator.process_index
+    )  # dropout is a function of these
+    for _ in range(args.gradient_accumulation_steps):
+        before = time.perf_counter()
+        batch = next(batches)  # on XLA this cuts the graph
+        meter.waited(time.perf_counter() - before)
+        with accelerator.accumulate(
+            run.model
+        ):  # only the last micro-batch talks to the other workers
+            loss = loss_of(run, batch)[0].mean()
+            accelerator.backward(loss)
+            if accelerator.sync_gradients and args.max_grad_norm > 0:
+                accelerator.clip_grad_norm_(run.model.parameters(), args.max_grad_norm)
+            run.optimizer.step()
+            if accelerator.sync_gradients:
+                run.scheduler.step()
+            run.optimizer.zero_grad()
+        run.losses += loss.detach() / args.gradient_accumulation_steps
+    if choose() == "xla":
+        sm_spot.cut_graph()  # xm.mark_step: whoever now fetches a number compiles nothing more
     meter.step()
-    run.step += 1
-    run.window[1] += 1
+    run.progress.step += 1
+    run.progress.window_steps += 1
 
 
-def fit(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: StopRequest) -> None:
+def collect(run: Run) -> bool:
+    """Fetch the losses from the device and agree with the other workers: was any of us asked to
+    stop?
+    """
+    losses = run.losses
+    if run.accelerator.num_processes > 1:  # alone it would be one more graph on XLA
+        losses = run.accelerator.reduce(losses, reduction="mean")
+    loss = float(losses.cpu())
+    refuse_nan(loss)
+    run.losses = torch.zeros(()).to(run.accelerator.device)
+    run.progress.window_loss += loss
+    run.progress.total_loss += loss
+    return run.stop.agreed()
+
+
+def log_step(run: Run) -> None:
+    progress = run.progress
+    loss = round(progress.window_loss / progress.window_steps, 6)
+    values = run.line(loss=loss, learning_rate=run.scheduler.get_last_lr()[0])
+    say_metrics({**values, **run.meter.lap(run.args.gradient_accumulation_steps)})
+    progress.window_loss, progress.window_steps = 0.0, 0
+
+
+def fit(run: Run, checkpoints: Checkpoints | None) -> None:  # noqa: C901 - one training, from top to bottom
     """Every step still to be done; raises Interrupted when any worker was asked to stop."""
-    args, runtime, meter, accumulation = run.args, run.runtime, run.meter, run.layout[0]
-    first_step, started = run.step + 1, time.perf_counter()
+    args, progress = run.args, run.progress
+    first_step, started = progress.step + 1, time.perf_counter()
     run.model.train()
-    while run.step < run.total_steps:
-        epoch, done = divmod(run.step, run.steps_per_epoch)
-        order = loop.train_order(run.lengths, run.layout, args.seed, epoch, alike=args.group_by_length)[done:]
-        mine = loop.Batches(run.train, order.flatten(end_dim=1), runtime.rank, run.shapes, run.pad_id)
-        batches = loop.on_device(runtime, mine, run.args.dataloader_num_workers)
-        meter.start()
-        for number in range(min(len(order), run.total_steps - run.step)):
-            take_step(run, batches, mine, number)
-            first, last = run.step == first_step, run.step == run.total_steps
-            logging = run.step % args.logging_steps == 0
-            saving = checkpoints is not None and (last or run.step % args.save_steps == 0)
-            if not (first or last or logging or saving or (stop.seen and runtime.world_size == 1)):
+    while progress.step < run.total_steps:
+        epoch, done = divmod(progress.step, run.steps_per_epoch)
+        run.sampler.epoch = epoch
+        loader = run.train_loader
+        if done:
+            loader = run.accelerator.skip_first_batches(
+                loader, done * args.gradient_accumulation_steps
+            )
+        batches = iter(loader)
+        run.meter.start()
+        for _ in range(min(run.steps_per_epoch - done, run.total_steps - progress.step)):
+            take_step(run, batches)
+            first, last = progress.step == first_step, progress.step == run.total_steps
+            logging = progress.step % args.logging_steps == 0
+            saving = checkpoints is not None and (last or progress.step % args.save_steps == 0)
+            alone_and_asked = run.stop.seen and run.accelerator.num_processes == 1
+            if not (first or last or logging or saving or alone_and_asked):
                 continue  # what follows waits for the device, and so must not happen in every step
-            stopping = run.collect(stop=stop.seen) and not last
+            stopping = collect(run) and not last
             if first:
                 seconds = round(time.perf_counter() - started, 3)
-                shapes = {"shapes": len(run.shapes)} if args.shapes or runtime.name == "xla" else {}
-                console.metrics({"first_step_seconds": seconds, "total_steps": run.total_steps, **shapes})
+                say_metrics({"first_step_seconds": seconds, "total_steps": run.total_steps})
             if logging:
-                loss, rate = run.window[0] / run.window[1], run.scheduler.get_last_lr()[0]
-                console.metrics({**run.line(loss=round(loss, 6), learning_rate=rate), **meter.lap(accumulation)})
-                run.window = [0.0, 0]
+                log_step(run)
             elif first:
-                meter.lap(accumulation)  # compilation and warm-up are in no step line's speed
-            if checkpoints is not None and (saving or stopping) and runtime.is_main:
-                checkpoints.save(run.step, run.state())
+                run.meter.lap(
+                    args.gradient_accumulation_steps
+                )  # compilation and warm-up are in no step line's speed
+            if saving or stopping:
+                save_checkpoint(run, checkpoints)
             if stopping:
-                run.interrupt(checkpoints, args.checkpoint_dir)
-        meter.stop()
-        if run.step < run.total_steps:
-            figures = evaluate(run, stop)
-            if figures is None:
-                if checkpoints is not None and runtime.is_main:
-                    checkpoints.save(run.step, run.state())
-                run.interrupt(checkpoints, args.checkpoint_dir)
-            console.metrics(figures)
-    meter.lap(accumulation)
+                interrupt(run, checkpoints)
+        for _ in batches:  # none is left: the loader says so, and Accelerate forgets it
+            pass
+        run.meter.stop()
+        if progress.step < run.total_steps:
+            metrics = evaluate(run)
+            if metrics is None:
+                save_checkpoint(run, checkpoints)
+                interrupt(run, checkpoints)
+            say_metrics(metrics)
+    run.meter.lap(args.gradient_accumulation_steps)
 
 
-def evaluate(run: Run, stop: StopRequest | None = None) -> dict[str, Any] | None:
-    """Loss and accuracy over the held-out texts, each counted once, whichever worker had it; the longest come first.
+def evaluate(run: Run) -> dict[str, Any] | None:
+    """Loss and accuracy over the held-out texts, each counted once, whichever worker had it.
 
-    None where any worker was asked to `stop` on the way: an evaluation can take longer than there is time.
+    None where any worker was asked to stop on the way: an evaluation can take longer than there is
+    time.
     """
-    runtime, model = run.runtime, loop.unwrap(run.model)
-    order = loop.eval_order(torch.as_tensor(run.held_out.lengths), *run.layout[1:])
-    mine = loop.Batches(run.held_out, order, runtime.rank, run.shapes, run.pad_id)
-    model.eval()
-    sums = torch.zeros(3).to(runtime.device)
+    run.model.eval()
+    figures = []  # of each batch: losses, and whether the guess is right
+    stopping = False
     with torch.no_grad():
-        for number, batch in enumerate(loop.on_device(runtime, mine, run.args.dataloader_num_workers)):
-            if stop is not None and number % ASK_BATCHES == 0 and stop.agreed():
-                model.train()
-                return None
-            with loop.autocast(runtime, bf16=run.args.bf16):
-                losses, logits = loss_of(model, batch)
+        for number, batch in enumerate(run.eval_loader):
+            if number % ASK_BATCHES == 0 and not stopping:
+                stopping = run.stop.agreed()
+            if stopping:
+                continue  # to the loader's end, which is near: nothing is computed
+            loss, logits = loss_of(run, batch)
             right = (logits.argmax(dim=-1) == batch["labels"]).float()
-            sums += (torch.stack([losses, right, torch.ones_like(right)]) * batch["weight"]).sum(dim=1)
-    model.train()
-    loss, right_count, count = runtime.sum_over_workers(list(sums.cpu()))
-    means = {"eval_loss": round(loss / count, 6), "eval_accuracy": round(right_count / count, 6)}
-    return run.line(**means, eval_samples=int(count))
+            gathered = run.accelerator.gather_for_metrics(torch.stack([loss, right], dim=1))
+            figures.append(gathered.cpu())  # without the last batch's fillers
+    run.model.train()
+    if stopping:
+        return None
+    every = torch.cat(figures)
+    loss, accuracy = every.mean(dim=0).tolist()
+    samples = len(every)
+    return run.line(
+        eval_loss=round(loss, 6), eval_accuracy=round(accuracy, 6), eval_samples=samples
+    )
 
 
-def judge(run: Run, console: Console, checkpoints: loop.BackgroundCheckpoints | None, stop: StopRequest) -> None:
-    """The figures of the trained model, and the summary of its training."""
-    figures = evaluate(run, stop)
-    if figures is None:  # the last step's checkpoint is there
-        run.interrupt(checkpoints, run.args.checkpoint_dir)
-    console.metrics(figures)
-    console.metrics(run.line(**run.meter.summary(), train_loss=round(run.total / run.total_steps, 6)))
+# --- what is kept ---
 
 
-def baseline_accuracies(train: tuple[Sequence[str], Any], held_out: tuple[Sequence[str], Any]) -> dict[str, float]:
-    """What a model must beat: always the commonest label, and counted words; each pair is texts and their labels."""
+def save_checkpoint(run: Run, checkpoints: Checkpoints | None) -> None:
+    """Model, optimizer, schedule and progress, sealed in the background. A full disk does not end
+    the run.
+    """
+    if checkpoints is None:
+        return
+    step = run.progress.step
+    checkpoints.finish()
+    refused = ""
+    try:
+        run.accelerator.save_state(str(checkpoints.path(step)))
+    except Exception as error:
+        if not sm_spot.disk_refused(error):
+            raise
+        refused = sm_spot.first_line(error)
+    if sm_spot.agree(int(bool(refused))):
+        if run.accelerator.is_local_main_process:
+            shutil.rmtree(checkpoints.path(step), ignore_errors=True)
+        sm_spot.say(
+            f"checkpoint of step {step} is not saved ({refused}); going on, the one before is kept"
+        )
+        return
+    checkpoints.seal_together(step, background=True)
+
+
+def resume(run: Run, folder: str) -> Checkpoints:
+    """From the newest checkpoint that every host has complete, if there is one."""
+    identity = {name: getattr(run.args, name) for name in IDENTITY}
+    identity["total_steps"], identity["samples_per_step"] = run.total_steps, run.samples_per_step
+    identity["data"] = kit.fingerprint(run.train)
+    checkpoints = Checkpoints(folder, identity, sm_spot.KEEP)
+    checkpoints.claim()
+    step = checkpoints.newest_of_all()
+    if run.accelerator.is_local_main_process:
+        checkpoints.put_aside(newer_than=step)
+    sm_spot.barrier()
+    if step:
+        run.accelerator.load_state(str(checkpoints.path(step)))
+    return checkpoints
+
+
+def interrupt(run: Run, checkpoints: Checkpoints | None) -> NoReturn:
+    kept = "no --checkpoint_dir, nothing saved"
+    if checkpoints is not None:
+        checkpoints.finish()
+        saved = (
+            not run.accelerator.is_local_main_process or checkpoints.saved_step == run.progress.step
+        )
+        kept = f"saved in {checkpoints.folder}" if saved else "not saved"
+    sm_spot.barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
+    raise Interrupted(f"after step {run.progress.step} of {run.total_steps}; {kept}")
+
+
+def save_model(run: Run, tokenizer: Any) -> None:
+    """As `from_pretrained` reads it. `accelerator.save` writes on the main worker; on XLA it is
+    xm.save, which first brings every tensor to the host.
+    """
+    state = run.accelerator.get_state_dict(run.model)
+    model = run.accelerator.unwrap_model(run.model, keep_torch_compile=False)
+    if run.accelerator.is_main_process:
+        state = {name: tensor.cpu() for name, tensor in state.items()}
+        model.save_pretrained(
+            run.args.model_dir, state_dict=state, save_function=run.accelerator.save
+        )
+        tokenizer.save_pretrained(run.args.model_dir)
+
+
+def baseline_accuracies(train: Dataset, held_out: Dataset) -> dict[str, float]:
+    """What a model must beat: always the commonest label, and counted words."""
     from sklearn.dummy import DummyClassifier
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    counter, found = CountVectorizer(), {}
-    learnt, judged = counter.fit_transform(train[0]), counter.transform(held_out[0])
-    for name, method in {"majority": DummyClassifier(), "bag_of_words": LogisticRegression(max_iter=1000)}.items():
-        right = method.fit(learnt, train[1].values).score(judged, held_out[1].values)
-        found[f"baseline_{name}_accuracy"] = round(float(right), 6)
-    return found
+    counter = CountVectorizer()
+    seen, unseen = counter.fit_transform(train["text"]), counter.transform(held_out["text"])
+    accuracies = {}
+    for name, method in {
+        "majority": DummyClassifier(),
+        "bag_of_words": LogisticRegression(max_iter=1000),
+    }.items():
+        accuracy = method.fit(seen, train["label"]).score(unseen, held_out["label"])
+        accuracies[f"baseline_{name}_accuracy"] = round(float(accuracy), 6)
+    return accuracies
 
 
 # --- main ---
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    stop = StopRequest()
-    args = parse_arguments(argv)
-    check_folder("model_dir", args.model_dir)
-    check_folder("checkpoint_dir", args.checkpoint_dir)
-    runtime = detect()
-    console = Console(is_main=runtime.is_main)
-    args.bf16 = runtime.bf16 if args.bf16 is None else args.bf16
-    texts = load_tables(args, console)
-    with runtime.loading_turn():
-        tokenizer = load_tokenizer(args.model)
-    parts = [encode(tokenizer, part, max_length=args.max_length, labels=labels.values) for part, labels in texts]
-    samples = args.per_device_batch_size * args.gradient_accumulation_steps * runtime.world_size
-    if len(parts[0]) < samples:
+def make_accelerator(args: Arguments) -> Accelerator:
+    """The workers connected: gloo, NCCL, SMDDP, XLA or Neuron, by what there is."""
+    if wants_smddp():
+        PartialState(_use_sagemaker_dp=True)
+    ddp = DistributedDataParallelKwargs(
+        find_unused_parameters=args.ddp_find_unused_parameters and not args.gradient_checkpointing,
+        gradient_as_bucket_view=True,
+    )
+    return Accelerator(
+        cpu=choose() == "cpu",
+        gradient_accumulation_steps=args.gradient_accumulation_steps,
+        kwargs_handlers=[ddp],
+    )
+
+
+def check_sizes(args: Arguments, samples: int, longest: int, workers: int, config: Any) -> None:
+    needed = args.per_device_batch_size * args.gradient_accumulation_steps * workers
+    if samples < needed:
+        sizes = f"{args.per_device_batch_size} per device x {workers} workers"
+        wanted = f"wanted at least {needed} (= {sizes} x {args.gradient_accumulation_steps} micro-batches)"
         raise UsageError(
-            f"--train: got {len(parts[0])} examples, wanted at least {samples} (= {args.per_device_batch_size} per device x "
-            f"{runtime.world_size} workers x {args.gradient_accumulation_steps} micro-batches); lower --per_device_batch_size"
+            f"--train: got {samples} examples, {wanted}; lower --per_device_batch_size"
         )
-    names = texts[0][1].names
-    labels = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
-    config = load_config(args.model, tokenizer, num_labels=len(names), **labels)
-    longest = longest_input(config)
-    if longest and max(max(part.lengths) for part in parts) > longest:
-        raise UsageError(f"--max_length: got {args.max_length}, wanted at most {longest}, which the model takes")
-    torch.manual_seed(args.seed)  # the new head, and all of tiny-random
-    with runtime.loading_turn():
+    takes = longest_input(config)
+    if takes and longest > takes:
+        raise UsageError(
+            f"--max_length: got {args.max_length}, wanted at most {takes}, which the model takes"
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = parse_arguments(argv)
+    accelerator = make_accelerator(args)
+    raw_train, raw_held_out = load_raw_datasets(args)
+    with loading_turn():
+        tokenizer = load_tokenizer(args.model)
+
+    def tokenize(examples: Any) -> Any:
+        tokens = tokenizer(
+            examples["text"], truncation=True, max_length=args.max_length, return_length=True
+        )
+        return {
+            "input_ids": tokens["input_ids"],
+            "length": tokens["length"],
+            "labels": examples["label"],
+        }
+
+    train = raw_train.map(tokenize, batched=True, remove_columns=["text", "label"])
+    held_out = raw_held_out.map(tokenize, batched=True, remove_columns=["text", "label"])
+    names = raw_train.features["label"].names
+    label2id = {name: number for number, name in enumerate(names)}
+    config = load_config(
+        args.model,
+        tokenizer,
+        num_labels=len(names),
+        id2label=dict(enumerate(names)),
+        label2id=label2id,
+    )
+    longest = max(*train["length"], *held_out["length"])
+    check_sizes(args, len(train), longest, accelerator.num_processes, config)
+
+    attention = kit.ModelArguments(attn_implementation=args.attn_implementation).attention()
+    with loading_turn():
+        set_seed(args.seed)  # the new head, and all of tiny-random
         model = load_model(
-            args.model, config, "SequenceClassification", args.attn_implementation or runtime.attention, len(tokenizer)
+            AutoModelForSequenceClassification,
+            args.model,
+            config,
+            tokenizer,
+            ignore_mismatched_sizes=True,
+            **attention,
+        ).to(accelerator.device)
+    if args.gradient_checkpointing:
+        model.gradient_checkpointing_enable()
+    if args.torch_compile:  # Neuron's compiler is another backend than the default
+        model = torch.compile(
+            model, backend="neuron" if accelerator.device.type == "neuron" else "inductor"
         )
-        if args.gradient_checkpointing:
-            model.gradient_checkpointing_enable()
-        model = model.to(runtime.device)
-    unused = args.ddp_find_unused_parameters and not args.gradient_checkpointing
-    model = loop.prepare(runtime, model, find_unused_parameters=unused)
-    run = Run(args, runtime, compiled(model, runtime) if args.torch_compile else model, parts, tokenizer.pad_token_id)
+    run = Run(args, accelerator, model, (train, held_out), tokenizer)
     checkpoints = None
-    if args.checkpoint_dir is not None and not graphs_only():
-        checkpoints = loop.BackgroundCheckpoints(args.checkpoint_dir, run.identity())
-        checkpoints.claim()
-        run.resume(checkpoints)
-    console.say(
-        f"{args.model} on {runtime.name}: {runtime.world_size} worker(s), {'bfloat16' if args.bf16 else 'float32'}, batches of "
-        f"{args.per_device_batch_size} x {'/'.join(map(str, run.shapes)) if len(run.shapes) < 4 else f'up to {run.shapes[-1]}'} "
-        f"tokens, {run.samples} samples per step, {run.total_steps} steps, "
-        f"{f'resuming after step {run.step}' if run.step else 'from the start'}"
+    if args.checkpoint_dir and not graphs_only():
+        checkpoints = resume(run, args.checkpoint_dir)
+    sm_spot.say(
+        f"{args.model} on {accelerator.device}: {accelerator.num_processes} worker(s), "
+        f"{'bfloat16' if args.bf16 else 'float32'}, batches of {args.per_device_batch_size} x up to {longest} tokens, "
+        f"{run.samples_per_step} samples per step, {run.total_steps} steps, "
+        f"{f'resuming after step {run.progress.step}' if run.progress.step else 'from the start'}"
     )
     try:
-        fit(run, console, checkpoints, stop)
+        fit(run, checkpoints)
     finally:
         if checkpoints is not None:
             checkpoints.finish()
-    judge(run, console, checkpoints, stop)
-    if runtime.is_main and not graphs_only():
-        state = loop.to_cpu(loop.unwrap(model).state_dict())  # the live model stays on its device
-        loop.unwrap(model).save_pretrained(str(args.model_dir), state_dict=state)
-        tokenizer.save_pretrained(str(args.model_dir))
+    metrics = evaluate(run)
+    if metrics is None:  # the last step's checkpoint is there
+        interrupt(run, checkpoints)
+    say_metrics(metrics)
+    train_loss = round(run.progress.total_loss / run.total_steps, 6)
+    say_metrics(run.line(**run.meter.summary(), train_loss=train_loss))
+    if not graphs_only():
+        save_model(run, tokenizer)
         if args.baselines:
-            console.metrics(baseline_accuracies(*texts))
-
-
-def _mp_fn(_index: int) -> None:
-    """Where torch_xla's spawn launcher (the Training Compiler's `pytorchxla` distribution) enters each worker."""
-    sys.exit(sm_spot.exit_code_of(main))
+            say_metrics(baseline_accuracies(raw_train, raw_held_out))
 
 
 if __name__ == "__main__":

@@ -1,62 +1,96 @@
-"""What the scripts share as programs of a job: checked flags, folders that can be written to, and lines of the main worker."""
+"""What the scripts share as programs of a job: folders that can be written to, graphs that are only
+collected, flags.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 import os
+import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Mapping, NoReturn
+from typing import Any, Iterable, Iterator, NoReturn
 
-from sm_spot import UsageError, metric_line
+from sm_spot import UsageError, exit_code_of
 
 CHECKPOINTS = Path("/opt/ml/checkpoints")  # exists in a job that was given a checkpoint_s3_uri
 GRAPHS_ONLY_STEPS = 5  # neuron_parallel_compile sees every graph of a training loop within these
+SAMPLES = Path(__file__).resolve().parent.parent / "sample"
 
 
-def refuse_unknown(flag: str, known: Any) -> NoReturn:
+def channel(*names: str) -> str | None:
+    """Where SageMaker has put the files of the first of these channels that there is."""
+    for name in names:
+        folder = os.environ.get("SM_CHANNEL_" + name.upper())
+        if folder:
+            return folder
+    return None
+
+
+def default_checkpoint_dir() -> str | None:
+    return str(CHECKPOINTS) if CHECKPOINTS.is_dir() else None
+
+
+def default_model_dir() -> str:
+    return os.environ.get("SM_MODEL_DIR") or "model"
+
+
+def refuse_unknown(flag: str, known: Iterable[str]) -> NoReturn:
     close = difflib.get_close_matches(flag, sorted(known), n=1)
-    raise UsageError(f"{flag}: unknown flag; " + (f"did you mean {close[0]}?" if close else "see --help"))
+    advice = "see --help"
+    if close:
+        advice = f"did you mean {close[0]}?"
+    raise UsageError(f"{flag}: unknown flag; {advice}")
 
 
-def check_folder(flag: str, folder: Path | None) -> None:
+def check_range(flag: str, value: float, least: float, below: float) -> None:
+    """UsageError unless `value` is from `least` to below `below`."""
+    if least <= value < below:
+        return
+    kind = "a whole number" if isinstance(value, int) else "a number"
+    limits = f", at least {least}" if below == math.inf else f" from {least} to below {below}"
+    raise UsageError(f"--{flag}: got {value}, wanted {kind}{limits}")
+
+
+def check_folder(flag: str, folder: Any) -> None:
     """That it can be written to is known before hours are spent, not after."""
+    if folder is None or graphs_only():
+        return
     try:
-        if folder is not None and not graphs_only():
-            folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise UsageError(
-            f"--{flag}: got {str(folder)!r} ({error}), wanted a folder that this user may write to"
-        ) from error
+        wanted = "wanted a folder that this user may write to"
+        raise UsageError(f"--{flag}: got {str(folder)!r} ({error}), {wanted}") from error
 
 
 def graphs_only() -> bool:
-    """Under `neuron_parallel_compile` graphs are collected and not executed: no number that comes out means anything.
+    """Under `neuron_parallel_compile` graphs are collected and not executed: no number that comes
+    out means anything.
 
-    A script then makes few steps, and neither reads nor writes a checkpoint, saves no model and prints no metric.
+    A script then makes few steps, and neither reads nor writes a checkpoint, saves no model and
+    prints no metric.
     """
     return os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY", "0") not in {"", "0"}
-
-
-class Console:
-    """Prints on the main worker only, each line at once: a killed process has said what it knew."""
-
-    def __init__(self, *, is_main: bool) -> None:
-        self.is_main = is_main
-
-    def metrics(self, values: Mapping[str, Any]) -> None:
-        if not graphs_only():
-            self.say(metric_line(values))
-
-    def say(self, *texts: str) -> None:
-        if self.is_main:
-            for text in texts:
-                print(text, flush=True)
 
 
 def refuse_nan(loss: float) -> None:
     if not math.isfinite(loss) and not graphs_only():
         wanted = "wanted a finite number; lower the learning rate, or use bf16 instead of fp16"
         raise UsageError(f"loss: got {loss}, {wanted}")
+
+
+@contextlib.contextmanager
+def needed(script: str, libraries: str) -> Iterator[None]:
+    """Around imports that not every image has: a missing one ends the script with a sentence."""
+    try:
+        yield
+    except ImportError as error:
+        wanted = f"wanted the library {error.name} ({error}); install {libraries}, or use an image that has it"
+
+        def refuse() -> None:
+            raise UsageError(f"{script}: {wanted}")
+
+        sys.exit(exit_code_of(refuse))

@@ -1,92 +1,130 @@
-"""Questions about texts, with their answers: rows as SQuAD has them, or with the columns answer and answer_start."""
+"""Questions about texts, with their answers: rows as SQuAD has them, or with the columns answer and
+answer_start.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
-import random
 import re
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Sequence
 
 from kit.data import Table, some
 from sm_spot import UsageError
 
+from datasets import Dataset, Features, Value
 
-class Questions(NamedTuple):
-    ids: list[str]
-    questions: list[str]
-    contexts: list[str]
-    answers: list[list[str]]  # all that count as right; none: the context does not tell
-    starts: list[int]  # where the first begins in its context; -1: nowhere
-
-    def take(self, chosen: Sequence[int]) -> Questions:
-        columns: Any = ([column[index] for index in chosen] for column in self)
-        return Questions(*columns)
-
-    def first(self, count: int | None) -> Questions:
-        return self.take(range(len(self.ids))[:count])
-
-    def split(self, fraction: float, *, seed: int) -> tuple[Questions, Questions]:
-        """What to train on, and what is held out."""
-        rows = range(len(self.ids))
-        if len(rows) < 2:
-            raise UsageError(f"--train_file: got {len(rows)} question, wanted two to hold one out; add rows")
-        count = min(max(1, round(len(rows) * fraction)), len(rows) - 1)
-        out = {*random.Random(seed).sample(rows, count)}  # noqa: S311 - a split, no secret
-        return self.take([row for row in rows if row not in out]), self.take(sorted(out))
+ANSWERS = {"text": [Value("string")], "answer_start": [Value("int32")]}
+SQUAD = Features(
+    {
+        "id": Value("string"),
+        "question": Value("string"),
+        "context": Value("string"),
+        "answers": ANSWERS,
+    }
+)
 
 
-def questions_of(table: Table, *, judged: bool = False) -> Questions:
-    """SQuAD's rows, or `answer` and `answer_start`. To be trained on, a row needs its answer where it says."""
-    if not {"question", "context"} <= {*table.columns} or not {"answers", "answer"} & {*table.columns}:
+def questions_of(table: Table, *, judged: bool = False) -> Dataset:
+    """SQuAD's columns: id, question, context and answers, where `answer_start` is empty if nobody
+    knows the place.
+
+    To be trained on, a row needs its answer where it says; to be judged on (`judged`) every row
+    stays.
+    """
+    names = set(table.columns)
+    if not {"question", "context"} <= names or not {"answers", "answer"} & names:
         wanted = "question, context and answers, or answer and answer_start; rename them"
-        raise UsageError(f"--{table.name}: got the columns {', '.join(table.columns)}, wanted {wanted}")
+        raise UsageError(
+            f"--{table.name}: got the columns {', '.join(table.columns)}, wanted {wanted}"
+        )
+    ids = _ids(table)
     questions, contexts = table.texts("question"), table.texts("context")
-    ids = table.texts("id") if "id" in table.columns else [str(number) for number in range(len(table))]
-    known: set[str] = set()
-    for index, own in enumerate(ids):
-        if own in known:
-            raise table.wrong(index, f"has the id {own!r} of a row before it, wanted another; correct it")
-        known.add(own)
-    answers = [_answers(table, index) for index in range(len(table))]
-    starts = [_place(context, *answer) for context, answer in zip(contexts, answers)]
-    good, lost, moved = [], [], []
+    examples: list[dict[str, Any]] = []
+    lost: list[int] = []
+    moved: list[int] = []
     for index, row in enumerate(table.rows):
-        (texts, said), start, context = answers[index], starts[index], contexts[index]
-        if start >= 0 and said >= 0 and not context.startswith(texts[0], said):
+        texts, said = _answers(table, index)
+        start = _place(contexts[index], texts, said)
+        if start >= 0 and said >= 0 and not contexts[index].startswith(texts[0], said):
             moved.append(row)
-        whole = questions[index].strip() and context.strip() and (start >= 0 or not texts)
+        answered = start >= 0 or not texts
+        whole = bool(questions[index].strip() and contexts[index].strip() and answered)
         if not whole:
             lost.append(row)
         if whole or judged:
-            good.append(index)
+            answers = {"text": texts, "answer_start": [start] if start >= 0 else []}
+            example = {
+                "id": ids[index],
+                "question": questions[index],
+                "context": contexts[index],
+                "answers": answers,
+            }
+            examples.append(example)
     if moved:
         what = "the answer is not at answer_start, but at one other place, which is used"
         table.say(f"of {len(moved)} rows {what}: {some(moved)}")
-    if len(good) < len(table):
+    if lost and not judged:
         what = "which lack a question, a context, or the answer at its place"
         table.say(f"left out {len(lost)} rows, {what}: {some(lost)}")
-    if not good:
-        raise UsageError(f"--{table.name}: got no row with its answer in its context, wanted some; check answer_start")
-    return Questions(ids, questions, contexts, [texts for texts, _ in answers], starts).take(good)
+    if not examples:
+        raise UsageError(
+            f"--{table.name}: got no row with its answer in its context, wanted some; check answer_start"
+        )
+    return Dataset.from_list(examples, features=SQUAD)
+
+
+def _ids(table: Table) -> list[str]:
+    if "id" not in table.columns:
+        return [str(number) for number in range(len(table))]
+    ids = table.texts("id")
+    seen: set[str] = set()
+    for index, own in enumerate(ids):
+        if own in seen:
+            raise table.wrong(
+                index, f"has the id {own!r} of a row before it, wanted another; correct it"
+            )
+        seen.add(own)
+    return ids
 
 
 def _answers(table: Table, index: int) -> tuple[list[str], int]:
     """The right answers, and where the first begins; -1: it does not say."""
-    row = {name: column[index] for name, column in table.columns.items()}
-    found = row["answers"] if "answers" in row else {"text": row["answer"], "answer_start": row.get("answer_start")}
+    answers: Any
+    if "answers" in table.columns:
+        answers = table.columns["answers"][index]
+    else:
+        answers = {"text": table.columns["answer"][index], "answer_start": None}
+        if "answer_start" in table.columns:
+            answers["answer_start"] = table.columns["answer_start"][index]
     try:
-        if isinstance(found, str):  # JSON, or as Python prints it, which is what to_csv writes
-            found = _printed(found) if re.match(r"[{\[ ]*'", found) else json.loads(found or "[]")
-        if isinstance(found, list):  # as in SQuAD's own files: an object for each answer
-            found = {name: [one.get(name) for one in found] for name in ("text", "answer_start")}
-        texts, starts = ((found or {}).get(name) for name in ("text", "answer_start"))
-        texts = [texts] if isinstance(texts, str) else texts or []
-        starts = [one for one in (starts if isinstance(starts, list) else [starts]) if one not in {None, ""}]
-        return [str(text) for text in texts if text], int(float(starts[0])) if starts else -1
+        return _texts_and_start(answers)
     except (ValueError, SyntaxError, TypeError, AttributeError) as error:
-        message = f"has the answers {found!r:.60}, wanted text and answer_start; correct it"
+        message = f"has the answers {answers!r:.60}, wanted text and answer_start; correct it"
         raise table.wrong(index, message) from error
+
+
+def _texts_and_start(answers: Any) -> tuple[list[str], int]:
+    texts: Any
+    starts: Any
+    if isinstance(answers, str):  # JSON, or as Python prints it, which is what to_csv writes
+        if re.match(r"[{\[ ]*'", answers):
+            answers = _printed(answers)
+        else:
+            answers = json.loads(answers or "[]")
+    if isinstance(answers, list):  # as in SQuAD's own files: an object for each answer
+        texts = [one.get("text") for one in answers]
+        starts = [one.get("answer_start") for one in answers]
+    else:
+        answers = answers or {}
+        texts, starts = answers.get("text"), answers.get("answer_start")
+    if isinstance(texts, str):
+        texts = [texts]
+    if not isinstance(starts, list):
+        starts = [starts]
+    starts = [start for start in starts if start not in {None, ""}]
+    begin = int(float(starts[0])) if starts else -1
+    return [str(text) for text in texts or [] if text], begin
 
 
 def _printed(text: str) -> Any:
@@ -94,13 +132,19 @@ def _printed(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except ValueError:
-        return ast.literal_eval(re.sub(r"\barray\((\[.*?\])(, dtype=\w+)?\)", r"\1", text, flags=re.DOTALL))
+        return ast.literal_eval(
+            re.sub(r"\barray\((\[.*?\])(, dtype=\w+)?\)", r"\1", text, flags=re.DOTALL)
+        )
 
 
 def _place(context: str, texts: Sequence[str], start: int) -> int:
-    """Where the first answer begins, without blanks at its edge; -1: nowhere, or nobody knows at which of several places."""
+    """Where the first answer begins, without blanks at its edge; -1: nowhere, or nobody knows at
+    which of several places.
+    """
     if not texts or not texts[0].strip():
         return -1
     if start < 0 or not context.startswith(texts[0], start):
-        start = context.find(texts[0]) if context.count(texts[0]) == 1 else -1
-    return start if start < 0 else start + len(texts[0]) - len(texts[0].lstrip())
+        if context.count(texts[0]) != 1:
+            return -1
+        start = context.find(texts[0])
+    return start + len(texts[0]) - len(texts[0].lstrip())

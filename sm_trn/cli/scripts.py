@@ -52,12 +52,18 @@ def copied(name: str, folder: Path) -> None:
     names = _entry.shipped_scripts()
     home = _entry.scripts_folder()
     others = {other for other in names if other != name and Path(other).stem not in (home / name).read_text("utf-8")}
+    compiled = name.startswith("compiler/")
+    if compiled:  # it stands alone but for this one
+        others = set(names) - {name, "sm_spot.py"}
     folder.mkdir(parents=True, exist_ok=True)
     needed = _kit_of(home, [home / name, *(home / other for other in names if other not in others)])
     for path in sorted(home.iterdir()):
         if path.name in others or path.name in {"__pycache__", "ruff.toml"} or path.name.startswith("."):
             continue
-        if path.is_dir() and len(needed) == 1:  # of the kit nothing but its mark as a package: the script stands alone
+        if (path.name == "compiler") != compiled and path.name in {"compiler", "kit"}:
+            continue
+        alone = len(needed) == 1 and not compiled  # of the kit nothing but its mark as a package
+        if path.is_dir() and alone:
             continue
         if path.name == "kit":
             (folder / "kit").mkdir(exist_ok=True)
@@ -78,7 +84,7 @@ def _kit_of(home: Path, scripts: Iterable[Path]) -> set[Path]:
             *re.findall(r"(?:from|import) kit\.(\w+)", text),
             *re.findall(r"\w+", " ".join(re.findall("from kit import (.*)", text))),
         }
-        own = {home / "kit" / f"{name}.py" for name in names} - found
+        own = {path for name in names if (path := home / "kit" / f"{name}.py").is_file()} - found
         todo += own
         found |= own
     return found

@@ -1,17 +1,13 @@
-"""How fast tables are read and what tokens weigh: python tests/benchmarks/bench_data.py [ROWS]. On demand, never as a test.
+"""How fast tables are read: python tests/benchmarks/bench_data.py [ROWS]. On demand, never as a test.
 
-1. A table of ROWS (100,000 unless told) in each form: seconds to read it whole, beside pandas where it reads the same rows.
-2. Its tokens: `kit.data.encode` beside all the tokenizer's lists at once, each in a process of its own. What the texts
-   weigh is in neither; peak and rest are resident memory above what the process had before.
+A table of ROWS (100,000 unless told) in each form: seconds to read it whole, beside pandas where it reads the same rows.
 """
 
 from __future__ import annotations
 
 import csv
-import gc
 import importlib
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,10 +19,9 @@ HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE.parents[1] / "entry_scripts"
 sys.path[:0] = [str(SCRIPTS), str(HERE.parent / "entry_scripts")]
 
-from kit.data import encode, read_table  # noqa: E402 - they stand in a folder of their own
+from kit.data import read_table  # noqa: E402 - they stand in a folder of their own
 from zoo import ESCAPED, by_pandas, by_r, joined, json_array, json_lines, parquet, written  # noqa: E402
 
-LENGTH = 128
 WORDS = [
     "a",
     "cable",
@@ -88,47 +83,5 @@ def show_reading(rows: list[tuple[str, str]]) -> None:
             print(line, flush=True)
 
 
-def resident_mb(line: str = "VmRSS") -> float:
-    """Of this process; VmHWM is the most it has had. (What getrusage calls so begins with the parent's.)"""
-    status = dict(one.split(":", 1) for one in Path("/proc/self/status").read_text().splitlines())
-    return int(status[line].split()[0]) * 1024 / 1e6
-
-
-def weigh(way: str, count: int) -> None:
-    """In a process of its own: seconds, peak and rest in MB, tokens."""
-    transformers: Any = importlib.import_module("transformers")
-    special = {kind + "_token": f"[{kind.upper()}]" for kind in ("pad", "unk", "cls", "sep", "mask")}
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_file=str(SCRIPTS / "tiny_random" / "tokenizer.json"), **special
-    )
-    texts = [text for text, _ in table_of(count)]
-    tokenizer(texts[:10])  # what the library itself needs
-    gc.collect()
-    before, begin = resident_mb(), time.perf_counter()
-    if way == "encode":
-        found: Any = encode(tokenizer, texts, max_length=LENGTH)
-        tokens = len(found.ids)
-    else:
-        found = tokenizer(texts, truncation=True, max_length=LENGTH)
-        tokens = sum(map(len, found["input_ids"]))
-    seconds = time.perf_counter() - begin
-    peak = resident_mb("VmHWM") - before
-    gc.collect()
-    print(
-        f"{way:10} {seconds:5.1f} s, peak {peak:6.0f} MB, rest {resident_mb() - before:6.0f} MB, {tokens} tokens",
-        flush=True,
-    )
-
-
-def main(argv: list[str]) -> None:
-    if argv[:1] == ["--weigh"]:
-        weigh(argv[1], int(argv[2]))
-        return
-    count = int(argv[0]) if argv else 100_000
-    show_reading(table_of(count))
-    for way in ("encode", "lists"):
-        subprocess.run([sys.executable, __file__, "--weigh", way, str(count)], check=True)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    show_reading(table_of(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000))

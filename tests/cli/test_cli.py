@@ -157,10 +157,14 @@ def test_catalog_prints_tables_and_json() -> None:
 def test_a_copied_script_is_complete(tmp_path: Path) -> None:
     assert 0 == sm_trn("scripts", "copy", "train_text_classification.py", str(tmp_path)).returncode
     kit = {path.name for path in (tmp_path / "kit").iterdir()}
-    assert {"__init__.py", "data.py", "device.py", "job.py", "labels.py", "loop.py"} == kit
+    read = {"__init__.py", "data.py", "delimited.py", "labels.py", "names.py"}
+    assert {*read, "device.py", "job.py", "models.py", "trainer.py"} == kit
     assert (tmp_path / "sm_spot.py").is_file()
     assert 0 == sm_trn("scripts", "copy", "sm_spot.py", str(tmp_path / "alone")).returncode
     assert ["sm_spot.py"] == [path.name for path in (tmp_path / "alone").iterdir()]
+    assert 0 == sm_trn("scripts", "copy", "compiler/run_clm.py", str(tmp_path / "compiled")).returncode
+    compiled = {path.name for path in (tmp_path / "compiled").iterdir()}
+    assert {"compiler", "sm_spot.py", "sample", "tiny_random"} == compiled
     assert 2 == sm_trn("scripts", "copy", "nope.py", str(tmp_path)).returncode
 
 

@@ -14,14 +14,15 @@ import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
 
-from kit.device import detect
+from accelerate import PartialState
+from kit.device import loading_turn
 
 
 def main() -> None:
-    runtime = detect()
+    rank = PartialState(cpu=True).process_index
     log = Path(sys.argv[1]) / "log"
-    with runtime.loading_turn(), log.open("a", buffering=1) as file:
-        file.write(f"+ {runtime.rank}\n")
+    with loading_turn(), log.open("a", buffering=1) as file:
+        file.write(f"+ {rank}\n")
         if len(sys.argv) > 2:
             from transformers import AutoModelForCausalLM
 
@@ -31,7 +32,7 @@ def main() -> None:
             del model
         else:
             time.sleep(0.2)  # long enough for another one's turn to overlap, were it allowed
-        file.write(f"- {runtime.rank}\n")
+        file.write(f"- {rank}\n")
     dist.barrier()
     dist.destroy_process_group()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import json
 import math
 import re
 from collections import Counter
@@ -19,13 +20,12 @@ pytest.importorskip("pyarrow")
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from kit import data
-from kit.data import KINDS, Table, encode, pick_columns, read_table, table_from
-from kit.labels import Labels, drop_missing, labels_of, split
-from kit.questions import Questions, questions_of
+from kit.data import KINDS, Table, pick_columns, read_table, table_from
+from kit.labels import Labels, classified, drop_missing, hold_out, labels_of
+from kit.questions import questions_of
 from sm_spot import UsageError
 from train_language_model import blocks_of
-from train_question_answering import windows_of
+from train_question_answering import QuestionArguments, load_questions, windows_of
 
 from zoo import CASES, ESCAPED, TAME, Case, Rows, by_pandas, joined, json_array, json_lines, parquet, written
 
@@ -360,52 +360,51 @@ def test_test_data_keeps_every_row_and_its_number(tmp_path: Path) -> None:
 CLASSES = st.lists(st.sampled_from("aaaabbc"), min_size=2, max_size=60)
 
 
-@QUIET
-@given(classes=CLASSES, fraction=st.floats(0.01, 0.99), seed=st.integers(0, 9))
-def test_a_split_loses_nothing_and_keeps_the_shares_of_the_classes(
-    classes: list[str], fraction: float, seed: int
-) -> None:
+def held_out(rows: dict[str, list[Any]], fraction: float) -> tuple[Any, Any, Table]:
+    table = table_from({"text": [str(n) for n in range(len(rows["label"]))], **rows}, "train_file")
+    columns = pick_columns(table)
+    train, test = hold_out(classified(table, columns, labels_of(table, "label")), fraction, table)
+    return train, test, table
+
+
+@settings(QUIET, max_examples=60)
+@given(classes=CLASSES, fraction=st.floats(0.01, 0.99))
+def test_a_split_loses_nothing_and_trains_on_every_class(classes: list[str], fraction: float) -> None:
     sizes = Counter(classes)
-    room = sum(size - 1 for size in sizes.values())
-    assume(len(sizes) > 1 and room)
-    table = table_from({"text": [str(n) for n in range(len(classes))], "label": list(classes)}, "train_file")
-    known = labels_of(table, "label")
-    (one, y), (other, z) = split(table, known, fraction, seed=seed)
-    assert sorted(one.rows + other.rows) == table.rows
-    assert one.rows == sorted(one.rows)
-    assert min(max(1, round(len(table) * fraction)), room) == len(other)
-    for part, numbers in ((one, y), (other, z)):
-        assert part.columns["label"] == [known.names[number] for number in numbers.values]
-    assert set(classes) == set(one.columns["label"])
-    shared = {label: size for label, size in sizes.items() if size > 1}
-    for label, size in shared.items():
-        share = len(other) * size / sum(shared.values())
-        own = other.columns["label"].count(label)
-        assert (
-            own in {math.floor(share), math.ceil(share)}
-            or own == size - 1
-            or any(other.columns["label"].count(full) == shared[full] - 1 for full in shared)
-        )
+    shared = [size for size in sizes.values() if size > 1]
+    assume(len(sizes) > 1 and sum(shared) >= 2 * len(shared) > 0)
+    train, test, table = held_out({"label": list(classes)}, fraction)
+    assert sorted(map(int, [*train["text"], *test["text"]])) == [*range(len(classes))]
+    names = train.features["label"].names
+    assert set(classes) == {names[number] for number in train["label"]}
+    wanted = max(len(shared), round(len(classes) * fraction))
+    assert min(wanted, sum(shared) - len(shared)) == len(test)
     for label, size in sizes.items():
-        assert (size == 1) == (
-            f"{label}" in "".join(said for said in table.said if "one row each" in said).split(": one")[0][14:]
-        )
-    assert other.rows == split(table, known, fraction, seed=seed)[1][0].rows
+        assert (size == 1) == any(f"{label}: one row each" in said or f"{label}," in said for said in table.said)
+    again = held_out({"label": list(classes)}, fraction)[1]
+    assert test["text"][:] == again["text"][:]
 
 
-def test_other_seeds_give_other_splits_and_scores_are_split_too() -> None:
-    table = table_from({"label": [n / 7 for n in range(100)]}, "train_file")
-    known = labels_of(table, "label")
-    held = [split(table, known, 0.1, seed=seed)[1] for seed in (1, 2)]
-    assert held[0][0].rows != held[1][0].rows
-    assert [10, 10] == [len(rows) for rows, _ in held]
-    assert held[0][1].values == held[0][0].columns["label"]
+def test_a_split_keeps_the_shares_of_the_classes() -> None:
+    train, test, _ = held_out({"label": ["a"] * 60 + ["b"] * 40}, 0.1)
+    assert ([6, 4], [54, 36]) == tuple([part["label"][:].count(number) for number in (0, 1)] for part in (test, train))
+
+
+def test_scores_are_split_too_and_stay_numbers() -> None:
+    train, test, _ = held_out({"label": [n / 7 for n in range(100)]}, 0.1)
+    assert (90, 10) == (len(train), len(test))
+    assert test["label"][:] == pytest.approx([int(text) / 7 for text in test["text"]])
 
 
 def test_a_table_whose_classes_have_one_row_each_cannot_be_split() -> None:
-    table = table_from({"label": ["a", "b"]}, "train_file")
     with pytest.raises(UsageError, match="--train_file: got 2 rows, wanted two of a class to hold one out"):
-        split(table, labels_of(table, "label"), 0.5, seed=1)
+        held_out({"label": ["a", "b"]}, 0.5)
+
+
+def test_classes_are_numbers_with_names_in_the_data_set() -> None:
+    table = table_from({"text": ["a", "b", "c"], "label": ["no", "yes", "no"]}, "train_file")
+    examples = classified(table, pick_columns(table), labels_of(table, "label").numbered_as(["yes", "no"]))
+    assert (["yes", "no"], [1, 0, 1]) == (examples.features["label"].names, examples["label"][:])
 
 
 # --- tokens ---
@@ -465,62 +464,20 @@ def bare_tokenizer() -> Any:
 
 
 @QUIET
-@given(texts=SENTENCES, paired=st.booleans(), max_length=st.integers(5, 20), chunk=st.integers(1, 4))
-def test_tokens_are_the_tokenizers_whatever_the_chunks(
-    tokenizer: Any, texts: list[str], paired: bool, max_length: int, chunk: int
-) -> None:
-    pairs = texts[::-1] if paired else None
-    numbers = list(range(len(texts)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(data, "CHUNK", chunk)
-        found = encode(tokenizer, texts, pairs, max_length=max_length, labels=numbers)
-    columns = [texts, pairs] if pairs else [texts]
-    wanted = tokenizer(*columns, truncation=True, max_length=max_length)
-    assert [{name: wanted[name][n] for name in wanted} | {"labels": n} for n in numbers] == [found[n] for n in numbers]
-    assert [len(ids) for ids in wanted["input_ids"]] == found.lengths.tolist()
-    assert found[-1] == found[len(texts) - 1]
-    with pytest.raises(IndexError):
-        found[len(texts)]
-
-
-def test_a_collator_and_a_loader_take_the_tokens(tokenizer: Any) -> None:
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    found = encode(tokenizer, ["a red box", "who", "Ann bought it ."], max_length=16, labels=[0.5, 1.0, 2.0])
-    loader = torch.utils.data.DataLoader(
-        found, batch_size=3, collate_fn=transformers.DataCollatorWithPadding(tokenizer)
-    )
-    (batch,) = loader
-    assert [3, 6] == list(batch["input_ids"].shape)
-    assert [5, 3, 6] == batch["attention_mask"].sum(dim=1).tolist()
-    assert torch.equal(torch.tensor([0.5, 1.0, 2.0]), batch["labels"])
-
-
-def test_other_tokens_or_labels_have_another_fingerprint(tokenizer: Any) -> None:
-    made = [
-        encode(tokenizer, texts, max_length=8, labels=labels).fingerprint()
-        for texts, labels in [(["a", "the"], [0, 1]), (["the", "a"], [0, 1]), (["a", "the"], [1, 1]), (["a the"], [0])]
-    ]
-    assert 4 == len(set(made))
-    assert made[0] == encode(tokenizer, ["a", "the"], max_length=8, labels=[0, 1]).fingerprint()
-
-
-@QUIET
-@given(texts=SENTENCES, size=st.integers(1, 9), limit=st.one_of(st.none(), st.integers(1, 5)), chunk=st.integers(1, 4))
+@given(texts=SENTENCES, size=st.integers(1, 9), limit=st.one_of(st.none(), st.integers(1, 5)))
 def test_blocks_are_all_texts_one_after_another(
-    bare_tokenizer: Any, texts: list[str], size: int, limit: int | None, chunk: int
+    bare_tokenizer: Any, texts: list[str], size: int, limit: int | None
 ) -> None:
     wanted = [token for text in texts for token in [*bare_tokenizer(text)["input_ids"], bare_tokenizer.eos_token_id]]
     count = min(len(wanted) // size, limit or len(wanted))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(data, "CHUNK", chunk)
-        found = outcome(lambda: blocks_of(bare_tokenizer, texts, size, limit=limit))
+    found = outcome(lambda: blocks_of(bare_tokenizer, texts, size, limit=limit))
     if isinstance(found, str):
         assert count == 0
         assert f"--block_size: got {size}, wanted at most {len(wanted)}" in found
         return
     blocks = [found[number] for number in range(len(found))]
-    assert wanted[: count * size] == [token for block in blocks for token in block["input_ids"].tolist()]
-    assert all(block["labels"].tolist() == block["input_ids"].tolist() for block in blocks)
+    assert wanted[: count * size] == [token for block in blocks for token in block["input_ids"]]
+    assert all(block["labels"] == block["input_ids"] for block in blocks)
 
 
 def test_a_text_that_ends_in_a_separator_gets_no_other_end(tokenizer: Any) -> None:
@@ -529,7 +486,7 @@ def test_a_text_that_ends_in_a_separator_gets_no_other_end(tokenizer: Any) -> No
     for one in (tokenizer, both):
         found = blocks_of(one, ["a box", "who"], 7)
         assert 1 == len(found)
-        assert [2, 5, 8, 3, 2, 14, 3] == found[0]["input_ids"].tolist()
+        assert [2, 5, 8, 3, 2, 14, 3] == found[0]["input_ids"]
 
 
 # --- questions ---
@@ -560,15 +517,15 @@ def asked(**more: Any) -> Table:
     ],
 )
 def test_every_common_form_of_an_answer_is_read(answers: dict[str, Any]) -> None:
-    assert Questions(["7"], [" Who bought it?"], [CONTEXT], [["Ann"]], [7]) == questions_of(asked(**answers))
+    wanted = {**ASKED, "answers": {"text": ["Ann"], "answer_start": [7]}}
+    assert [wanted] == questions_of(asked(**answers)).to_list()
 
 
 @pytest.mark.parametrize(
     "answers", [{"answers": []}, {"answers": None}, {"answers": {"text": [], "answer_start": []}}, {"answer": ""}]
 )
 def test_a_question_may_have_no_answer(answers: dict[str, Any]) -> None:
-    found = questions_of(asked(**answers))
-    assert ([[]], [-1]) == (found.answers, found.starts)
+    assert {"text": [], "answer_start": []} == questions_of(asked(**answers))[0]["answers"]
 
 
 @pytest.mark.parametrize(
@@ -594,17 +551,18 @@ def test_answers_at_no_place_are_left_out_of_training_and_kept_for_judging() -> 
         "answer_start": [0, 0, 6, 0],
     }
     table = table_from({**columns}, "train_file")
-    assert (["2"], [7]) == (questions_of(table).ids, questions_of(table).starts)
+    (left,) = questions_of(table)
+    assert ("2", [7]) == (left["id"], left["answers"]["answer_start"])
     assert (
         "--train_file: left out 3 rows, which lack a question, a context, or the answer at its place: 1, 2, 4."
         in table.said
     )
-    assert ["0", "1", "2", "3"] == questions_of(table, judged=True).ids
+    assert ["0", "1", "2", "3"] == questions_of(table, judged=True)["id"][:]
 
 
 def test_an_answer_that_stands_elsewhere_than_it_says_is_told() -> None:
     table = asked(answer="Ann", answer_start=3)
-    assert questions_of(table).starts == [7]
+    assert questions_of(table)[0]["answers"]["answer_start"] == [7]
     assert (
         "--train_file: of 1 rows the answer is not at answer_start, but at one other place, which is used: 1."
         in table.said
@@ -649,19 +607,15 @@ def test_every_answer_is_found_again_in_the_windows(
     }
     questions = questions_of(table_from(columns, "train_file"))
     windows = windows_of(tokenizer, questions, max_length=max_length, stride=stride)
-    spans = zip(windows.labels["start_positions"], windows.labels["end_positions"], strict=True)
     found = set()
-    for number, (first, last) in enumerate(spans):
-        places = windows.offsets(number)
-        assert len(places) == windows.lengths[number] <= max_length
+    for window in windows:
+        places, first, last = window["offsets"], window["start_positions"], window["end_positions"]
+        assert len(places) == window["length"] == len(window["input_ids"]) <= max_length
         if first:
-            start, end = places[first], places[last]
-            assert start
-            assert end
-            found.add(context[start[0] : end[1]])
+            found.add(context[places[first][0] : places[last][1]])
     assert {" ".join(answer)} == found
-    assert {0} == set(windows.questions)
-    covered = [place for number in range(len(windows)) for place in windows.offsets(number) if place]
+    assert {0} == set(windows["question"])
+    covered = [place for window in windows for place in window["offsets"] if place != [-1, -1]]
     assert set(range(len(context.split()))) == {context[: place[0]].count(" ") - 1 for place in covered}
 
 
@@ -689,26 +643,18 @@ def test_windows_without_room_are_refused(tokenizer: Any, question: str, options
         windows_of(tokenizer, questions, **options)
 
 
-def test_each_window_belongs_to_its_question_whatever_the_chunks(
-    tokenizer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    contexts = [" ".join(["box"] * (3 * number) + ["Ann", "was", "red"]) for number in range(25)]
-    columns: dict[str, list[Any]] = {"question": ["who"] * 25, "context": contexts, "answer": ["Ann"] * 25}
-    questions = questions_of(table_from(columns, "train_file"))
-    whole = windows_of(tokenizer, questions, max_length=20, stride=4)
-    monkeypatch.setattr(data, "CHUNK", 20)
-    windows = windows_of(tokenizer, questions, max_length=20, stride=4)
-    assert whole.fingerprint() == windows.fingerprint()
-    assert whole.questions == windows.questions
-    assert [*range(25)] == sorted(set(windows.questions))
-    labels = windows.labels
-    for number, start, end in zip(range(len(windows)), labels["start_positions"], labels["end_positions"], strict=True):
-        place = windows.offsets(number)[start]
-        assert start == end
-        if place:
-            assert "Ann" == contexts[windows.questions[number]][slice(*place)]
-    found = {question for question, start in zip(windows.questions, labels["start_positions"], strict=True) if start}
-    assert set(range(25)) == found
+def test_each_window_belongs_to_its_question(tokenizer: Any) -> None:
+    contexts = [" ".join(["box"] * (3 * number) + ["Ann", "was", "red"]) for number in range(250)]
+    columns: dict[str, list[Any]] = {"question": ["who"] * 250, "context": contexts, "answer": ["Ann"] * 250}
+    windows = windows_of(tokenizer, questions_of(table_from(columns, "train_file")), max_length=20, stride=4)
+    found = set()
+    for window in windows:
+        place = window["offsets"][window["start_positions"]]
+        assert window["start_positions"] == window["end_positions"]
+        if place != [-1, -1]:
+            assert "Ann" == contexts[window["question"]][slice(*place)]
+            found.add(window["question"])
+    assert set(range(250)) == found == set(windows["question"])
 
 
 def test_a_window_may_share_all_tokens_but_one_with_the_next(tokenizer: Any) -> None:
@@ -720,7 +666,7 @@ def test_a_window_may_share_all_tokens_but_one_with_the_next(tokenizer: Any) -> 
 def test_a_long_question_beside_a_short_context_needs_no_room(tokenizer: Any) -> None:
     questions = questions_of(asked(question="who " * 20, context="Ann", answer="Ann"))
     windows = windows_of(tokenizer, questions, max_length=30, stride=8)
-    assert [(22, 22)] == list(zip(*windows.labels.values(), strict=True))
+    assert [(22, 22)] == [(window["start_positions"], window["end_positions"]) for window in windows]
 
 
 def test_a_tokenizer_that_does_not_know_where_tokens_stand_is_refused(tokenizer: Any) -> None:
@@ -733,14 +679,13 @@ def test_a_tokenizer_that_does_not_know_where_tokens_stand_is_refused(tokenizer:
         windows_of(Slow(), questions_of(asked(answer="Ann")), max_length=30, stride=8)
 
 
-def test_questions_are_split_without_loss() -> None:
-    rows = 50
-    columns = {"question": ["Who?"] * rows, "context": [CONTEXT] * rows, "answer": ["Ann"] * rows}
-    train, held_out = questions_of(table_from({**columns}, "train_file")).split(0.1, seed=20)
-    assert (45, 5) == (len(train.ids), len(held_out.ids))
-    assert {str(number) for number in range(rows)} == {*train.ids, *held_out.ids}
-
-
-def test_one_question_alone_cannot_be_split() -> None:
+def test_questions_are_split_without_loss(tmp_path: Path) -> None:
+    rows = [{"question": "Who?", "context": CONTEXT, "answer": "Ann", "id": str(number)} for number in range(50)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    data_args = QuestionArguments(train_file=str(tmp_path / "a.jsonl"))
+    train, judged = load_questions(data_args)
+    assert (45, 5) == (len(train), len(judged))
+    assert {str(number) for number in range(50)} == {*train["id"], *judged["id"]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(rows[0]))
     with pytest.raises(UsageError, match="--train_file: got 1 question, wanted two to hold one out"):
-        questions_of(asked(answer="Ann")).split(0.1, seed=20)
+        load_questions(data_args)

@@ -13,22 +13,14 @@ torch = pytest.importorskip("torch")
 
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.trainer import (
-    NEURON_ONLY,
-    SOMETIMES,
-    SYNONYMS,
-    SharedArguments,
-    pairs,
-    parse_flags,
-    trainer_defaults,
-    translate,
-)
-from recording_torch_xla import RecordingTorchXla
+from kit.data import DataArguments
+from kit.trainer import LEFT_OUT, TrainingArguments, defaults_of_a_job, known_flags, split_flags
+from kit.trainer import parse as parse_arguments
 from sm_spot import UsageError
 
 # The fields of TrainingArguments, read from the wheels of these versions.
 FIELDS: dict[str, list[str]] = json.loads(Path(__file__).with_name("training_arguments_fields.json").read_text())
-VERSIONS = list(FIELDS)
+LIVING = [version for version in FIELDS if tuple(map(int, version.split("."))) >= (4, 56)]
 # The hyperparameters of the compiler's published example, as SageMaker's toolkit passes them on.
 PUBLISHED = [
     "--dataloader_drop_last",
@@ -63,85 +55,65 @@ PUBLISHED = [
 OWN = {"dataset_config_name", "dataset_name", "preprocessing_num_workers", "output_dir", "overwrite_output_dir"}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_published_flags_reach_every_version_under_the_names_it_has(version: str) -> None:
-    given_flags = {name: value for name, value in pairs(PUBLISHED) if name not in OWN}
-    flags, notes = translate(given_flags, FIELDS[version])
-    name = "evaluation_strategy" if "evaluation_strategy" in FIELDS[version] else "eval_strategy"
-    assert "no" == flags[name]
-    assert set(flags) <= set(FIELDS[version])
-    assert len(given_flags) == len(flags)
-    assert len(notes) == (0 if "evaluation_strategy" in FIELDS[version] else 1)
+@pytest.mark.parametrize("version", LIVING)
+def test_the_published_flags_are_known_to_every_release_that_lives(version: str) -> None:
+    flags, notes = known_flags(PUBLISHED, {*FIELDS[version], *OWN})
+    names = {flag[2:] for flag in flags if flag.startswith("--")}
+    assert "eval_strategy" in names
+    assert names <= {*FIELDS[version], *OWN}
+    assert len(PUBLISHED) == len(flags)
+    assert ["--evaluation_strategy: passed on as --eval_strategy no"] == notes
 
 
-GOLDEN: list[tuple[tuple[str, str], dict[str, tuple[str, str] | None]]] = [
-    # given, by version: what it becomes; None: left out with a note
-    (("eval_strategy", "steps"), {"4.6.1": ("evaluation_strategy", "steps"), "5.23.0": ("eval_strategy", "steps")}),
-    (("no_cuda", "True"), {"4.21.3": ("no_cuda", "True"), "5.0.0": ("use_cpu", "True"), "5.23.0": ("use_cpu", "True")}),
-    (("use_cpu", "True"), {"4.21.3": ("no_cuda", "True"), "4.57.6": ("use_cpu", "True")}),
-    (("warmup_ratio", "0.1"), {"4.57.6": ("warmup_ratio", "0.1"), "5.23.0": ("warmup_steps", "0.1")}),
-    (("warmup_steps", "0.1"), {"4.21.3": ("warmup_ratio", "0.1"), "5.23.0": ("warmup_steps", "0.1")}),
-    (("warmup_steps", "50"), {"4.21.3": ("warmup_steps", "50"), "5.23.0": ("warmup_steps", "50")}),
+GOLDEN: list[tuple[list[str], dict[str, list[str]]]] = [
+    # given, by release: what it becomes; nothing: left out with a note
+    (["--no_cuda", "True"], {"4.57.6": ["--no_cuda", "True"], "5.23.0": ["--use_cpu", "True"]}),
+    (["--warmup_ratio", "0.1"], {"4.57.6": ["--warmup_ratio", "0.1"], "5.23.0": ["--warmup_steps", "0.1"]}),
     (
-        ("group_by_length", "True"),
-        {"4.57.6": ("group_by_length", "True"), "5.23.0": ("train_sampling_strategy", "group_by_length")},
+        ["--group_by_length", "True"],
+        {"4.57.6": ["--group_by_length", "True"], "5.23.0": ["--train_sampling_strategy", "group_by_length"]},
     ),
-    (("train_sampling_strategy", "group_by_length"), {"4.21.3": ("group_by_length", "True")}),
-    (
-        ("group_by_length", "False"),
-        {"4.57.6": ("group_by_length", "False"), "5.23.0": ("train_sampling_strategy", "random")},
-    ),
-    (("train_sampling_strategy", "random"), {"5.0.0": ("group_by_length", "False")}),
-    (("adafactor", "True"), {"4.6.1": ("adafactor", "True"), "5.23.0": ("optim", "adafactor")}),
-    (("per_gpu_train_batch_size", "3"), {"5.23.0": ("per_device_train_batch_size", "3")}),
-    (("overwrite_output_dir", "True"), {"4.57.6": ("overwrite_output_dir", "True"), "5.0.0": None}),
-    (("fp16_backend", "amp"), {"4.6.1": ("fp16_backend", "amp"), "5.23.0": None}),
-    (("mp_parameters", "{}"), {"4.21.3": ("mp_parameters", "{}"), "5.23.0": None}),
-    (("bf16", "True"), {"5.23.0": ("bf16", "True")}),
-    (("optim", "adamw_torch"), {"4.6.1": None, "4.21.3": ("optim", "adamw_torch")}),
-    (("ddp_backend", "gloo"), {"4.21.3": ("xpu_backend", "gloo"), "5.23.0": ("ddp_backend", "gloo")}),
+    (["--group_by_length", "False"], {"5.23.0": ["--train_sampling_strategy", "random"]}),
+    (["--group_by_length"], {"5.23.0": ["--train_sampling_strategy", "group_by_length"]}),
+    (["--per_gpu_train_batch_size=3"], {"5.23.0": ["--per_device_train_batch_size", "3"]}),
+    (["--fp16_backend", "amp"], {"5.23.0": []}),
+    (["--mp_parameters", "{}"], {"5.23.0": []}),
+    (["--bf16", "True"], {"5.23.0": ["--bf16", "True"]}),
 ]
 
 
 @pytest.mark.parametrize(
-    ("flag", "version", "wanted"), [(flag, version, want) for flag, row in GOLDEN for version, want in row.items()]
+    ("given_flags", "version", "wanted"),
+    [(flag, version, want) for flag, row in GOLDEN for version, want in row.items()],
 )
-def test_a_flag_becomes_what_the_version_calls_it(
-    flag: tuple[str, str], version: str, wanted: tuple[str, str] | None
-) -> None:
-    flags, notes = translate(dict([flag]), FIELDS[version])
-    assert ({} if wanted is None else dict([wanted])) == flags
-    assert (wanted != flag) == bool(notes)
+def test_a_flag_becomes_what_the_release_calls_it(given_flags: list[str], version: str, wanted: list[str]) -> None:
+    flags, notes = known_flags(given_flags, FIELDS[version])
+    assert wanted == flags
+    assert (wanted != given_flags) == bool(notes)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_what_a_version_has_is_never_touched(version: str) -> None:
-    given_flags = dict.fromkeys(FIELDS[version], "7")
-    assert (given_flags, []) == translate(given_flags, FIELDS[version])
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_no_field_of_any_version_is_unknown_to_another(version: str) -> None:
+@pytest.mark.parametrize("version", LIVING)
+def test_no_field_of_any_release_is_unknown_to_one_that_lives(version: str) -> None:
+    own = {field.name for field in dataclasses.fields(TrainingArguments)}
     every = {name for names in FIELDS.values() for name in names if not name.startswith("_")}
-    assert every <= {*FIELDS[version], *SOMETIMES, *NEURON_ONLY, *(name for names in SYNONYMS for name in names)}
+    later = {name for other in LIVING for name in FIELDS[other]}
+    for name in every - later:
+        known_flags([f"--{name}", "True"], {*FIELDS[version], *own})
 
 
-def test_the_table_names_nothing_that_no_version_had() -> None:
+def test_the_table_names_nothing_that_no_release_had() -> None:
     every = {name for names in FIELDS.values() for name in names}
-    assert SOMETIMES <= every
-    neuron = json.loads((Path(__file__).parents[1] / "fakes" / "neuron_training_arguments.json").read_text())["fields"]
-    assert {name for names in SYNONYMS for name in names} <= {*every, *neuron, "zero1"}
-    assert set(NEURON_ONLY) <= {*neuron, "zero1"}
+    assert {*LEFT_OUT} <= every
 
 
 @dataclasses.dataclass
-class Arguments(SharedArguments):
+class Arguments(DataArguments):
     block_size: int = 2
     share: float = 0.1
 
 
-def parse(argv: list[str]) -> tuple[Any, Any, list[str]]:
-    return parse_flags(Arguments, argv, {"seed": 3})
+def parse(argv: list[str]) -> tuple[Any, ...]:
+    return parse_arguments((Arguments, TrainingArguments), argv, seed=3)
 
 
 @pytest.mark.parametrize(
@@ -154,11 +126,13 @@ def parse(argv: list[str]) -> tuple[Any, Any, list[str]]:
         (["7"], "arguments: got '7', wanted flags like"),
         (["--save_strategy", "often"], "--save_strategy: invalid choice: 'often'"),
         (["--block_size", "0"], "--block_size: got 0, wanted a whole number, at least 2"),
-        (["--learning_rate", "-1"], "--learning_rate: got -1, wanted a number, at least 0"),
+        (["--learning_rate", "-1"], "--learning_rate: got -1.0, wanted a number, at least 0"),
         (["--num_train_epochs", "nan"], "--num_train_epochs: got nan, wanted a number, at least 0"),
-        (["--per_device_train_batch_size", "0"], "--per_device_train_batch_size: got 0, wanted a number, at least 1"),
-        (["--warmup_ratio", "2"], "--warmup_ratio: got 2, wanted a number from 0 to below 1"),
-        (["--seed", "-1"], "--seed: got -1, wanted a number from 0 to below 4294967296"),
+        (
+            ["--per_device_train_batch_size", "0"],
+            "--per_device_train_batch_size: got 0, wanted a whole number, at least 1",
+        ),
+        (["--seed", "-1"], "--seed: got -1, wanted a whole number from 0 to below 4294967296"),
         (["--max_train_samples", "-5"], "--max_train_samples: got -5, wanted a whole number, at least 1"),
         (["--share", "1"], "--share: got 1.0, wanted a number from 0 to below 1"),
         (["--share", "nan"], "--share: got nan, wanted a number from 0 to below 1"),
@@ -169,6 +143,16 @@ def test_a_mistyped_flag_is_a_mistake_with_a_suggestion(argv: list[str], said: s
     with pytest.raises(UsageError) as raised:
         parse(argv)
     assert said in str(raised.value)
+
+
+def test_help_is_given_and_is_no_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("transformers")
+    with pytest.raises(SystemExit) as ended:
+        parse(["--help"])
+    shown = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert "--block_size" in shown
+    assert "--per_device_train_batch_size" in shown
 
 
 def test_the_command_line_overrules_our_defaults_and_json_stays_in_one_piece() -> None:
@@ -182,19 +166,12 @@ def test_the_command_line_overrules_our_defaults_and_json_stays_in_one_piece() -
     assert 3 == parse([])[1].seed
 
 
-FIELDS_HERE = {field.name for field in dataclasses.fields(pytest.importorskip("transformers").TrainingArguments)}
-
-
-def test_the_optimizer_is_fused_where_the_library_would_have_it_and_never_on_xla(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_optimizer_is_transformers_own_and_never_the_fused_one_on_xla(monkeypatch: pytest.MonkeyPatch) -> None:
     transformers = pytest.importorskip("transformers")
     (own,) = (field.default for field in dataclasses.fields(transformers.TrainingArguments) if field.name == "optim")
-    wanted = "adamw_torch_fused" if "fused" in str(own) else "adamw_torch"
-    assert wanted == parse([])[1].optim.value
+    assert own == parse([])[1].optim.value
     monkeypatch.setenv("SM_TRN_RUNTIME", "xla")
-    with RecordingTorchXla().installed():
-        assert "adamw_torch" == trainer_defaults(FIELDS_HERE)["optim"]
+    assert "adamw_torch" == defaults_of_a_job()["optim"]
 
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
@@ -205,15 +182,15 @@ VALUES = st.text("abc0123456789.{}: /", min_size=1).filter(lambda text: not text
 def test_both_ways_to_write_a_flag_are_one(flags: dict[str, str]) -> None:
     apart = [part for name, value in flags.items() for part in ("--" + name, value)]
     joined = [f"--{name}={value}" for name, value in flags.items()]
-    assert flags == dict(pairs(apart)) == dict(pairs(joined))
-    assert dict.fromkeys(flags, "True") == dict(pairs("--" + name for name in flags))
+    assert [(name, [value]) for name, value in flags.items()] == list(split_flags(apart)) == list(split_flags(joined))
+    assert [(name, []) for name in flags] == list(split_flags(["--" + name for name in flags]))
 
 
 def test_trainers_workers_on_the_cpu_are_connected_by_gloo(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert trainer_defaults(FIELDS_HERE)["use_cpu"]
-    assert "ddp_backend" not in trainer_defaults(FIELDS_HERE)
+    assert defaults_of_a_job()["use_cpu"]
+    assert "ddp_backend" not in defaults_of_a_job()
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert "gloo" == trainer_defaults(FIELDS_HERE)["ddp_backend"]
+    assert "gloo" == defaults_of_a_job()["ddp_backend"]
 
 
 def test_nothing_is_computed_in_less_than_float32_on_a_cpu_and_a_loss_that_is_no_number_is_not_smoothed_over() -> None:

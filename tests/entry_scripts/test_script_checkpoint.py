@@ -15,15 +15,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import sm_spot
-from kit.loop import BackgroundCheckpoints as Checkpoints
-from sm_spot import StopRequest, UsageError
+from sm_spot import KEEP, Checkpoints, StopRequest, UsageError
 
 IDENTITY = {"seed": 1}
 
 
 @pytest.fixture
 def checkpoints(tmp_path: Path) -> Checkpoints:
-    return Checkpoints(tmp_path / "made" / "on demand", IDENTITY)
+    return Checkpoints(tmp_path / "made" / "on demand", IDENTITY, KEEP)
 
 
 @pytest.fixture
@@ -33,14 +32,14 @@ def folder(tmp_path: Path) -> Path:
 
 def save(checkpoints: Checkpoints, *steps: int) -> None:
     for step in steps:
-        checkpoints.save(step, {"weights": torch.full((3,), float(step)), "meter": {"loss": 0.5}})
-    checkpoints.finish()
+        checkpoints.path(step).mkdir(parents=True, exist_ok=True)
+        torch.save({"weights": torch.full((3,), float(step))}, checkpoints.path(step) / "state.pt")
+        checkpoints.seal_together(step)
 
 
-def test_what_was_saved_is_loaded(checkpoints: Checkpoints) -> None:
+def test_what_was_sealed_is_the_newest(checkpoints: Checkpoints) -> None:
     save(checkpoints, 7)
     assert 7 == checkpoints.newest()
-    assert [7.0, 7.0, 7.0] == checkpoints.load(7)["weights"].tolist()
 
 
 def test_an_empty_folder_means_the_start(checkpoints: Checkpoints) -> None:
@@ -104,25 +103,11 @@ def test_a_torn_newest_is_passed_over_and_said(
     assert 2 == checkpoints.newest()
 
 
-def test_what_a_killed_process_was_writing_is_no_checkpoint_and_goes_with_the_next_save(
-    checkpoints: Checkpoints, folder: Path
-) -> None:
-    (folder / ".partial-9").mkdir(parents=True)
-    assert 0 == checkpoints.newest()
-    save(checkpoints, 1)
-    assert ["checkpoint-1"] == [path.name for path in folder.iterdir()]
-
-
 def test_another_runs_checkpoint_is_neither_resumed_nor_overwritten(checkpoints: Checkpoints, folder: Path) -> None:
     save(checkpoints, 1)
     other = Checkpoints(folder, {"seed": 2})
     with pytest.raises(UsageError, match=r"written by another run \(seed: got 2, it has 1\); use the same settings"):
         other.newest()
-
-
-def test_loading_what_this_worker_lacks_is_a_mistake(checkpoints: Checkpoints) -> None:
-    with pytest.raises(UsageError, match="unusable on this worker"):
-        checkpoints.load(5)
 
 
 def test_sigterm_only_raises_a_flag() -> None:
@@ -132,27 +117,10 @@ def test_sigterm_only_raises_a_flag() -> None:
     assert stop.seen
 
 
-def test_nobody_waits_for_the_disk_until_the_next_checkpoint_or_the_end(
-    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    disk, save_file = threading.Event(), torch.save
-
-    def slowly(*args: object) -> None:
-        assert disk.wait(60)
-        save_file(*args)
-
-    monkeypatch.setattr(torch, "save", slowly)
-    checkpoints.save(1, {"weights": torch.zeros(3)})
-    assert 0 == checkpoints.newest()
-    disk.set()
-    checkpoints.finish()
-    assert (1, 1) == (checkpoints.newest(), checkpoints.saved_step)
-
-
 def test_trainers_workers_do_not_wait_while_a_checkpoint_is_proven(
     checkpoints: Checkpoints, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trainer, device = pytest.importorskip("kit.trainer"), pytest.importorskip("kit.device")
+    trainer = pytest.importorskip("kit.trainer")
     disk, fingerprint = threading.Event(), sm_spot.fingerprint
 
     def slowly(path: Path) -> dict[str, Any]:
@@ -161,7 +129,7 @@ def test_trainers_workers_do_not_wait_while_a_checkpoint_is_proven(
 
     monkeypatch.setattr(sm_spot, "fingerprint", slowly)
     args = SimpleNamespace(per_device_train_batch_size=1, gradient_accumulation_steps=1, world_size=1)
-    callback = trainer.KitCallback(device.detect(connect=False), args)
+    callback = trainer.JobCallback({}, args)
     callback.checkpoints = checkpoints
     written = folder / "checkpoint-3"
     written.mkdir(parents=True)
@@ -181,20 +149,6 @@ def test_what_fails_in_the_background_is_raised_by_who_waits_for_it_and_once(che
     with pytest.raises(OSError, match="No space left"):
         checkpoints.begin(lambda: None)
     checkpoints.finish()
-
-
-def test_a_disk_that_refuses_is_said_and_the_checkpoint_before_is_kept(
-    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    save(checkpoints, 1)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(torch, "save", full)
-    save(checkpoints, 2)
-    assert "checkpoint of step 2 is not saved ([Errno 28] No space left on device); going on" in capsys.readouterr().out
-    assert (1, 1) == (checkpoints.newest(), checkpoints.saved_step)
 
 
 def test_an_identity_is_compared_as_it_is_written_down(tmp_path: Path) -> None:

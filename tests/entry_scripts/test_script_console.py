@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.job import Console
-from sm_spot import DONE, INTERRUPTED, USAGE_ERROR, Interrupted, UsageError, exit_code_of, metric_line
+from sm_spot import DONE, INTERRUPTED, USAGE_ERROR, Interrupted, UsageError, exit_code_of, metric_line, say
 
 NAMES = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
 NUMBERS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e6, 1e6))
@@ -38,9 +37,11 @@ def test_a_small_learning_rate_is_written_out() -> None:
     assert "{'learning_rate': 0.00005}" == metric_line({"learning_rate": 5e-5})
 
 
-def test_only_the_main_worker_speaks(capsys: pytest.CaptureFixture[str]) -> None:
-    Console(is_main=False).metrics({"loss": 1.0})
-    Console(is_main=True).metrics({"loss": 2.0})
+def test_only_the_main_worker_speaks(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    say(metric_line({"loss": 1.0}))
+    monkeypatch.setenv("RANK", "0")
+    say(metric_line({"loss": 2.0}))
     assert "{'loss': 2.0}\n" == capsys.readouterr().out
 
 

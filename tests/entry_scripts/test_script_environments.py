@@ -19,8 +19,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from kit.loop import BackgroundCheckpoints
-from sm_spot import INTERRUPTED
+from safetensors.torch import load_file
+from sm_spot import INTERRUPTED, Checkpoints
 
 from launch import DEADLINE_S, Finished, Launch
 
@@ -95,20 +95,19 @@ def check(run: Finished, key: str, above: float, below: float) -> None:
 
 # --- the oldest container ---
 
+COMPILED = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 400 --learning_rate 0.003"
 
-@pytest.mark.parametrize(("script", "flags", "key", "above", "below"), RUNS, ids=NAMES)
-def test_every_script_learns_in_the_oldest_container(
-    old: str, tmp_path: Path, script: str, flags: str, key: str, above: float, below: float
-) -> None:
-    out = "--model_dir" if script == "train_text_classification.py" else "--output_dir"
-    run = Launch(tmp_path, script, old).run(*flags.split(), out, "model")
-    check(run, key, above, below)
+
+def test_the_compilers_script_learns_in_the_oldest_container(old: str, tmp_path: Path) -> None:
+    flags = f"--num_train_epochs 2 --do_eval True {COMPILED} {TRAINER} --output_dir model"
+    run = Launch(tmp_path, "compiler/run_clm.py", old).run(*flags.split())
+    check(run, "eval_perplexity", 0, 30)
     assert (tmp_path / "model" / "pytorch_model.bin").is_file()
 
 
 def test_an_interrupted_trainer_ends_with_the_same_bytes_in_the_oldest_container(old: str, tmp_path: Path) -> None:
-    launch = Launch(tmp_path, "train_language_model.py", old)
-    flags = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 400 --num_train_epochs 8 --logging_steps 5 --save_steps 10"
+    launch = Launch(tmp_path, "compiler/run_clm.py", old)
+    flags = f"{COMPILED} --num_train_epochs 8 --logging_steps 5 --save_steps 10"
     straight = launch.run(*flags.split(), "--output_dir", "straight")
     checked = [*flags.split(), "--checkpoint_dir", "checkpoints", "--output_dir", "resumed"]
     killed = launch.run_until("'step': 45}", signal.SIGKILL, *checked)
@@ -125,7 +124,15 @@ def test_an_interrupted_trainer_ends_with_the_same_bytes_in_the_oldest_container
     assert one == two
 
 
-def test_exact_match_and_f1_are_those_of_transformers_own_squad_metrics(old: str, tmp_path: Path) -> None:
+def test_the_compilers_script_runs_with_todays_libraries_too(tmp_path: Path) -> None:
+    """As the emulator runs it: on two workers, which meet on the CPU."""
+    flags = f"--num_train_epochs 2 --do_eval True {COMPILED} --save_strategy no --output_dir model"
+    run = Launch(tmp_path, "compiler/run_clm.py").run(*flags.split(), workers=2)
+    check(run, "eval_perplexity", 0, 30)
+
+
+def test_exact_match_and_f1_are_those_of_transformers_own_squad_metrics(xla: str, tmp_path: Path) -> None:
+    """Which transformers 5 has no more."""
     (tmp_path / "compare.py").write_text(
         "import itertools, sys\n"
         f"sys.path.insert(0, {str(HERE.parents[1] / 'entry_scripts')!r})\n"
@@ -139,7 +146,7 @@ def test_exact_match_and_f1_are_those_of_transformers_own_squad_metrics(old: str
         "print(len(pairs))\n"
     )
     out = subprocess.run(
-        [old, "compare.py"], cwd=tmp_path, env={**os.environ, **QUIET}, capture_output=True, text=True, check=False
+        [xla, "compare.py"], cwd=tmp_path, env={**os.environ, **QUIET}, capture_output=True, text=True, check=False
     )
     assert 0 == out.returncode, out.stderr
     assert int(out.stdout) > 1000
@@ -148,10 +155,10 @@ def test_exact_match_and_f1_are_those_of_transformers_own_squad_metrics(old: str
 # --- XLA ---
 
 
-def on_xla(python: str, folder: Path, runtime: str, logging_steps: int, shapes: int = 1) -> dict[str, Any]:
+def on_xla(python: str, folder: Path, runtime: str, logging_steps: int) -> dict[str, Any]:
     folder.mkdir()
     out = subprocess.run(
-        [python, str(HERE / "on_xla.py"), str(logging_steps), str(shapes)],
+        [python, str(HERE / "on_xla.py"), str(logging_steps)],
         cwd=folder,
         env={**os.environ, **QUIET, "SM_TRN_RUNTIME": runtime},
         capture_output=True,
@@ -181,15 +188,9 @@ def test_one_shape_is_compiled_at_most_three_times(quiet_run: dict[str, Any]) ->
     assert quiet_run["compiles"] <= 1 + 2
 
 
-def test_several_shapes_are_compiled_once_each_and_twice_more_and_the_loop_counts_them(
-    xla: str, tmp_path: Path
-) -> None:
-    run = on_xla(xla, tmp_path / "run", "xla", 1000, shapes=3)
-    assert 1 < run["shapes"] <= 3
-    assert run["compiles"] <= run["shapes"] + 2
-    assert run["executions"] <= 96 + 8
-    assert run["compiles"] - 1 <= run["said"]["compiles"] <= run["compiles"]  # the last read is after the last line
-    assert 0 < run["said"]["compile_seconds"]
+def test_the_loop_says_what_was_compiled(quiet_run: dict[str, Any]) -> None:
+    assert quiet_run["said"]["compiles"] == quiet_run["compiles"]
+    assert 0 < quiet_run["said"]["compile_seconds"]
 
 
 def test_a_step_is_one_execution(quiet_run: dict[str, Any]) -> None:
@@ -210,12 +211,13 @@ def test_the_loss_of_each_of_96_steps_is_that_of_the_cpu(both: tuple[dict[str, A
 
 def test_a_checkpoint_written_on_xla_loads_on_the_cpu(both: tuple[dict[str, Any], dict[str, Any], Path]) -> None:
     folder = both[2]
-    states = [BackgroundCheckpoints(folder / name / "checkpoints", {}).load(96) for name in ("xla", "cpu")]
-    assert all(tensor.device.type == "cpu" for tensor in states[0]["model"].values())
-    assert set(states[0]["model"]) == set(states[1]["model"])
-    assert all(
-        torch.allclose(states[0]["model"][name], states[1]["model"][name], atol=1e-4) for name in states[0]["model"]
-    )
+    kept = [folder / name / "checkpoints" / "checkpoint-96" for name in ("xla", "cpu")]
+    assert ["", ""] == [Checkpoints(path.parent).fault(96) for path in kept]
+    one, two = (load_file(path / "model.safetensors") for path in kept)
+    assert set(one) == set(two)
+    assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one)
+    optimizer = torch.load(kept[0] / "optimizer.bin", map_location="cpu", weights_only=True)
+    assert all(state["exp_avg"].device.type == "cpu" for state in optimizer["state"].values())
 
 
 def test_a_model_saved_on_xla_loads_with_from_pretrained(both: tuple[dict[str, Any], dict[str, Any], Path]) -> None:

@@ -20,9 +20,10 @@ import train_glue
 import train_language_model
 import train_question_answering
 import train_text_classification
-from kit.device import load_config, load_model, load_tokenizer
-from kit.trainer import asked
+from kit.models import load_config, load_model, load_tokenizer
+from kit.trainer import usage_errors
 from sm_spot import USAGE_ERROR, UsageError
+from train_text_classification import EpochSampler
 
 from launch import Finished, Launch, run_here
 
@@ -100,7 +101,7 @@ def half_precision_model(folder: Path, kind: Any) -> None:
     tokenizer = load_tokenizer("tiny-random")
     torch.manual_seed(0)
     config = load_config("tiny-random", tokenizer, num_labels=2)
-    load_model("tiny-random", config, "SequenceClassification").to(kind).save_pretrained(folder)
+    load_model(transformers.AutoModelForSequenceClassification, "tiny-random", config).to(kind).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
@@ -266,7 +267,7 @@ def test_a_hub_that_does_not_answer_is_said_and_a_fault_of_the_device_is_raised(
         __module__ = "httpx"
 
     for error, raised in ((ConnectError("no such name"), UsageError), (RuntimeError("out of memory"), RuntimeError)):
-        with pytest.raises(raised, match=r"no such name|out of memory"), asked():
+        with pytest.raises(raised, match=r"no such name|out of memory"), usage_errors():
             raise error
 
 
@@ -359,7 +360,7 @@ def test_a_tokenizer_without_pad_or_end_token_is_refused_in_a_sentence(tmp_path:
         tokenizer_file=str(Path(train_glue.__file__).parent / "tiny_random" / "tokenizer.json")
     )
     config = load_config("tiny-random", load_tokenizer("tiny-random"), num_labels=2)
-    load_model("tiny-random", config, "SequenceClassification").save_pretrained(tmp_path / "m")
+    load_model(transformers.AutoModelForSequenceClassification, "tiny-random", config).save_pretrained(tmp_path / "m")
     tokenizer.save_pretrained(tmp_path / "m")
     run = run_here(train_glue.main, "--model_name_or_path", str(tmp_path / "m"))
     assert (USAGE_ERROR, True) == (run.code, "has neither a pad token nor an end token" in run.err)
@@ -438,13 +439,11 @@ def test_a_number_that_is_none_is_written_as_our_own_reader_reads_it(value: floa
 
 
 def test_losses_are_those_of_a_plain_loop_with_transformers_schedule(tmp_path: Path) -> None:
-    from kit.loop import train_order
-
     tokenizer = load_tokenizer("tiny-random")
     config = load_config("tiny-random", tokenizer, num_labels=2)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     torch.manual_seed(0)
-    model = load_model("tiny-random", config, "SequenceClassification")
+    model = load_model(transformers.AutoModelForSequenceClassification, "tiny-random", config)
     model.save_pretrained(tmp_path / "still")
     tokenizer.save_pretrained(tmp_path / "still")
     texts, labels = (
@@ -466,14 +465,18 @@ def test_losses_are_those_of_a_plain_loop_with_transformers_schedule(tmp_path: P
         [{"params": decayed}, {"params": others, "weight_decay": 0.0}], lr=0.003, weight_decay=0.01
     )
     schedule = transformers.get_scheduler("linear", optimizer, num_warmup_steps=4, num_training_steps=16)
-    lengths, wanted = torch.tensor([len(ids) for ids in tokenizer(texts)["input_ids"]]), []
+    sampler = EpochSampler([len(ids) for ids in tokenizer(texts)["input_ids"]], 8, 5, by_length=True)
+    wanted = []
     model.train()
     for epoch in range(2):
-        for rows in train_order(lengths, (1, 1, 8), 5, epoch, alike=True).view(-1, 8).tolist():
+        sampler.epoch = epoch
+        order = list(sampler)
+        for begin in range(0, len(order), 8):
+            chosen = order[begin : begin + 8]
             batch = tokenizer(
-                [texts[row] for row in rows], padding=True, return_token_type_ids=False, return_tensors="pt"
+                [texts[row] for row in chosen], padding=True, return_token_type_ids=False, return_tensors="pt"
             )
-            loss = model(**batch, labels=torch.tensor([labels[row] for row in rows])).loss
+            loss = model(**batch, labels=torch.tensor([labels[row] for row in chosen])).loss
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()

@@ -19,7 +19,7 @@ transformers = pytest.importorskip("transformers")
 
 import inference
 from fork_server import TORCH, python_with
-from kit.device import load_config, load_model, load_tokenizer
+from kit.models import load_config, load_model, load_tokenizer
 
 from launch import QUIET, SCRIPTS
 
@@ -35,7 +35,7 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(3)
     names = ["sad", "neutral", "happy"]
     config = load_config("tiny-random", tokenizer, id2label=dict(enumerate(names)))
-    load_model("tiny-random", config, "SequenceClassification").save_pretrained(folder)
+    load_model(transformers.AutoModelForSequenceClassification, "tiny-random", config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
@@ -125,7 +125,7 @@ def test_a_model_of_scores_answers_with_its_score(tmp_path: Path) -> None:
     tokenizer = load_tokenizer("tiny-random")
     torch.manual_seed(3)
     config = load_config("tiny-random", tokenizer, num_labels=1, problem_type="regression")
-    model = load_model("tiny-random", config, "SequenceClassification").eval()
+    model = load_model(transformers.AutoModelForSequenceClassification, "tiny-random", config).eval()
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     with torch.no_grad():

@@ -15,9 +15,9 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
-from kit.device import load_tokenizer
+from kit.models import load_tokenizer
 from sm_spot import USAGE_ERROR
-from train_language_model import blocks_of, load_texts, main, parse_arguments, seeded
+from train_language_model import SeededMasking, blocks_of, load_texts, main, parse_arguments
 
 from launch import Finished, Launch, run_here
 
@@ -54,8 +54,8 @@ def flags_of(values: dict[str, object]) -> list[str]:
 
 def hidden(blocks: list[list[int]], *, training: bool, seed: int = 1, epoch: int = 0) -> dict[str, Any]:
     collator = transformers.DataCollatorForLanguageModeling(load_tokenizer("tiny-bert"), mlm_probability=0.15)
-    collate = seeded(collator, SimpleNamespace(training=training), seed, lambda: epoch)
-    return dict(collate([{"input_ids": np.array(block)} for block in blocks]))
+    collate = SeededMasking(collator, SimpleNamespace(training=training), seed, lambda: epoch)
+    return dict(collate([{"input_ids": block} for block in blocks]))
 
 
 BLOCKS = [[5 + (7 * row + place) % 90 for place in range(64)] for row in range(6)]
@@ -104,8 +104,8 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
 
 
 def test_the_published_flags_are_accepted_unchanged() -> None:
-    own, args, _ = parse_arguments(flags_of(PUBLISHED))
-    assert ("gpt2", 512, "/opt/ml/model") == (own.model_type, own.block_size, str(own.output_dir))
+    model_args, data_args, args, _ = parse_arguments(flags_of(PUBLISHED))
+    assert ("gpt2", 512, "/opt/ml/model") == (model_args.model_type, data_args.block_size, args.model_dir)
     assert (13, 10, False) == (args.per_device_train_batch_size, args.num_train_epochs, args.do_eval)
     assert args.learning_rate == pytest.approx(5e-5 / 32 * 13)
 
@@ -141,9 +141,9 @@ def test_perplexity_is_e_to_the_mean_loss_of_the_saved_model(learned: tuple[Fini
     run, folder = learned
     (line,) = run.having("eval_perplexity")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
-    own, _, _ = parse_arguments(["--dataset_name", "sample"])
-    blocks = blocks_of(load_tokenizer("tiny-gpt2"), load_texts(own, print)[1], 32)
-    ids = torch.tensor(np.array([blocks[number]["input_ids"] for number in range(len(blocks))]))
+    _, data_args, _, _ = parse_arguments(["--dataset_name", "sample"])
+    blocks = blocks_of(load_tokenizer("tiny-gpt2"), load_texts(data_args)[1], 32)
+    ids = torch.tensor(blocks["input_ids"][:])
     assert line["eval_samples"] == len(ids)
     with torch.no_grad():
         chances = model(ids).logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None])
@@ -229,13 +229,6 @@ def test_a_mistake_is_told_before_the_first_step(
     assert "first_step_seconds" not in run.out
 
 
-def test_the_other_name_of_the_script_is_entered_by_a_spawned_worker_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import run_clm
-
-    monkeypatch.setattr("sys.argv", ["run_clm.py", "--model_type", "tiny-gpt2", "--block_size", "600"])
-    with pytest.raises(SystemExit) as ended:
-        run_clm._mp_fn(0)
-    assert USAGE_ERROR == ended.value.code
-    assert "--block_size: got 600, wanted at most 512" in capsys.readouterr().err
+def test_the_other_name_of_the_script_is_the_same_program(tmp_path: Path) -> None:
+    run = Launch(tmp_path, "run_clm.py").run("--model_type", "tiny-gpt2", "--block_size", "600")
+    assert (USAGE_ERROR, True) == (run.code, "--block_size: got 600, wanted at most 512" in run.err)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -16,11 +17,14 @@ transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 pytest.importorskip("trl")
 
-from finetune_llama import data_set, load_sets, lora_config, main, parse_arguments
-from kit.device import load_tokenizer
+import finetune_llama
+from finetune_llama import main, parse_arguments
+from kit.chats import tuning_set
+from kit.models import load_tokenizer
+from kit.tuning import peft_config_of, read_tables
 from recording_optimum_neuron import RecordingOptimumNeuron
 from recording_torch_xla import RecordingTorchXla
-from sm_spot import INTERRUPTED, USAGE_ERROR, UsageError
+from sm_spot import INTERRUPTED, USAGE_ERROR
 
 from launch import Finished, run_here
 
@@ -54,7 +58,7 @@ def test_lora_without_its_library_is_a_mistake(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setitem(sys.modules, "peft", None)
     flags = ["--model_name_or_path", "tiny-llama", "--use_lora", "--block_size", "32", "--output_dir", str(tmp_path)]
     run = run_here(main, *flags)
-    assert (USAGE_ERROR, True) == (run.code, "error: --use_lora: wanted the library peft" in run.err)
+    assert (USAGE_ERROR, True) == (run.code, "error: arguments: " in run.err and "peft" in run.err)
 
 
 @pytest.mark.parametrize(("model", "trained"), [("tiny-llama", 2 * 4 * (128 + 96)), ("tiny-gpt2", None)])
@@ -232,8 +236,8 @@ def test_a_row_that_is_no_conversation_is_named(tmp_path: Path) -> None:
 def test_tools_reach_the_chat_template(tmp_path: Path) -> None:
     rows = [{**chat, "tools": [{"name": "look_up", "parameters": {"word": "text"}}]} for chat in CHATS]
     (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    own, _, _ = parse_arguments(["--train_file", str(tmp_path / "chats.jsonl")])
-    kept = data_set(load_sets(own, print)["train"], own)
+    data_args = parse_arguments(["--train_file", str(tmp_path / "chats.jsonl")])[1]
+    kept = tuning_set(read_tables(data_args)["train"])
     assert [{"name": "look_up", "parameters": {"word": "text"}}] == json.loads(kept[0]["tools"])
 
 
@@ -243,8 +247,8 @@ def test_conversations_in_the_form_of_sharegpt_are_learnt(tmp_path: Path) -> Non
         for word in ("good", "bad", "red", "blue") * 20
     ]
     (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    own, _, _ = parse_arguments(["--train_file", str(tmp_path / "chats.jsonl")])
-    kept = data_set(load_sets(own, print)["train"], own)
+    data_args = parse_arguments(["--train_file", str(tmp_path / "chats.jsonl")])[1]
+    kept = tuning_set(read_tables(data_args)["train"])
     assert ["user", "assistant"] == [turn["role"] for turn in kept[0]["messages"]]
 
 
@@ -260,16 +264,32 @@ FUSED = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_atten
 def test_by_default_additions_are_where_peft_puts_them_or_everywhere(kind: str, trained: set[str]) -> None:
     peft = pytest.importorskip("peft")
     model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(kind, **FUSED))
-    own, _, _ = parse_arguments(["--use_lora", "True"])
-    added = peft.get_peft_model(model, lora_config(own, model))
+    model_args = parse_arguments(["--use_lora", "True"])[0]
+    added = peft.get_peft_model(model, peft_config_of(model_args, model))
     assert trained == {name.split(".")[-4] for name, weight in added.named_parameters() if weight.requires_grad}
 
 
-def test_a_part_that_only_some_models_have_is_refused_where_it_is_not() -> None:
-    model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model("phi3", **FUSED))
-    own, _, _ = parse_arguments(["--use_lora", "True", "--lora_target_modules", "q_proj", "o_proj"])
-    with pytest.raises(UsageError, match="--lora_target_modules: got 'q_proj', wanted linear modules of the model: "):
-        lora_config(own, model)
+def test_a_part_that_only_some_models_have_is_refused_where_it_is_not(tmp_path: Path) -> None:
+    flags = "--model_name_or_path tiny-gpt2 --use_peft True --lora_target_modules q_proj --max_length 32 --output_dir"
+    run = run_here(main, *flags.split(), str(tmp_path))
+    assert (USAGE_ERROR, True) == (run.code, "error: arguments: Target modules {'q_proj'} not found" in run.err), (
+        run.err
+    )
+
+
+# Of trl's ModelConfig, version 1.16.
+FLAGS_OF_MODEL_CONFIG = {
+    "model_name_or_path": "m", "model_revision": "v2", "dtype": "bfloat16", "attn_implementation": "eager", "use_peft": "True",
+    "lora_r": "8", "lora_alpha": "4", "lora_dropout": "0.1", "lora_task_type": "CAUSAL_LM", "use_rslora": "True",
+    "use_dora": "True", "load_in_8bit": "False", "load_in_4bit": "True", "bnb_4bit_quant_type": "fp4",
+    "use_bnb_nested_quant": "True",
+}  # fmt: skip
+
+
+def test_every_flag_of_trls_model_config_is_known() -> None:
+    words = [word for name, value in FLAGS_OF_MODEL_CONFIG.items() for word in ("--" + name, value)]
+    model_args = parse_arguments(words)[0]
+    assert FLAGS_OF_MODEL_CONFIG == {name: str(getattr(model_args, name)) for name in FLAGS_OF_MODEL_CONFIG}
 
 
 # --- on Trainium, recorded ---
@@ -285,8 +305,13 @@ def on_trainium(
     (folder / "text.txt").write_text("the screen is very good .\n" * 800)
     files = ["--train_file", str(folder / "text.txt"), "--tokenizer_name", str(folder / "tokenizer")]
     out = ["--output_dir", str(folder / "model"), "--model_name_or_path", "meta-llama/Llama-2-7b-hf"]
-    with neuron.installed(), RecordingTorchXla(rank=rank, world_size=32).installed() as xla:
-        return run_here(main, *PUBLISHED.split(), *files, *out, *flags), xla.calls
+    try:
+        with neuron.installed(), RecordingTorchXla(rank=rank, world_size=32).installed() as xla:
+            importlib.reload(finetune_llama)  # which decides when it is loaded
+            return run_here(finetune_llama.main, *PUBLISHED.split(), *files, *out, *flags), xla.calls
+    finally:
+        monkeypatch.undo()
+        importlib.reload(finetune_llama)
 
 
 def test_parallel_flags_reach_the_librarys_own_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from kit.device import AFTER_PADDING, load_tokenizer, longest_input
+from kit.models import AFTER_PADDING, load_tokenizer, longest_input, masked_by_nature
 from train_glue import main as train_glue
-from train_language_model import masked_by_nature
 from train_text_classification import main as train_classifier
 
 from launch import run_here

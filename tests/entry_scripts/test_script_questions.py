@@ -20,8 +20,8 @@ np = pytest.importorskip("numpy")
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.data import read_table, table_from
-from kit.device import load_tokenizer
-from kit.questions import Questions, questions_of
+from kit.models import load_tokenizer
+from kit.questions import questions_of
 from sm_spot import USAGE_ERROR
 from train_question_answering import answer_f1, answers_of, exact_match, main, windows_of
 
@@ -82,8 +82,9 @@ def test_known_answers_have_known_scores(gold: list[str], answer: str, exact: fl
 def test_the_bundled_questions_are_made_by_their_script_and_answers_lie_where_they_say() -> None:
     assert make_questions.QUESTIONS.read_bytes() == make_questions.sample_jsonl().encode()
     questions = questions_of(read_table(make_questions.QUESTIONS, "train_file"))
-    for context, (answer,), begin in zip(questions.contexts, questions.answers, questions.starts, strict=True):
-        assert answer == context[begin : begin + len(answer)]
+    for row in questions:
+        (answer,), (begin,) = row["answers"]["text"], row["answers"]["answer_start"]
+        assert answer == row["context"][begin : begin + len(answer)]
 
 
 # --- windows and spans ---
@@ -94,7 +95,7 @@ def asked(question: str, context: str, answer: str) -> dict[str, Any]:
     return {"id": context[:9], "question": question, "context": context, "answers": answers}
 
 
-def questions(*rows: dict[str, Any]) -> Questions:
+def questions(*rows: dict[str, Any]) -> Any:
     return questions_of(table_from({name: [row[name] for row in rows] for name in rows[0]}, "train_file"))
 
 
@@ -118,7 +119,7 @@ def test_every_answer_is_found_again_from_its_labels_over_overlapping_windows() 
             place = windows[row][name]
             side[row, place] = 9.0 if place else 1.0
     assert ["My sister"] * len(rows) == answers_of(known, windows, (sides[0], sides[1]), LIMITS)
-    assert set(windows.questions) == set(range(len(rows)))
+    assert set(windows["question"]) == set(range(len(rows)))
 
 
 def best(starts: dict[int, float], ends: dict[int, float], *, may_be_empty: bool = False, max_tokens: int = 30) -> str:

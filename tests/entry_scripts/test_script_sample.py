@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from kit.data import read_table
-from kit.device import load_tokenizer
-from kit.labels import labels_of, split
+from kit.data import pick_columns, read_table
+from kit.labels import classified, hold_out, labels_of
+from kit.models import load_tokenizer
 from sm_spot import UsageError
 from train_text_classification import baseline_accuracies, parse_arguments
 
@@ -24,8 +25,8 @@ Rows = tuple[list[str], list[int]]
 @pytest.fixture(scope="module")
 def parts() -> tuple[Rows, Rows]:
     table = read_table(make_sample.SAMPLE, "train")
-    (one, y), (other, z) = split(table, labels_of(table, "label"), 0.1, seed=20)
-    return (one.texts("content"), y.values), (other.texts("content"), z.values)
+    train, other = hold_out(classified(table, pick_columns(table), labels_of(table, "label")), 0.1, table)
+    return (train["text"][:], train["label"][:]), (other["text"][:], other["label"][:])
 
 
 def test_making_the_sample_again_gives_the_committed_bytes() -> None:
@@ -60,13 +61,13 @@ def test_the_tokenizer_knows_every_word_of_the_sample(parts: tuple[Rows, Rows]) 
 def test_counting_words_is_better_than_guessing_and_not_enough() -> None:
     pytest.importorskip("sklearn")
     table = read_table(make_sample.SAMPLE, "train")
-    halves = split(table, labels_of(table, "label"), 0.1, seed=20)
-    found = baseline_accuracies(*((rows.texts("content"), labels) for rows, labels in halves))
+    examples = classified(table, pick_columns(table), labels_of(table, "label"))
+    found = baseline_accuracies(*hold_out(examples, 0.1, table))
     assert 0.45 < found["baseline_majority_accuracy"] < 0.55
     assert 0.65 < found["baseline_bag_of_words_accuracy"] < 0.82
 
 
 def test_the_baselines_need_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(UsageError, match="--baselines: wanted the library scikit-learn"):
         parse_arguments(["--baselines", "True"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from fork_server import TORCH, python_with
-from kit.device import LOADING_AT_ONCE, TorchRuntime
+from kit.device import LOADING_AT_ONCE, loading_turn, waves_of
 from sm_spot import UsageError, place
 
 from launch import QUIET
@@ -21,49 +21,20 @@ from launch import QUIET
 HERE = Path(__file__).parent
 
 
-class Waiting(TorchRuntime):
-    """One of `here` workers on one machine, which counts how often it waits for the others."""
-
-    def __init__(self, local_rank: int, here: int, size: int) -> None:
-        environ = {
-            "LOCAL_RANK": str(local_rank),
-            "RANK": str(local_rank),
-            "WORLD_SIZE": str(here),
-            LOADING_AT_ONCE: str(size),
-        }
-        super().__init__("cpu", environ, connect=False)
-        self.waits = 0
-
-    def barrier(self) -> None:
-        self.waits += 1
-
-
-def waves_of(here: int, size: int) -> list[tuple[int, int]]:
-    """For each local rank: how often it waits before its turn, and after."""
-    found = []
-    for local_rank in range(here):
-        worker = Waiting(local_rank, here, size)
-        with worker.loading_turn():
-            before = worker.waits
-        found.append((before, worker.waits - before))
-    return found
-
-
 @given(here=st.integers(1, 64), size=st.integers(1, 40))
-def test_all_wait_as_often_the_first_is_alone_and_no_wave_is_larger_than_asked(here: int, size: int) -> None:
-    found = waves_of(here, size)
-    assert 1 == len({before + after for before, after in found})
-    waves = [before for before, _ in found]
+def test_the_first_is_alone_and_no_wave_is_larger_than_asked(here: int, size: int) -> None:
+    found = [waves_of(rank, here, size) for rank in range(here)]
+    waves = [own for own, _ in found]
     assert 1 == waves.count(0)
     assert all(waves.count(wave) <= size for wave in set(waves))
+    assert {max(waves)} == {last for _, last in found}
     assert len(set(waves)) == 1 + -(-(here - 1) // size)  # no wave more than needed
 
 
-def test_how_many_load_at_once_is_the_users_word_or_the_librarys_number() -> None:
-    assert "8" == TorchRuntime("cpu", {})._at_once
+def test_how_many_load_at_once_is_the_users_word() -> None:
     for wrong in ("0", "many", "-1"):
-        with pytest.raises(UsageError, match=LOADING_AT_ONCE):
-            TorchRuntime("cpu", {LOADING_AT_ONCE: wrong})
+        with pytest.raises(UsageError, match=LOADING_AT_ONCE), loading_turn({LOADING_AT_ONCE: wrong}):
+            pass
 
 
 def test_the_workers_of_a_machine_are_known_from_either_launcher() -> None:

@@ -55,12 +55,18 @@ SHIPPED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
         },
         "train_question_answering.py": {"num_train_epochs": 3, "per_device_train_batch_size": 8, "max_seq_length": 384},
         "train_language_model.py": {"num_train_epochs": 3, "per_device_train_batch_size": 8, "block_size": 1024},
+        "compiler/run_clm.py": {"num_train_epochs": 3, "per_device_train_batch_size": 8, "block_size": 512},
         "run_clm.py": {"num_train_epochs": 3, "per_device_train_batch_size": 8, "block_size": 1024},
         "finetune_llama.py": {
             "model_name_or_path": "TinyLlama/TinyLlama-1.1B-Chat-v1.0",
             "num_train_epochs": 3,
             "per_device_train_batch_size": 1,
             "block_size": 2048,
+        },
+        "train_preference.py": {
+            "model_name_or_path": "TinyLlama/TinyLlama-1.1B-Chat-v1.0",
+            "num_train_epochs": 3,
+            "per_device_train_batch_size": 2,
         },
     }
 )
