@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..core._entry import shipped_scripts
 from ..core.preflight import JobRule, source
 from ..core.specs.job import JobSpec
-from ..core.specs.problems import Advice, Line, Problem, rules_of
+from ..core.specs.problems import Advice, Field, Line, Problem, rules_of
 
 if TYPE_CHECKING:
     from .contents import Contents
@@ -21,11 +22,14 @@ ENV002 = _RULES["ENV002"]
 ENV003 = _RULES["ENV003"]
 ENV004 = _RULES["ENV004"]
 ENV005 = _RULES["ENV005"]
+ENV006 = _RULES["ENV006"]
 NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
 OLDEST = (3, 7)  # what parses under it parses in every container
 # Modules whose package has another name.
 _PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
              "dotenv": "python-dotenv"}  # fmt: skip
+# The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
+SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
 _INSTALLS = ("pip", "conda", "apt-get")
 
 
@@ -176,6 +180,33 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def shipped(job: JobSpec) -> Iterator[Problem]:
+    """ENV006: a script of the package needs libraries that the image surely does not have."""
+    script = job.script
+    if script is None or script.source_dir is not None or script.git is not None or script.dependencies:
+        return
+    if "/" in script.entry or script.entry not in shipped_scripts():
+        return
+    from .contents import contents_of  # noqa: PLC0415 - as above
+
+    held = contents_of(job)
+    if held is None:
+        return
+    for package, least in SHIPPED_NEED.items():
+        there = held.version(package)
+        old = there is not None and there.release[:2] < least
+        if not old and held.holds(package) is not False:
+            continue
+        needed = ".".join(map(str, least))
+        yield ENV006.problem(
+            Field("framework"),
+            f"{script.entry} needs {package} {needed} or newer",
+            got=f"{there} in {held.name}" if there is not None else f"none in {held.name}",
+            wanted=f"an image with {package} {needed} or newer",
+            fix=Advice(f"choose one that sm-trn images --{package} {needed} lists"),
+        )
+
+
 def _installs(text: str) -> bool:
     """Whether the script may install something by itself."""
     return any(word in text for word in _INSTALLS)
@@ -194,4 +225,4 @@ def _imported(text: str) -> Iterator[tuple[str, int]]:
             yield node.module.split(".")[0], node.lineno
 
 
-RULES: tuple[JobRule, ...] = (language, requirements, imports)
+RULES: tuple[JobRule, ...] = (language, requirements, imports, shipped)

@@ -10,12 +10,13 @@ import ast
 import functools
 from collections.abc import Iterator
 
+from ..core._entry import scripts_folder
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Line, Problem, Severity, rules_of
 from ..core.specs.value import suggestion
 from .commands import Command, of_click
-from .huggingface import of_dataclasses
+from .huggingface import of_dataclasses, of_shipped
 from .parsers import Declared, Refused, called, of_argparse
 from .sources import Programs, programs, releases_of
 
@@ -38,6 +39,10 @@ def declared(job: JobSpec) -> Declared | Command | None:
     if not texts or job.own_entrypoint:
         return None
     (_, entry), *modules = texts
+    if job.script is not None and job.script.source_dir is None and job.script.git is None:
+        shipped = of_shipped(entry, source.text(scripts_folder() / "kit" / "trainer.py") or "")
+        if shipped is not None:
+            return shipped
     made = of_dataclasses(texts, releases_of(job), configured="config" in job.hyperparameters)
     if made is not None:
         return made

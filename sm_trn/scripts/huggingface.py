@@ -9,6 +9,7 @@ import argparse
 import ast
 import functools
 from collections.abc import Mapping
+from typing import Any
 
 from ..core.preflight import source
 from .fields import FieldKind, Fields, classes_of, hyphens, library_class
@@ -52,6 +53,36 @@ def of_dataclasses(
     loose = any(ast.unparse(word.value) == "True" for word in words)
     whole = None not in known
     return Declared(parser, not loose and whole, tuple(taken), whole) if taken else None
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def of_shipped(entry: str, shared: str) -> Declared | None:
+    """The parser of a script of the package, which asks ``kit.parse_own`` for one dataclass of its own; None of any other script.
+
+    ``shared`` is the text of ``kit/trainer.py``: its tables have the older names that are passed on or left out.
+    """
+    making = [call for call in source.calls(entry) if called(call) == "parse_own"]
+    if len(making) != 1 or not making[0].args:
+        return None
+    taken = _Every((("", entry),), {"transformers": None}).fields(ast.unparse(making[0].args[0]))
+    if not taken:
+        return None
+    parser = Parser("script", add_help=False, allow_abbrev=False)
+    for name, kind in taken.items():
+        _add(parser, name, kind, required=kind.required, hyphened=True)
+    older = [old for old, name in _table(shared, "RENAMED").items() if name in taken and old not in taken]
+    older += [old for old in _table(shared, "LEFT_OUT") if old not in taken]
+    for old in older:
+        parser.add_argument(f"--{old}", nargs="*")
+    return Declared(parser, strict=True, names=tuple(taken))
+
+
+def _table(program: str, name: str) -> Any:
+    """The literal that a program gives a name at its top."""
+    for node in source.tree(program).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [name]:
+            return ast.literal_eval(node.value)
+    return {}
 
 
 class _Every:

@@ -108,3 +108,37 @@ def test_the_packages_own_scripts_are_not_mentioned() -> None:
         compute=st.Compute("ml.g5.xlarge"),
     )
     assert not found(own)
+
+
+GLUE = "train_glue.py"
+
+
+@pytest.mark.parametrize(
+    ("script", "framework", "says"),
+    [
+        (GLUE, st.HuggingFace("4.56.2", pytorch="2.8.0", python="py312"), ""),
+        (GLUE, st.HuggingFace("4.49", pytorch="2.5", python="py311"), "needs transformers 4.56"),
+        (GLUE, st.PyTorch("2.13", python="py312"), "needs transformers 4.56"),  # a lock file without it
+        (GLUE, st.PyTorch("2.1.0", python="py310"), "needs torch 2.5"),
+        (GLUE, st.PyTorch("2.8.0", python="py312"), ""),  # nobody has published whether it has transformers
+        ("compiler/run_clm.py", st.PyTorch("2.1.0", python="py310"), ""),
+        ("inference_of_mine.py", st.PyTorch("2.1.0", python="py310"), ""),
+    ],
+)
+def test_a_script_of_the_package_is_held_against_the_image(
+    script: str, framework: st.PyTorch | st.HuggingFace, says: str
+) -> None:
+    asked = st.JobSpec(
+        name="a", script=st.Script(script), framework=framework, compute=st.Compute("ml.g5.xlarge"), max_run_s=3600
+    )
+    told = found(asked).get("ENV006", "")
+    assert says in told
+    assert bool(says) is bool(told)
+
+
+def test_requirements_of_a_job_may_bring_what_the_image_lacks(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("transformers>=4.56\n")
+    script = st.Script(GLUE, dependencies=(str(tmp_path / "requirements.txt"),))
+    image = st.PyTorch("2.13", python="py312")
+    asked = st.JobSpec(name="a", script=script, framework=image, compute=st.Compute("ml.g5.xlarge"), max_run_s=3600)
+    assert "ENV006" not in found(asked)

@@ -131,7 +131,7 @@ def spec_of(instance: str) -> JobSpec:
     return JobSpec(
         name="conformance-accelerator",
         script=Script("train_text_classification.py"),
-        framework=NeuronX("2.9.0") if neuron else HuggingFace("4.49", pytorch="2.5", python="py311"),
+        framework=NeuronX("2.9.0") if neuron else HuggingFace("4.56.2", pytorch="2.8.0", python="py312"),
         compute=Compute(instance),
         distribution=TorchDistributed(),
         max_run_s=LIMIT_S,
