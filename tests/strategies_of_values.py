@@ -337,6 +337,19 @@ SELDOM: dict[str, list[Any]] = {
             timeout_s=3600,
             tags={"team": "a"},
         ),
+        st.Queue(
+            "training",
+            quota_share="research",
+            preemptions=2,
+            retry=st.specs.Retry(
+                attempts=3,
+                rules=(
+                    st.specs.RetryRule(action="RETRY", reason="CapacityError*"),
+                    st.specs.RetryRule(action="EXIT", reason="*"),
+                ),
+            ),
+        ),
+        st.Queue("training", retry=st.specs.Retry(attempts=4)),
     ],
     "container_entrypoint": [("python", "-m", "train"), ("/bin/sh",)],
     "container_arguments": [("--epochs", "3"), ("a b",)],

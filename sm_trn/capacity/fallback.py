@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from ..core.errors import CloudError, InvalidJob, JobFailed, LaunchUnknown, SmTrnError
 from ..core.formatting import numbers as fmt
+from ..core.formatting.missing import Missing
 from ..core.logs.events import printable
 from ..core.ports import Trouble
 from ..core.pricing.cost import job_cost
@@ -26,6 +27,7 @@ from ..core.specs.job import JobSpec
 from ..core.specs.json import Object
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.units import Usd
+from ..core.status import why_command
 from .journal import Journal
 
 Tell = Callable[[str], None]
@@ -259,7 +261,7 @@ class Fallback:
             if most is None or self._spent() + most > self.max_usd:
                 raise OverBudget(
                     (
-                        f"{place}: {'no price is known' if most is None else f'at most {fmt.usd(most)}'}, {fmt.usd(self._spent())} spent",
+                        f"{place}: {Missing.NO_PRICE if most is None else f'at most {fmt.usd(most)}'}, {fmt.usd(self._spent())} spent",
                     ),
                     total=None if most is None else self._spent() + most,
                     max_usd=self.max_usd,
@@ -367,7 +369,7 @@ class Fallback:
     def _failure(self, number: int, final: JobSnapshot) -> JobFailed:
         reason = printable(final.failure_reason) or f"it was {final.status_word.lower()} by somebody"
         return JobFailed(
-            f"{final.name} on {self.places[number]}: {reason}. Another place would not help\nNext: sm-trn why {final.name}",
+            f"{final.name} on {self.places[number]}: {reason}. Another place would not help\nNext: {why_command(final.name)}",
             operation="TrainingJob",
             code=final.status_word,
         )

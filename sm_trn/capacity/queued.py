@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from ..core.errors import CloudError, JobFailed, SmTrnError
 from ..core.formatting import numbers as fmt
+from ..core.formatting.missing import Missing
 from ..core.logs.events import LogEvent, printable
 from ..core.ports import Trouble
 from ..core.pricing.cost import job_cost
@@ -116,7 +117,7 @@ class QueuedJob:
         return "  ".join(part for part in parts if part)
 
     def _failed(self, now: ServiceJob) -> JobFailed:
-        lines = [f"{self.name} failed: {printable(now.reason) or 'no reason given'}"]
+        lines = [f"{self.name} failed: {printable(now.reason) or Missing.NO_REASON}"]
         if now.training_job and not now.terminated:
             lines.append(str(self.session.attach(now.training_job).why()))
         return JobFailed("\n".join(lines), operation="ServiceJob", code="FAILED")
@@ -159,7 +160,7 @@ class QueuedJob:
         if now.status in WAITING:
             lines.append(self._place(now))
         for number, attempt in enumerate(now.attempts, 1):
-            lines.append(f"attempt {number}: {attempt.training_job}: {printable(attempt.reason) or 'no reason given'}")
+            lines.append(f"attempt {number}: {attempt.training_job}: {printable(attempt.reason) or Missing.NO_REASON}")
         if now.training_job and now.status not in {"SUCCEEDED", *WAITING}:
             lines.append(str(self.session.attach(now.training_job).why()))
         return "\n".join(lines)

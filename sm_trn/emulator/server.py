@@ -94,19 +94,9 @@ def build(state: Path, region: str, options: Options, services: Sequence[OpenSer
     principals, moto, quota = Principals(key), Moto(region), Quota(state, options.state_max_gb)
     objects = ObjectStore(state / "s3", store, quota)
     objects.create_bucket(endpoint.bucket, region)
-    shared = Shared(
-        objects=objects,
-        principals=principals,
-        options=options,
-        isolation=probe(options.isolation, state / "tmp"),
-        slots=JobSlots(options.max_jobs),
-        capacity=Capacity(options.capacity),
-        root=state,
-        url=endpoint.url,
-        toolkit_error=ToolkitCheck(options.job_python),
-        faults=FaultInjector(),
-    )
-    regions, roles = Regions(shared, store, moto, region, services), Roles(moto, objects.ready)
+    shared = _shared(state, endpoint.url, options, objects, principals)
+    regions = Regions(shared, store, moto, region, services)
+    roles = Roles(moto, objects.ready)
     refusals = Refusals()
     owners = Services(
         regions=regions,
@@ -125,6 +115,21 @@ def build(state: Path, region: str, options: Options, services: Sequence[OpenSer
     for each in regions.all():
         each.restore()
     return Parts(endpoint=endpoint, regions=regions, server=server, warm_up=partial(_warm_up, moto, objects, regions))
+
+
+def _shared(state: Path, url: str, options: Options, objects: ObjectStore, principals: Principals) -> Shared:
+    return Shared(
+        objects=objects,
+        principals=principals,
+        options=options,
+        isolation=probe(options.isolation, state / "tmp"),
+        slots=JobSlots(options.max_jobs),
+        capacity=Capacity(options.capacity),
+        root=state,
+        url=url,
+        toolkit_error=ToolkitCheck(options.job_python),
+        faults=FaultInjector(),
+    )
 
 
 def _endpoint(state: Path, region: str, key: Key, port: int) -> Endpoint:

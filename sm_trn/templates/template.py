@@ -53,7 +53,7 @@ class Template:
         return self.source.parent == _entry.scripts_folder()
 
 
-LORA: Mapping[str, HyperValue] = {"use_lora": True, "gradient_checkpointing": True}
+LORA: Mapping[str, HyperValue] = {"use_peft": True, "gradient_checkpointing": True}
 STEPS: Mapping[str, HyperValue] = {
     "max_steps": 3,
     "logging_steps": 1,
@@ -118,8 +118,8 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
                     frozenset({"prompt", "completion"}),
                 ),
                 packages=TRL,
-                length_argument="block_size",
-                arguments={**BATCHES, "num_train_epochs": 1, "block_size": 2048},
+                length_argument="max_length",
+                arguments={**BATCHES, "num_train_epochs": 1, "max_length": 2048},
                 large=LORA,
                 few=STEPS,
             ),

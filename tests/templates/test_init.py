@@ -71,7 +71,7 @@ def test_a_large_model_gets_a_machine_that_holds_it(tmp_path: Path) -> None:
     found = st.estimate(made.job)
     assert found.fits
     assert found.memory.total < 0.95 * found.memory_limit_gib
-    assert made.job.hyperparameters["use_lora"] is True
+    assert made.job.hyperparameters["use_peft"] is True
     assert "qwen3-8b-chat" == made.job.name
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from itertools import islice
-from typing import Any
 
 import click
 
@@ -119,5 +118,5 @@ def _each(jobs: Sequence[QueuedJob], *, stop: bool, priority: int | None, as_jso
         say(f"{job.name}: asked to end" if stop else job.why())
 
 
-def _facts(job: ServiceJob) -> dict[str, Any]:
+def _facts(job: ServiceJob) -> dict[str, object]:
     return {name: value for name, value in dataclasses.asdict(job).items() if name != "payload"}

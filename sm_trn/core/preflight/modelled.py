@@ -266,7 +266,7 @@ def registry(job: JobSpec) -> Iterator[Problem]:
             "the registry is in your network, and the job has none",
             got="registry=Registry(), no subnets",
             wanted="a network that reaches the registry",
-            fix=Advice("network=Network(subnets=…, security_groups=…)"),
+            fix=Advice("give the job subnets and security groups of that network"),
         )
 
 

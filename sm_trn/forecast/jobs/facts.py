@@ -61,7 +61,7 @@ SHIPPED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
             "model_name_or_path": "TinyLlama/TinyLlama-1.1B-Chat-v1.0",
             "num_train_epochs": 3,
             "per_device_train_batch_size": 1,
-            "block_size": 2048,
+            "max_length": 2048,
         },
         "train_preference.py": {
             "model_name_or_path": "TinyLlama/TinyLlama-1.1B-Chat-v1.0",

@@ -21,7 +21,7 @@ from trl import GRPOConfig, GRPOTrainer
 class Arguments:
     model_name_or_path: str = "Qwen/Qwen3-0.6B"
     train: str = field(default=os.environ.get("SM_CHANNEL_TRAIN", "data"))
-    use_lora: bool = False
+    use_peft: bool = False
     lora_r: int = 16
 
 
@@ -51,9 +51,9 @@ def read(place):
 def main():
     own, args = HfArgumentParser((Arguments, Config)).parse_args_into_dataclasses()
     tokenizer = AutoTokenizer.from_pretrained(own.model_name_or_path, padding_side="left")
-    kind = "bfloat16" if args.bf16 and own.use_lora else "float32"  # frozen weights need no more
+    kind = "bfloat16" if args.bf16 and own.use_peft else "float32"  # frozen weights need no more
     model = AutoModelForCausalLM.from_pretrained(own.model_name_or_path, dtype=kind)
-    lora = LoraConfig(task_type="CAUSAL_LM", r=own.lora_r, target_modules="all-linear") if own.use_lora else None
+    lora = LoraConfig(task_type="CAUSAL_LM", r=own.lora_r, target_modules="all-linear") if own.use_peft else None
     trainer = GRPOTrainer(
         model, reward, args=args, train_dataset=read(own.train), processing_class=tokenizer, peft_config=lora
     )
