@@ -18,12 +18,25 @@ from measure import ROOT
 import sm_trn as st
 
 TESTS = ROOT / "tests"
-PARTS = ("account", "bridge", "capacity", "diagnosis", "emulator", "forecast", "hosting", "images", "report", "scripts")
+PARTS = (
+    "account",
+    "bridge",
+    "capacity",
+    "diagnosis",
+    "emulator",
+    "forecast",
+    "hosting",
+    "images",
+    "report",
+    "scripts",
+    "templates",
+)
 FOLDERS = ("aws", "catalog", "jobfile", "logs", "preflight", "pricing", "render", "session", "specs", "strategies")
 QUICK = ("catalog", "pricing", "session", "specs", "strategies")  # unless SM_TRN_CORE=all
 ELSEWHERE = ("moto", "pandas", "sagemaker", "torch")  # libraries that the core does without
 # What a test of a core's folder needs of the whole checkout, each with its reason.
 NOT_FROM_A_COPY = {
+    "jobfile/test_json_schema.py": "it asks the shell through a process that has loaded the parts",
     "preflight/test_cases.py": "its cases are of every rule, those of scripts too",
     "preflight/test_jobs_that_run.py": "its jobs are held against every rule, those of forecasts too",
     "session/test_on_the_emulator.py": "it asks an emulator",
