@@ -230,6 +230,7 @@ def not_chosen(found: Plan, chosen: Choice) -> tuple[str, ...]:
     before = found.choices[: found.choices.index(chosen)]
     cheaper = [f"{each.name}: {_usd(each.usd.p50)}, but {_doubt(each)}" for each in before[:3]]
     faster = [each for each in found.front if each.wall_s.p50 < chosen.wall_s.p50]
+    faster = [each for each in faster if span(each.wall_s.p50) != span(chosen.wall_s.p50)]  # as it is shown
     dearer = [
         f"{each.name}: quicker ({span(each.wall_s.p50)}) and dearer ({_usd(each.usd.p50)})" for each in faster[:2]
     ]
