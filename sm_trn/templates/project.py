@@ -200,7 +200,9 @@ def _planned(draft: JobSpec, asked: Asked, template: Template, prices: PriceBook
     machine = f"Machine: {chosen.name}, the cheapest of {len(found.choices)} that fit: about {usd} in {time}, estimated"
     limit = max(SHORTEST_S, round(SLACK * chosen.estimate.billable_s.p90))
     job = chosen.job.replace(max_run_s=min(chosen.job.max_run_s, limit))
-    return _Machine(job, (machine, _batch(chosen)), not_chosen(found, chosen))
+    doubt = "" if clean else _doubt(chosen)
+    doubts = (f"Doubt: {doubt}; no machine within the limits is without one",) if doubt else ()
+    return _Machine(job, (machine, _batch(chosen), *doubts), not_chosen(found, chosen))
 
 
 def _usd(amount: float) -> str:

@@ -177,6 +177,18 @@ def test_no_room_anywhere_ends_after_a_time(monkeypatch: pytest.MonkeyPatch, tmp
     assert 3000 < one.here.clock.now() - 1_800_000_000 < 4200
 
 
+def test_a_place_that_the_team_does_not_allow_starts_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spec: st.JobSpec
+) -> None:
+    policy = tmp_path / "sm_trn.toml"
+    policy.write_text('types = ["ml.p4d.*", "ml.g5.*"]\n')
+    monkeypatch.setenv("SM_TRN_POLICY", str(policy))
+    one = work(monkeypatch, tmp_path / "w", spec, {"ml.p4d.24xlarge": [Story()]})
+    with pytest.raises(st.errors.InvalidJob, match="POLICY002"):  # the last of its places is a p3
+        one.run()
+    assert {} == one.service.jobs
+
+
 def test_alternatives_are_checked_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spec: st.JobSpec
 ) -> None:

@@ -55,6 +55,17 @@ def test_a_job_that_says_its_queue_is_not_started_beside_it(here: World, spec: s
     assert 1 == here.service.batch.submitted[here.session.submit(queued, queue=queued.queue).name]
 
 
+def test_a_teams_policy_holds_in_a_queue_too(
+    here: World, spec: st.JobSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "sm_trn.toml"
+    policy.write_text('types = ["ml.g5.*"]\n')
+    monkeypatch.setenv("SM_TRN_POLICY", str(policy))
+    with pytest.raises(st.errors.InvalidJob, match="POLICY002"):
+        here.session.submit(spec, queue=QUEUE)
+    assert {} == dict(here.service.batch.submitted)
+
+
 @pytest.mark.parametrize("rejects", [False, True])
 def test_a_submission_whose_answers_were_all_lost_is_recognised(here: World, spec: st.JobSpec, rejects: bool) -> None:
     here.wire.lose_answers_of = {"SubmitServiceJob"}

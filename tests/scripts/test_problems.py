@@ -59,6 +59,14 @@ def test_what_the_neuron_options_tell_the_script_must_be_declared_too(source: st
     assert ("SCRIPT008", "neuron", "'tensor_parallel_size'") == (problem.id, problem.where, problem.got)
 
 
+@pytest.mark.parametrize(("name", "known"), [("adafactor", True), ("warmup_ratio", True), ("model_name", False)])
+def test_older_names_that_a_shipped_script_passes_on_are_known(source: str, name: str, known: bool) -> None:
+    """It leaves the first out, has the second, and passes the third on to scripts that have ``model_name_or_path``."""
+    job = jobs.trainium(source).replace(script=st.Script("train_text_classification.py"), inputs={})
+    found = {problem.id for problem in of_scripts(job.replace(hyperparameters={name: 0}))}
+    assert known is ("SCRIPT008" not in found)
+
+
 def test_a_shipped_scripts_flags_are_known(source: str) -> None:
     job = jobs.trainium(source).replace(script=st.Script("train_text_classification.py"), inputs={})
     right, wrong = (job.replace(hyperparameters={name: 3}) for name in ("epochs", "epoches"))

@@ -92,6 +92,12 @@ def test_a_failure_of_last_week_needs_nobody() -> None:
     assert [] == needs([failed], NOW + timedelta(days=7), "")
 
 
+def test_a_spot_interruption_needs_nobody() -> None:
+    interrupted = row("job", SecondaryStatus="Interrupted", EnableManagedSpotTraining=True)
+    assert "interrupted" == interrupted.look.word
+    assert [] == needs([interrupted], NOW, "")
+
+
 def test_a_name_in_a_command_cannot_end_it() -> None:
     (said,) = needs([row("a; rm -rf ~", status="Failed")], NOW, "")
     assert "sm-trn why 'a; rm -rf ~'" == said["command"]

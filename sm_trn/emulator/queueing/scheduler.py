@@ -22,7 +22,7 @@ from .order import INSTANCES, Entry, Fair, Line, Quota, Step, capacity_of, front
 from .request import QueueRequest, needs_of, payload_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..state.resources import Resource, Resources
     from ..training.api import TrainingApi
@@ -74,10 +74,7 @@ class QueueScheduler:
 
     def _run(self) -> None:
         while not self._over:
-            try:
-                self.look()
-            except Exception:  # noqa: BLE001 - the last line of defence: other queues go on
-                traceback.print_exc()
+            self.look()
             self._wake.wait(LOOK_S)
             self._wake.clear()
 
@@ -86,9 +83,9 @@ class QueueScheduler:
         with self._lock:
             for job in self._resources.of_kind(JOB):
                 if job.status in ACTIVE:
-                    self._follow(job)
+                    _go_on(self._follow, job)
             for queue in self._ordered_queues():
-                self._serve(queue)
+                _go_on(self._serve, queue)
 
     def front(self, queue: Resource) -> list[str]:
         """The ids of the waiting jobs of a queue, in the order in which they would start."""
@@ -291,6 +288,14 @@ class QueueScheduler:
     def _attempted(self, job: Resource, attempt: Mapping[str, object], *, replace: bool = False) -> None:
         known: Sequence[object] = self._resources.get(JOB, job.name).facts["attempts"]
         self._change(job, attempts=[*(known[:-1] if replace else known), dict(attempt)])
+
+
+def _go_on(act: Callable[[Resource], None], resource: Resource) -> None:
+    """Do it; what goes wrong with one job or queue is printed, and the others go on."""
+    try:
+        act(resource)
+    except Exception:  # noqa: BLE001 - the last line of defence
+        traceback.print_exc()
 
 
 def attempt_name(base: str) -> str:
