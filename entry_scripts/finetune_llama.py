@@ -230,9 +230,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     kit.train(trainer, resumable=not ON_NEURON)
     if ON_NEURON:
-        callback.say_runtime(
-            trainer
-        )  # its trainer writes a file in the place of Trainer's last line
+        # its trainer writes a file in the place of Trainer's last line
+        callback.say_runtime(trainer)
         kit.save(trainer)
         if training_args.tensor_parallel_size > 1 or training_args.pipeline_parallel_size > 1:
             consolidate = "`optimum-cli neuron consolidate` makes one model"

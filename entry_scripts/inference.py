@@ -31,7 +31,10 @@ try:
 except ImportError:  # Hugging Face's container: there every ValueError is the caller's mistake
     BaseInferenceToolkitError = None
 
-JSON, JSON_LINES, CSV, TEXT = "application/json", "application/jsonlines", "text/csv", "text/plain"
+JSON = "application/json"
+JSON_LINES = "application/jsonlines"
+CSV = "text/csv"
+TEXT = "text/plain"
 BATCH = 32  # texts computed together; a longer request is answered in several batches
 MAX_TEXTS = 10_000
 
@@ -106,7 +109,8 @@ def _load_tokenizer(model_dir: str) -> Any:
     except (ValueError, OSError, KeyError):
         # Saved by transformers 5, whose class names older ones do not know; the tokenizer itself
         # they do.
-        file, settings = Path(model_dir, "tokenizer.json"), Path(model_dir, "tokenizer_config.json")
+        file = Path(model_dir, "tokenizer.json")
+        settings = Path(model_dir, "tokenizer_config.json")
         if not (file.is_file() and settings.is_file()):
             raise
         config = json.loads(settings.read_text(encoding="utf-8"))
@@ -161,7 +165,8 @@ def _read_json(body: str) -> Request:
         raise RequestError(
             f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts'
         )
-    inputs, parameters = content["inputs"], content.get("parameters") or {}
+    inputs = content["inputs"]
+    parameters = content.get("parameters") or {}
     if not isinstance(inputs, (str, dict, list)):
         raise RequestError(f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts")
     top_k = parameters.get("top_k", 1) if isinstance(parameters, dict) else None

@@ -117,16 +117,19 @@ def place(environ: Mapping[str, str] = os.environ) -> Place:
     def number(name: str, mpi: str, absent: int) -> int:
         return int(environ.get(name) or environ.get("OMPI_COMM_WORLD_" + mpi) or absent)
 
-    rank, size, local_rank = (
-        number("RANK", "RANK", 0),
-        number("WORLD_SIZE", "SIZE", 1),
-        number("LOCAL_RANK", "LOCAL_RANK", 0),
-    )
-    xm, xr = sys.modules.get("torch_xla.core.xla_model"), sys.modules.get("torch_xla.runtime")
+    rank = number("RANK", "RANK", 0)
+    size = number("WORLD_SIZE", "SIZE", 1)
+    local_rank = number("LOCAL_RANK", "LOCAL_RANK", 0)
+    xm = sys.modules.get("torch_xla.core.xla_model")
+    xr = sys.modules.get("torch_xla.runtime")
     if size == 1 and xr is not None and hasattr(xr, "world_size"):
-        rank, size, local_rank = xr.global_ordinal(), xr.world_size(), xr.local_ordinal()
+        rank = xr.global_ordinal()
+        size = xr.world_size()
+        local_rank = xr.local_ordinal()
     elif size == 1 and xm is not None and hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
-        rank, size, local_rank = xm.get_ordinal(), xm.xrt_world_size(), xm.get_local_ordinal()
+        rank = xm.get_ordinal()
+        size = xm.xrt_world_size()
+        local_rank = xm.get_local_ordinal()
     here = number("LOCAL_WORLD_SIZE", "LOCAL_SIZE", size)
     return Place(rank, size, local_rank, here, rank // here, math.ceil(size / here))
 
@@ -347,7 +350,8 @@ class Checkpoints:
         """Take the folder for this run. UsageError where another program's checkpoints are in it:
         without a manifest they could not be told from torn ones.
         """
-        steps, mark = self.steps(), self.folder / MARK
+        steps = self.steps()
+        mark = self.folder / MARK
         if (
             steps
             and not mark.exists()
@@ -444,9 +448,8 @@ class Checkpoints:
         sync(manifest)
         sync(path)
         if folder is not None:
-            shutil.rmtree(
-                self.path(step), ignore_errors=True
-            )  # a torn one of the same step: `newest` has refused it
+            # a torn one of the same step: `newest` has refused it
+            shutil.rmtree(self.path(step), ignore_errors=True)
             folder.rename(self.path(step))
         sync(self.folder)
         self.saved_step = step
@@ -552,7 +555,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
     """
 
     def __init__(self, identity: Mapping[str, Any] | None = None, *, reseed: bool = True) -> None:
-        self.identity, self.reseed = identity, reseed
+        self.identity = identity
+        self.reseed = reseed
         self.stop = StopRequest()
         self.checkpoints: Checkpoints | None = None
         self.trainer: Any = (
@@ -560,7 +564,9 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         )
         self.epoch = 0
         self.interrupted = False
-        self.first_step, self._predictions, self._began = 0, 0, 0.0
+        self.first_step = 0
+        self._predictions = 0
+        self._began = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
         # with --enable_jit_checkpoint transformers would answer, and end with exit code 0
@@ -573,11 +579,9 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
             args.save_total_limit = (
                 None  # Trainer would delete an older one before the newer one is proven
             )
-        self.first_step, self._began, self.interrupted = (
-            state.global_step + 1,
-            time.perf_counter(),
-            False,
-        )
+        self.first_step = state.global_step + 1
+        self._began = time.perf_counter()
+        self.interrupted = False
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         self.epoch = int((state.epoch or 0) + 1e-6)
@@ -632,9 +636,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         self._end(state, "in an evaluation ")
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
-        if not (
-            self.interrupted and "train_runtime" in (logs or {})
-        ):  # the summary of a run that has not ended
+        # the summary of a run that has not ended
+        if not (self.interrupted and "train_runtime" in (logs or {})):
             self.metrics(state, {**(logs or {}), "step": state.global_step})
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
@@ -645,13 +648,12 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
 
     def _end(self, state: Any, where: str = "") -> NoReturn:
-        folder, saved = "", False
+        folder = ""
+        saved = False
         if self.checkpoints is not None:
             self.checkpoints.finish()
-            folder, saved = (
-                str(self.checkpoints.folder),
-                self.checkpoints.saved_step == state.global_step,
-            )
+            folder = str(self.checkpoints.folder)
+            saved = self.checkpoints.saved_step == state.global_step
         barrier()
         kept = (
             f"saved in {folder}"
@@ -670,9 +672,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
 
 
 def _wants_best(args: Any) -> bool:
-    return bool(
-        getattr(args, "load_best_model_at_end", False)
-    )  # optimum-neuron's arguments have no such field
+    # optimum-neuron's arguments have no such field
+    return bool(getattr(args, "load_best_model_at_end", False))
 
 
 def _judged_here(args: Any, state: Any, control: Any) -> bool:
@@ -732,10 +733,10 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
     newest = last_complete_checkpoint(args.output_dir, spot.identity)
     if newest:
         state = json.loads(Path(newest, "trainer_state.json").read_text(encoding="utf-8"))
-        if (
-            state["global_step"] >= state["max_steps"]
-        ):  # all is trained: Trainer would train one step more
-            args.num_train_epochs, args.max_steps = 0, -1
+        # all is trained: Trainer would train one step more
+        if state["global_step"] >= state["max_steps"]:
+            args.num_train_epochs = 0
+            args.max_steps = -1
     try:
         with _own_names(trainer.model):
             trainer.train(resume_from_checkpoint=newest)

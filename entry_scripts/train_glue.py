@@ -43,6 +43,7 @@ from transformers import (
     Trainer,
 )
 
+# of the hub's nyu-mll/glue
 TASKS = (
     "cola",
     "mnli",
@@ -53,7 +54,7 @@ TASKS = (
     "sst2",
     "stsb",
     "wnli",
-)  # of the hub's nyu-mll/glue
+)
 
 
 @dataclass
@@ -174,7 +175,8 @@ def compute_metrics(predictions: EvalPrediction) -> dict[str, float]:
     """Accuracy and F1 (of label 1 where there are two, else the mean over labels), or correlations;
     each example once.
     """
-    logits, labels = np.asarray(predictions.predictions), np.asarray(predictions.label_ids)
+    logits = np.asarray(predictions.predictions)
+    labels = np.asarray(predictions.label_ids)
     if logits.shape[-1] == 1:
         scores = logits[:, 0]
         metrics = {

@@ -195,7 +195,10 @@ class SeededMasking:
     """
 
     def __init__(self, collator: Any, model: Any, seed: int, epoch: Callable[[], int]) -> None:
-        self.collator, self.model, self.seed, self.epoch = collator, model, seed, epoch
+        self.collator = collator
+        self.model = model
+        self.seed = seed
+        self.epoch = epoch
 
     def __call__(self, features: Sequence[Any]) -> dict[str, Any]:
         when = self.epoch() if self.model.training else "evaluation"

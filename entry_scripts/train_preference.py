@@ -105,9 +105,8 @@ def make_trainer(
         if data_args.method == "grpo":
             return GRPOTrainer(model, data_args.reward_model_name_or_path, **options)
         reference = None
-        if (
-            is_tiny(model_args) and not model_args.use_peft
-        ):  # which trl would look for where the model is from
+        # which trl would look for where the model is from
+        if is_tiny(model_args) and not model_args.use_peft:
             reference = copy.deepcopy(model)
         return DPOTrainer(model, reference, **options)
 

@@ -92,7 +92,8 @@ def load_questions(data_args: QuestionArguments) -> tuple[Dataset, Dataset]:
         count = max(1, round(total * data_args.validation_fraction))
         count = min(count, total - 1)
         parts = train.train_test_split(count, seed=SPLIT_SEED)
-        train, held_out = parts["train"], parts["test"]
+        train = parts["train"]
+        held_out = parts["test"]
     say_what_was_read(tables)
     train = first_examples(train, data_args.max_train_samples)
     held_out = first_examples(held_out, data_args.max_eval_samples)
@@ -112,7 +113,9 @@ class Windows:
         if not tokenizer.is_fast:
             got = f"--tokenizer_name: got {type(tokenizer).__name__}"
             raise UsageError(f"{got}, wanted a fast one, which knows where tokens stand")
-        self.tokenizer, self.max_length, self.stride = tokenizer, max_length, stride
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+        self.stride = stride
 
     def __call__(self, examples: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
         questions = [question.lstrip() for question in examples["question"]]
@@ -188,7 +191,8 @@ def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
     ]
     if not inside:
         return 0, 0
-    first, last = inside[0], inside[-1]
+    first = inside[0]
+    last = inside[-1]
     if offsets[first][0] > begin or offsets[last][1] < end:
         return 0, 0
     return first, last
@@ -239,8 +243,11 @@ def answers_of(
     """
     contexts = questions["context"]
     count = len(questions)
-    best, answers, empty = [float("-inf")] * count, [""] * count, [float("inf")] * count
-    n_best, max_tokens = data_args.n_best_size, data_args.max_answer_length
+    best = [float("-inf")] * count
+    answers = [""] * count
+    empty = [float("inf")] * count
+    n_best = data_args.n_best_size
+    max_tokens = data_args.max_answer_length
     for window, starts, ends in zip(windows, *logits):
         row = window["question"]
         none = float(starts[0] + ends[0])
@@ -268,7 +275,8 @@ def best_span(
     likely_ends = (-ends[:tokens]).argsort()[:n_best]
     for start in likely_starts.tolist():
         for end in likely_ends.tolist():
-            first, last = offsets[start], offsets[end]
+            first = offsets[start]
+            last = offsets[end]
             if NOWHERE in (first, last):
                 continue
             if not start <= end < start + max_tokens:
@@ -285,7 +293,9 @@ class SquadMetrics:
     """
 
     def __init__(self, questions: Dataset, windows: Dataset, data_args: Any) -> None:
-        self.questions, self.windows, self.data_args = questions, windows, data_args
+        self.questions = questions
+        self.windows = windows
+        self.data_args = data_args
         self.answers: list[str] = []
 
     def __call__(self, predictions: Any) -> dict[str, float]:
@@ -310,7 +320,8 @@ class SquadMetrics:
 
 def main(argv: Sequence[str] | None = None) -> None:
     model_args, data_args, training_args, notes = parse_arguments(argv)
-    stride, longest = data_args.doc_stride, data_args.max_seq_length
+    stride = data_args.doc_stride
+    longest = data_args.max_seq_length
     if stride and longest and stride >= longest:
         wanted = f"wanted less than --max_seq_length {longest}"
         raise UsageError(f"--doc_stride: got {stride}, {wanted}")

@@ -205,12 +205,10 @@ class EpochSampler(Sampler):  # type: ignore[misc]  # torch is untyped here
     def __init__(
         self, lengths: Sequence[int], samples_per_step: int, seed: int, *, by_length: bool
     ) -> None:
-        self.lengths, self.samples_per_step, self.seed, self.by_length = (
-            lengths,
-            samples_per_step,
-            seed,
-            by_length,
-        )
+        self.lengths = lengths
+        self.samples_per_step = samples_per_step
+        self.seed = seed
+        self.by_length = by_length
         self.epoch = 0
 
     def __len__(self) -> int:
@@ -237,7 +235,9 @@ class Progress:
 
     def __init__(self) -> None:
         self.step = 0
-        self.window_loss, self.window_steps = 0.0, 0  # since the last line
+        # since the last line
+        self.window_loss = 0.0
+        self.window_steps = 0
         self.total_loss = 0.0  # since the first step
 
     def state_dict(self) -> dict[str, Any]:
@@ -253,7 +253,8 @@ class Run:
     def __init__(
         self, args: Arguments, accelerator: Accelerator, model: Any, parts: Any, tokenizer: Any
     ) -> None:
-        self.args, self.accelerator = args, accelerator
+        self.args = args
+        self.accelerator = accelerator
         train, held_out = parts
         self.train = train
         workers = accelerator.num_processes
@@ -267,23 +268,20 @@ class Run:
         self.meter = Meter(self.samples_per_step)
         self.progress = Progress()
         self.stop = StopRequest()
-        self.losses = torch.zeros(()).to(
-            accelerator.device
-        )  # uploaded: to XLA a constant would be another graph
+        # uploaded: to XLA a constant would be another graph
+        self.losses = torch.zeros(()).to(accelerator.device)
 
         self.longest = max(*train["length"], *held_out["length"])
         padding: dict[str, Any] = {"pad_to_multiple_of": 8}
-        if (
-            choose() == "xla"
-        ):  # every length of a batch is a graph of its own, and minutes of compilation
+        # every length of a batch is a graph of its own, and minutes of compilation
+        if choose() == "xla":
             padding = {"padding": "max_length", "max_length": math.ceil(self.longest / 8) * 8}
         pad = DataCollatorWithPadding(tokenizer, **padding)
 
         def pad_and_count(features: Any) -> Any:
             batch = pad(features)
-            self.meter.batch(
-                batch
-            )  # here, on the host: asking the device for a number would make it wait
+            # here, on the host: asking the device for a number would make it wait
+            self.meter.batch(batch)
             return batch
 
         self.sampler = EpochSampler(
@@ -358,17 +356,17 @@ def take_step(run: Run, batches: Iterator[Any]) -> None:
     """The batches of one optimizer step, forward and backward, and the step. Nothing here waits for
     the device.
     """
-    args, accelerator, meter = run.args, run.accelerator, run.meter
-    sm_spot.seed(
-        args.seed, run.progress.step, accelerator.process_index
-    )  # dropout is a function of these
+    args = run.args
+    accelerator = run.accelerator
+    meter = run.meter
+    # dropout is a function of these
+    sm_spot.seed(args.seed, run.progress.step, accelerator.process_index)
     for _ in range(args.gradient_accumulation_steps):
         before = time.perf_counter()
         batch = next(batches)  # on XLA this cuts the graph
         meter.waited(time.perf_counter() - before)
-        with accelerator.accumulate(
-            run.model
-        ):  # only the last micro-batch talks to the other workers
+        # only the last micro-batch talks to the other workers
+        with accelerator.accumulate(run.model):
             loss = loss_of(run, batch)[0].mean()
             accelerator.backward(loss)
             if accelerator.sync_gradients and args.max_grad_norm > 0:
@@ -405,13 +403,16 @@ def log_step(run: Run) -> None:
     loss = round(progress.window_loss / progress.window_steps, 6)
     values = run.line(loss=loss, learning_rate=run.scheduler.get_last_lr()[0])
     say_metrics({**values, **run.meter.lap(run.args.gradient_accumulation_steps)})
-    progress.window_loss, progress.window_steps = 0.0, 0
+    progress.window_loss = 0.0
+    progress.window_steps = 0
 
 
 def fit(run: Run, checkpoints: Checkpoints | None) -> None:  # noqa: C901 - one training, from top to bottom
     """Every step still to be done; raises Interrupted when any worker was asked to stop."""
-    args, progress = run.args, run.progress
-    first_step, started = progress.step + 1, time.perf_counter()
+    args = run.args
+    progress = run.progress
+    first_step = progress.step + 1
+    started = time.perf_counter()
     run.model.train()
     while progress.step < run.total_steps:
         epoch, done = divmod(progress.step, run.steps_per_epoch)
@@ -425,7 +426,8 @@ def fit(run: Run, checkpoints: Checkpoints | None) -> None:  # noqa: C901 - one 
         run.meter.start()
         for _ in range(min(run.steps_per_epoch - done, run.total_steps - progress.step)):
             take_step(run, batches)
-            first, last = progress.step == first_step, progress.step == run.total_steps
+            first = progress.step == first_step
+            last = progress.step == run.total_steps
             logging = progress.step % args.logging_steps == 0
             saving = checkpoints is not None and (last or progress.step % args.save_steps == 0)
             alone_and_asked = run.stop.seen and run.accelerator.num_processes == 1
@@ -438,9 +440,8 @@ def fit(run: Run, checkpoints: Checkpoints | None) -> None:  # noqa: C901 - one 
             if logging:
                 log_step(run)
             elif first:
-                run.meter.lap(
-                    args.gradient_accumulation_steps
-                )  # compilation and warm-up are in no step line's speed
+                # compilation and warm-up are in no step line's speed
+                run.meter.lap(args.gradient_accumulation_steps)
             if saving or stopping:
                 save_checkpoint(run, checkpoints)
             if stopping:
@@ -518,7 +519,8 @@ def save_checkpoint(run: Run, checkpoints: Checkpoints | None) -> None:
 def resume(run: Run, folder: str) -> Checkpoints:
     """From the newest checkpoint that every host has complete, if there is one."""
     identity = {name: getattr(run.args, name) for name in IDENTITY}
-    identity["total_steps"], identity["samples_per_step"] = run.total_steps, run.samples_per_step
+    identity["total_steps"] = run.total_steps
+    identity["samples_per_step"] = run.samples_per_step
     identity["data"] = kit.fingerprint(run.train)
     checkpoints = Checkpoints(folder, identity, sm_spot.KEEP)
     checkpoints.claim()
@@ -564,7 +566,8 @@ def baseline_accuracies(train: Dataset, held_out: Dataset) -> dict[str, float]:
     from sklearn.linear_model import LogisticRegression
 
     counter = CountVectorizer()
-    seen, unseen = counter.fit_transform(train["text"]), counter.transform(held_out["text"])
+    seen = counter.fit_transform(train["text"])
+    unseen = counter.transform(held_out["text"])
     accuracies = {}
     for name, method in {
         "majority": DummyClassifier(),

@@ -29,12 +29,13 @@ from sm_spot import UsageError, first_line
 __all__ = ["NUMBER", "Columns", "DataArguments", "Table", "pick_columns", "read_sets", "read_table"]
 
 KINDS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".txt")
+# which `datasets` writes too
 BESIDE = (
     "dataset_info.json",
     "dataset_infos.json",
     "dataset_dict.json",
     "state.json",
-)  # which `datasets` writes too
+)
 SPLITS = {  # by a word in the name of a file or its folder
     "test": re.compile(r"(test(ing)?|eval(uation)?)(set|data|file|split)?"),
     "validation": re.compile(r"(val(id(ation)?)?|dev)(set|data|file|split)?"),
@@ -89,9 +90,8 @@ class Table:
     rows: list[int]  # in their file; the first row is 1, and the names of columns are no row
     files: list[str]
     said: list[str] = field(default_factory=list)
-    classes: dict[str, list[str]] = field(
-        default_factory=dict
-    )  # names of a column's numbers, where the file has them
+    # names of a column's numbers, where the file has them
+    classes: dict[str, list[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -257,7 +257,8 @@ def read_table(
 def _append(table: Table, path: Path, part: _Part, split: str) -> None:
     """One file's rows, unless too many cannot be read or its columns are others."""
     columns, rows, bad, note, classes = part
-    file, count = path.name, len(rows)
+    file = path.name
+    count = len(rows)
     unread = len(bad)
     total = count + unread
     got = f"--{table.name}: {file} has"
@@ -266,7 +267,8 @@ def _append(table: Table, path: Path, part: _Part, split: str) -> None:
         got += f" {unread} of {total} rows that cannot be read"
         raise UsageError(f"{got}: {bad[0]}; correct them")
     if table.columns and set(columns) != set(table.columns) and "json" not in _kind(path):
-        own, others = ", ".join(columns), ", ".join(table.columns)
+        own = ", ".join(columns)
+        others = ", ".join(table.columns)
         raise UsageError(
             f"{got} the columns {own}, files before it have {others}; wanted the same in all files"
         )
@@ -488,7 +490,8 @@ def _json(text: str) -> _Part:
 
 def _json_rows(text: str) -> tuple[list[Any], str]:
     try:
-        content, note = JSON.decode(text), "json"
+        content = JSON.decode(text)
+        note = "json"
     except (ValueError, RecursionError) as error:
         if text.lstrip().startswith("["):
             raise UsageError(

@@ -54,7 +54,8 @@ def read_delimited(text: str, kind: str, known_names: set[str]) -> Rows:
         raise UsageError("is empty, wanted a table")
     text = re.sub(r'\A"?sep=."?(?=\r?\n)', "", text, flags=re.IGNORECASE)  # Excel's
     reading = best_reading(text, kind)
-    records, lines = reading.records, reading.lines
+    records = reading.records
+    lines = reading.lines
     first = [cell.strip() for cell in records[0]]
     header = has_header(records, first, known_names)
     names = []
@@ -139,34 +140,28 @@ def readings_with(text: str, delimiter: str) -> list[Reading]:
     return readings
 
 
-def read_as(style: str, text: str, delimiter: str) -> Reading:  # noqa: PLR0912 - one pass over the text
+def read_as(style: str, text: str, delimiter: str) -> Reading:
     """The whole text in one dialect."""
     escaped = re.escape(delimiter)
     cells = DIALECTS[style].replace("D", escaped)
     match = re.compile(f"(?:{cells})({escaped}|\r?\n|\\Z)", re.DOTALL).match
     bare_escape = re.compile(rf'\\(["\\{escaped}\n\r])')
-    backslash = style == "after a backslash"
     records: list[list[str]] = []
     lines: list[int] = []
     blank: list[int] = []  # blank lines since the last record
     record: list[str] = []
-    position, line, start, odd = 0, 1, 1, 0
+    position = 0
+    line = 1
+    start = 1
+    odd = 0
     while position < len(text) or record:
         cell = match(text, position)
         if cell is None:
             return Reading([], [], broken=line)
         in_quotes, bare, end = cell.groups()
-        if in_quotes is not None:
-            value = unquoted(in_quotes, backslash=backslash)
-        else:
-            value = bare
-            if backslash:
-                value = bare_escape.sub(r"\1", bare)
-                bare = bare_escape.sub("", bare)
-            if style != "as text" and '"' in bare:
-                odd += 1
-            if end == "\n" and value.endswith("\r"):
-                value = value[:-1]
+        value, strange = cell_text(in_quotes, bare, end, style, bare_escape)
+        if strange:
+            odd += 1
         record.append(value)
         line += text.count("\n", position, cell.end())
         position = cell.end()
@@ -182,7 +177,8 @@ def read_as(style: str, text: str, delimiter: str) -> Reading:  # noqa: PLR0912 
             blank = []
         else:
             blank.append(start)
-        record, start = [], line
+        record = []
+        start = line
     if style == "as text":
         odd += cells_that_look_quoted(records)
     ragged = sum(len(one) != len(records[0]) for one in records)
@@ -190,6 +186,22 @@ def read_as(style: str, text: str, delimiter: str) -> Reading:  # noqa: PLR0912 
     if '"' in text:
         note += f", quotes {style}"
     return Reading(records, lines, note, 0, ragged, odd)
+
+
+def cell_text(
+    in_quotes: str | None, bare: str, end: str, style: str, bare_escape: re.Pattern[str]
+) -> tuple[str, bool]:
+    """The text of a cell, and whether it has a quote that the dialect does not explain."""
+    backslash = style == "after a backslash"
+    if in_quotes is not None:
+        return unquoted(in_quotes, backslash=backslash), False
+    value = bare
+    if backslash:
+        value = bare_escape.sub(r"\1", bare)
+        bare = bare_escape.sub("", bare)
+    if end == "\n" and value.endswith("\r"):
+        value = value[:-1]
+    return value, style != "as text" and '"' in bare
 
 
 def unquoted(cell: str, *, backslash: bool) -> str:

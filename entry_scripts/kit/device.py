@@ -77,11 +77,11 @@ def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     """Set what is not set, before accelerate and torch_xla are imported, and return the kind of
     device.
     """
-    name, here = choose(environ), place(environ)
+    name = choose(environ)
+    here = place(environ)
     if name != "xla":
-        environ.setdefault(
-            "USE_TORCH_XLA", "0"
-        )  # accelerate and transformers take it wherever it can be imported
+        # accelerate and transformers take it wherever it can be imported
+        environ.setdefault("USE_TORCH_XLA", "0")
     if name == "xla":
         defaults = dict(NEURON_DEFAULTS)
         if here.hosts > 1:
@@ -144,9 +144,8 @@ def compilations() -> tuple[int, float]:
     if choose() != "xla":
         return 0, 0.0
     counted = importlib.import_module("torch_xla.debug.metrics").metric_data("CompileTime")
-    return (
-        (int(counted[0]), float(counted[1]) / 1e9) if counted else (0, 0.0)
-    )  # it counts nanoseconds
+    # it counts nanoseconds
+    return (int(counted[0]), float(counted[1]) / 1e9) if counted else (0, 0.0)
 
 
 class Meter:
@@ -155,17 +154,25 @@ class Meter:
     """
 
     def __init__(self, samples_per_step: int) -> None:
-        self._samples, self._workers = samples_per_step, place().size
-        self._since, self._running = 0.0, False
-        self._seconds, self._waited, self._steps = 0.0, 0.0, 0  # of this lap
-        self.total_seconds, self.total_steps, self._total_tokens = 0.0, 0, 0
+        self._samples = samples_per_step
+        self._workers = place().size
+        self._since = 0.0
+        self._running = False
+        # of this lap
+        self._seconds = 0.0
+        self._waited = 0.0
+        self._steps = 0
+        self.total_seconds = 0.0
+        self.total_steps = 0
+        self._total_tokens = 0
         self._batches: list[
             tuple[int, int]
         ] = []  # tokens and positions of batches made and not yet trained on
 
     def start(self) -> None:
         if not self._running:
-            self._since, self._running = time.perf_counter(), True
+            self._since = time.perf_counter()
+            self._running = True
 
     def stop(self) -> None:
         """What happens until the next start, evaluation above all, is no training and counts
@@ -194,7 +201,8 @@ class Meter:
         """Since the last lap; `micro_batches` a step."""
         self.stop()
         self.start()
-        seconds, steps = max(self._seconds, 1e-9), self._steps
+        seconds = max(self._seconds, 1e-9)
+        steps = self._steps
         used, self._batches = (
             self._batches[: steps * micro_batches],
             self._batches[steps * micro_batches :],
@@ -213,7 +221,9 @@ class Meter:
         self.total_seconds += self._seconds
         self.total_steps += steps
         self._total_tokens += tokens
-        self._seconds, self._waited, self._steps = 0.0, 0.0, 0
+        self._seconds = 0.0
+        self._waited = 0.0
+        self._steps = 0
         values.update(device_values())
         return values
 
@@ -235,7 +245,8 @@ def device_values() -> dict[str, float]:
     values: dict[str, float] = {}
     if choose() == "xla":
         count, seconds = compilations()
-        values["compiles"], values["compile_seconds"] = count, round(seconds, 3)
+        values["compiles"] = count
+        values["compile_seconds"] = round(seconds, 3)
     elif torch.cuda.is_available():
         values["accelerator_memory_gb"] = round(torch.cuda.max_memory_allocated() / 1e9, 3)
     return values

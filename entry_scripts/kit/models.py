@@ -51,11 +51,12 @@ MASKED = (
     "xlm-roberta-xl",
     "xmod",
 )
+# as of BART and its like, their heads see what they are asked for
 UNSHIFTED = (
     "flaubert",
     "xlm",
     "xlnet",
-)  # as of BART and its like, their heads see what they are asked for
+)
 
 
 @contextlib.contextmanager

@@ -39,7 +39,8 @@ def questions_of(table: Table, *, judged: bool = False) -> Dataset:
             f"--{table.name}: got the columns {', '.join(table.columns)}, wanted {wanted}"
         )
     ids = _ids(table)
-    questions, contexts = table.texts("question"), table.texts("context")
+    questions = table.texts("question")
+    contexts = table.texts("context")
     examples: list[dict[str, Any]] = []
     lost: list[int] = []
     moved: list[int] = []
@@ -117,7 +118,8 @@ def _texts_and_start(answers: Any) -> tuple[list[str], int]:
         starts = [one.get("answer_start") for one in answers]
     else:
         answers = answers or {}
-        texts, starts = answers.get("text"), answers.get("answer_start")
+        texts = answers.get("text")
+        starts = answers.get("answer_start")
     if isinstance(texts, str):
         texts = [texts]
     if not isinstance(starts, list):

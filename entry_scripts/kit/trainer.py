@@ -332,9 +332,8 @@ def parse_own(
         except (ValueError, TypeError, ImportError, RuntimeError) as error:
             raise UsageError(f"arguments: {first_line(error)}") from error
     for values in parsed:
-        of_a_library = hasattr(
-            values, "lr_scheduler_type"
-        )  # TrainingArguments, whose other numbers mean many things
+        # TrainingArguments, whose other numbers mean many things
+        of_a_library = hasattr(values, "lr_scheduler_type")
         check_numbers(values, LIMITS if of_a_library else vars(values))
     return (*parsed, notes)
 
@@ -489,9 +488,8 @@ class JobCallback(SpotCallback):
         self.meter.step()
         control = super().on_step_end(args, state, control, **more)
         if state.global_step == self.first_step:
-            self.meter.lap(
-                args.gradient_accumulation_steps
-            )  # compilation and warm-up are in no step line's speed
+            # compilation and warm-up are in no step line's speed
+            self.meter.lap(args.gradient_accumulation_steps)
         self._step_ended = time.perf_counter()
         return control
 
@@ -639,7 +637,8 @@ def check_size(trainer: Any) -> None:
     """UsageError where the examples do not fill one step: Trainer would train none, and end
     well.
     """
-    args, examples = trainer.args, trainer.train_dataset
+    args = trainer.args
+    examples = trainer.train_dataset
     if not hasattr(examples, "__len__"):  # a data set that streams
         return
     if len(examples) == 0:

@@ -89,9 +89,8 @@ def load_causal_model(model_args: ModelArguments, args: Any, tokenizer: Any) -> 
             name, config=config, quantization_config=quantized, device_map=where, **options
         )
     model = load_model(AutoModelForCausalLM, name, config, tokenizer, **options)
-    return (
-        model.to(torch.bfloat16) if model_args.use_peft and args.bf16 else model
-    )  # frozen weights need no more
+    # frozen weights need no more
+    return model.to(torch.bfloat16) if model_args.use_peft and args.bf16 else model
 
 
 def check_bits(model_args: ModelArguments) -> None:
@@ -118,9 +117,8 @@ def peft_config_of(model_args: ModelArguments, model: Any) -> Any:
         known = peft.utils.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
         if targets is None and model.config.model_type not in known:
             model_args.lora_target_modules = "all-linear"
-        elif (
-            isinstance(targets, str) and targets != "all-linear"
-        ):  # trl's one name, which peft would take for a pattern
+        # trl's one name, which peft would take for a pattern
+        elif isinstance(targets, str) and targets != "all-linear":
             model_args.lora_target_modules = [targets]
         config = get_peft_config(model_args)
     # GPT-2's Conv1D keeps its weights the other way round.
