@@ -261,10 +261,8 @@ def defaults_of_a_job() -> dict[str, Any]:
         "logging_nan_inf_filter": False,
         "bf16": has_bf16(device),
     }
-    if (
-        device == "cpu"
-        # without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone
-    ):
+    # without `use_cpu`, Trainer 5 leaves torchrun's CPU workers unconnected, each training alone
+    if device == "cpu":
         defaults["use_cpu"] = True
         defaults["dataloader_pin_memory"] = False
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -558,12 +556,8 @@ def usage_errors() -> Iterator[None]:
         yield
     except Exception as error:
         library = type(error).__module__.partition(".")[0]
-        online = library in {
-            "httpx",
-            "httpx2",
-            "huggingface_hub",
-            "requests",
-        }  # as for --push_to_hub
+        # as for --push_to_hub
+        online = library in {"httpx", "httpx2", "huggingface_hub", "requests"}
         if not (
             online
             or isinstance(error, (ValueError, ImportError, OSError))
@@ -624,10 +618,8 @@ def train(trainer: Any, *, resumable: bool = True) -> None:
     sm_spot.barrier()
     try:
         sm_spot.train(trainer)
-    except (
-        ImportError,
-        KeyError,
-    ) as error:  # of a library that a flag asks for; of a metric that there is not
+    except (ImportError, KeyError) as error:
+        # of a library that a flag asks for; of a metric that there is not
         if isinstance(error, KeyError) and "metric_for_best_model" not in str(error):
             raise
         raise UsageError(f"arguments: {first_line(error)}") from error
