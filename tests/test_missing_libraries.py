@@ -50,7 +50,7 @@ import sm_trn as st
 from sm_trn.report.fleets.fleet import fleet
 
 job = st.JobSpec(
-    name="bert", script=st.Script("train_text_classification.py"), framework=st.HuggingFace("4.49", pytorch="2.5", python="py311"),
+    name="bert", script=st.Script("train_text_classification.py"), framework=st.HuggingFace("4.56.2", pytorch="2.8.0", python="py312"),
     compute=st.Compute("ml.g5.xlarge"), max_run_s=3600, hyperparameters={"model": "bert-base-cased", "train": "sample"},
 )
 facts = dict(model="bert-base-cased", batch=16, length=128, examples=3600, epochs=1)
@@ -99,7 +99,7 @@ FREE = ("check", "render", "estimate", "plan", "read", "why", "policies", "compa
 JOB = """
 name = "bert"
 script = {entry = "train_text_classification.py"}
-framework = {kind = "huggingface", transformers = "4.49", pytorch = "2.5", python = "py311"}
+framework = {kind = "huggingface", transformers = "4.56.2", pytorch = "2.8.0", python = "py312"}
 compute = {instance = "ml.g5.xlarge"}
 max_run_s = 3600
 hyperparameters = {model = "bert-base-cased", train = "sample"}
