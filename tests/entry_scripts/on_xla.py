@@ -65,7 +65,9 @@ def main() -> None:
         out["fallbacks"] = sorted(name for name in metrics.counter_names() if name.startswith("aten::"))
     out["evaluation"] = script.evaluate(run)
     args.checkpoint_dir, args.model_dir = "checkpoints", "model"
-    script.save_checkpoint(run, Checkpoints("checkpoints", {}, KEEP))
+    checkpoints = Checkpoints("checkpoints", {}, KEEP)
+    script.save_checkpoint(run, checkpoints)
+    checkpoints.finish()  # it is sealed in the background
     script.save_model(run, tokenizer)
     print(json.dumps(out), flush=True)
 
