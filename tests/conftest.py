@@ -50,23 +50,24 @@ def no_default_session() -> None:
 def pytest_configure() -> None:
     """What the libraries read again and again and never change is read once a process: half of some files' time goes there."""
     if importlib.util.find_spec("botocore") is not None:
-        _endpoints_once()
+        _models_once()
     if importlib.util.find_spec("sagemaker") is not None:
         _schema_checked_once()
 
 
-def _endpoints_once() -> None:
-    """Each of botocore's sessions reads its table of endpoints, a megabyte, anew."""
-    from botocore.loaders import JSONFileLoader
+def _models_once() -> None:
+    """Each of botocore's sessions reads its table of endpoints and the models of its services, megabytes, anew."""
+    from botocore.loaders import JSONFileLoader, Loader
 
-    load, reader = JSONFileLoader.load_file, JSONFileLoader()
+    load, reader, botocore_data = JSONFileLoader.load_file, JSONFileLoader(), Loader.BUILTIN_DATA_PATH
 
     @functools.cache
     def kept(file_path: str) -> Any:
         return load(reader, file_path)
 
     def loaded(self: JSONFileLoader, file_path: str) -> Any:
-        return kept(file_path) if file_path.endswith(os.sep + "endpoints") else load(self, file_path)
+        known = file_path.startswith(botocore_data)  # which nobody writes to
+        return kept(file_path) if known else load(self, file_path)
 
     setattr(JSONFileLoader, "load_file", loaded)  # noqa: B010 - mypy: a method
 

@@ -31,7 +31,7 @@ from sm_spot import DONE, INTERRUPTED, USAGE_ERROR, Checkpoints
 from launch import QUIET, SCRIPTS, Launch
 
 pytestmark = [pytest.mark.local, pytest.mark.timeout(1800)]
-INTERRUPTIONS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "4"))
+INTERRUPTIONS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "3"))
 DEADLINE_S = 300.0
 LONGER = 1 + INTERRUPTIONS // 12  # so that each interruption finds some steps still to be done
 EVAL_STEPS = 7
@@ -293,7 +293,7 @@ def test_a_stop_that_comes_while_the_libraries_load_is_answered_as_any_other(
         ),
     ],
 )
-@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
+@pytest.mark.parametrize(("before", "after"), [pytest.param(1, 2, marks=ON_DEMAND), (2, 1)])
 def test_a_run_goes_on_with_another_number_of_workers(
     script: tuple[str, str, str], before: int, after: int, tmp_path: Path
 ) -> None:

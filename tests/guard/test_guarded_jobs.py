@@ -141,6 +141,7 @@ def test_bursts_of_lines_are_no_stall_and_no_slowness(
     assert ("Completed", []) == (final.status_word, found)
 
 
+@ON_DEMAND
 def test_a_host_that_others_wait_for_in_a_collective_stalls_the_whole_job(
     session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path
 ) -> None:

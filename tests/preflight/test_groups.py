@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jobs
@@ -10,13 +11,14 @@ import pytest
 import sm_trn as st
 from sm_trn.core.specs import Severity
 
+SOURCE = str(Path(__file__).parent)  # a small folder: every check looks through it
 GPU, OTHER, CPU = "ml.p4d.24xlarge", "ml.g5.48xlarge", "ml.m5.xlarge"
 
 
 def job(distribution: Any, *instances: str, **more: Any) -> st.JobSpec:
     groups = tuple(st.specs.InstanceGroup(name=f"g{index}", instance=name) for index, name in enumerate(instances))
     framework = st.PyTorch("2.0.1", python="py310")
-    return jobs.smddp(".").replace(
+    return jobs.smddp(SOURCE).replace(
         framework=framework, compute=st.Compute(groups=groups), distribution=distribution, **more
     )
 

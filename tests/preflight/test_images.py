@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import jobs
@@ -14,6 +15,7 @@ from sm_trn.core.catalog import image_uri, images
 from sm_trn.core.errors import UnknownName
 from sm_trn.core.specs import Problem, Severity
 
+SOURCE = str(Path(__file__).parent)  # a small folder: every check looks through it
 CPU, GPU, OLD_GPU, NEURON = "ml.m5.xlarge", "ml.p4d.24xlarge", "ml.p2.xlarge", "ml.trn1.32xlarge"
 PYTORCH = st.PyTorch("2.8", python="py312")
 HUGGING_FACE = st.HuggingFace("4.56", pytorch="2.8", python="py312")
@@ -22,7 +24,7 @@ HUGGING_FACE = st.HuggingFace("4.56", pytorch="2.8", python="py312")
 def job(framework: Any, *instances: str, **more: Any) -> st.JobSpec:
     groups = tuple(st.specs.InstanceGroup(name=f"g{index}", instance=name) for index, name in enumerate(instances))
     compute = st.Compute(instances[0]) if len(instances) == 1 else st.Compute(groups=groups)
-    return jobs.smddp(".").replace(framework=framework, compute=compute, distribution=None, **more)
+    return jobs.smddp(SOURCE).replace(framework=framework, compute=compute, distribution=None, **more)
 
 
 def faults(spec: st.JobSpec, families: tuple[str, ...] = ("IMG", "COMP")) -> list[Problem]:

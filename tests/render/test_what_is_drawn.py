@@ -13,9 +13,9 @@ from sm_trn.core.catalog import images, instances
 from sm_trn.core.specs import JobSpec
 from sm_trn.core.strategies import STRATEGIES
 
-DRAWS = 1000
+DRAWS = 250
 # Hypothesis mixes in constants of every module that is loaded, so what is drawn depends on the tests before: more is drawn until all is.
-ROUNDS = 10
+ROUNDS = 40
 # The families are drawn by their types; each has several hundred chances.
 ACCELERATORS = {row.accelerator for row in instances().values()}
 
