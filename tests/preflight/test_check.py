@@ -24,7 +24,7 @@ P4D, TRN1 = st.Compute("ml.p4d.24xlarge", count=2), st.Compute("ml.trn1.32xlarge
 
 # id, the configuration it starts from, what is made wrong, a word of "got", a word of "wanted"
 WRONG: list[tuple[str, str, Wrong, str, str]] = [
-    ("IMG001", "c", lambda j: j.replace(framework=st.NeuronX("2.3")), "2.3", "2.9.0"),
+    ("IMG001", "c", lambda j: j.replace(framework=st.NeuronX("2.3")), "2.3", "2.5.1"),
     ("IMG001", "a", lambda j: j.replace(framework=st.PyTorch("2.99", python="py312")), "2.99", "image_uri"),
     ("IMG002", "a", lambda j: j.replace(framework=st.PyTorch("1.11", python="py310")), "py310", "py38"),
     (
@@ -85,7 +85,7 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         "b",
         lambda j: j.replace(framework=st.HuggingFace("4.28", pytorch="2.0", python="py310")),
         "4.28",
-        "4.21.1/1.11.0",
+        "transformers '4.21.1' pytorch '1.11.0'",
     ),
     ("COMP003", "b", lambda j: j.replace(distribution=None), "2 instances", "pytorchxla"),
     ("COMP004", "b", lambda j: j.replace(distribution=st.SMDataParallel()), "smdistributed", "pytorchxla"),

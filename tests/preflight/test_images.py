@@ -71,14 +71,27 @@ def test_one_fault_is_one_problem(framework: Any, instances: tuple[str, ...], ru
         assert image_uri(spec, "us-east-1")
 
 
-@pytest.mark.parametrize("instance", [CPU, GPU, OLD_GPU])
-def test_versions_that_are_offered_run_there(instance: str) -> None:
-    spec = job(st.PyTorch("2.8.9", python="py312"), instance)
+@pytest.mark.parametrize("instance", [CPU, GPU, OLD_GPU, "ml.p3.2xlarge", "ml.p5.48xlarge"])
+@pytest.mark.parametrize("version", ["1.0.9", "1.11.1", "1.14", "2.3.9", "2.8.9"])
+def test_the_image_that_is_offered_runs_there(version: str, instance: str) -> None:
+    spec = job(st.PyTorch(version, python="py312"), instance)
     (problem,) = faults(spec)
-    offered = [words.split("/") for words in problem.wanted.partition(" of ")[2].split(", ")]
-    assert len(offered) >= 10
-    for version, python in offered:
-        assert image_uri(spec.replace(framework=st.PyTorch(version, python=python)), "us-east-1")
+    good = images.nearest(spec)
+    assert good is not None
+    assert str(problem.fix).startswith(f"framework=PyTorch({good.pytorch!r}")
+    assert image_uri(spec.replace(framework=images.framework_of(good)), "us-east-1")
+    patched = [
+        row for row in images.rows("pytorch") if (row.end_of_patch or "") > row.as_of and not images.unfit(row, spec)
+    ]
+    assert good in patched or not patched
+    assert "/" not in problem.wanted  # one image, not a list
+
+
+def test_the_image_that_is_offered_has_the_library_of_the_distribution() -> None:
+    spec = job(st.PyTorch("2.6.9", python="py312"), "ml.p4d.24xlarge").replace(distribution=st.SMDataParallel())
+    good = images.nearest(spec)
+    assert good is not None
+    assert "2.2.0" == good.pytorch
 
 
 @pytest.mark.parametrize(

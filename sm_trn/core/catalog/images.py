@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import json
 import re
@@ -16,6 +17,7 @@ from ..facts import user_facts
 from ..specs.compute import SERVERLESS, Accelerator
 from ..specs.framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
 from ..specs.job import JobSpec
+from .compiler import SMDDP_PYTORCH
 from .instances import find_instance
 
 NEURON = (NeuronX, HuggingFaceNeuronX)
@@ -216,7 +218,7 @@ def image_uri(job: JobSpec, region: str) -> str:
             "set image_uri, or run sm-trn catalog update"
         )
     if row is None:
-        raise UnknownName(f"framework: no {family_of(job)!r} image for {describe(job)}; {wanted(job)}")
+        raise UnknownName(f"framework: no {family_of(job)!r} image for {describe(job)}; wanted {wanted(job)}")
     if reason := unfit(row, job):
         raise UnknownName(f"framework: got {describe(job)}, wanted an image that runs there: {reason}")
     account = registries(row).get(region)
@@ -380,23 +382,45 @@ def table_end(job: JobSpec) -> str:
     return f"{', '.join(words)} of {max(row.as_of for row in known)}"
 
 
+def nearest(job: JobSpec) -> ImageRow | None:
+    """The good image nearest to the versions that a job names: of its family and for its machines, and for its distribution where that is
+    a library of the container; patched on the day of the table where one is. None where no image of the family runs there.
+    """
+    smddp = job.distribution is not None and job.distribution.name == "smdistributed.dataparallel"
+    running = [
+        row for row in rows(family_of(job)) if not unfit(row, job) and row.xla_training and row.python is not None
+    ]
+    good = [row for row in running if not smddp or row.pytorch in SMDDP_PYTORCH]
+    patched = [row for row in good if (row.end_of_patch or "") > row.as_of]
+    asked = _key(job.framework.pytorch or "0"), _key(job.framework.transformers or "0")
+    place = bisect.bisect(list(map(_age, good)), asked) - 0.5
+    return min(reversed(patched or good), key=lambda row: abs(good.index(row) - place), default=None)
+
+
+def framework_of(row: ImageRow) -> Framework:
+    """The framework value that selects a row."""
+    if row.family == "huggingface-neuronx":
+        return HuggingFaceNeuronX(row.transformers or "", pytorch=row.pytorch)
+    if row.transformers is not None:
+        return HuggingFace(row.transformers, pytorch=row.pytorch, python=row.python or "")
+    if row.family in {"neuronx", "neuron-legacy"}:
+        return NeuronX(row.pytorch)
+    return PyTorch(row.pytorch, python=row.python or "")
+
+
 def wanted(job: JobSpec) -> str:
-    """The version combinations of the job's family that run on its machines, newest last."""
-    framework = job.framework
-    if isinstance(framework, Container):
-        return "wanted image_uri=…"
-    names = ["pytorch", "python"]
-    names = ["transformers", *names] if isinstance(framework, (HuggingFace, HuggingFaceNeuronX)) else names
-    names = [*names, "neuron_sdk"] if isinstance(framework, NEURON) else names
-    heads = "/".join(names).replace("neuron_sdk", "Neuron")
-    running = [row for row in rows(family_of(job)) if not unfit(row, job)] or rows(family_of(job))
-    return f"wanted {heads} of " + _join(
-        "/".join(str(getattr(row, name) or "any") for name in names) for row in running
-    )
+    """The good image nearest to what the job names, in words."""
+    good = None if isinstance(job.framework, Container) else nearest(job)
+    return f"the nearest is {in_words(good)}" if good is not None else "image_uri, for an image of your own"
 
 
-def _join(words: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(words))
+def in_words(row: ImageRow) -> str:
+    """A row's versions, and until when AWS patches it where it does."""
+    named = (
+        ("transformers", row.transformers), ("pytorch", row.pytorch), ("python", row.python), ("Neuron", row.neuron_sdk),
+    )  # fmt: skip
+    until = f", patched until {row.end_of_patch}" if (row.end_of_patch or "") > row.as_of else ""
+    return " ".join(f"{name} {version!r}" for name, version in named if version) + until
 
 
 def minor(version: str) -> str:

@@ -55,8 +55,8 @@ def versions(job: JobSpec) -> Iterator[Problem]:
         Field("compiler"),
         "SageMaker Training Compiler has no image of these versions",
         got=images.describe(job),
-        wanted=images.wanted(job).removeprefix("wanted "),
-        fix=AnyOf("choose a combination of the list", Change(compiler=None)),
+        wanted=images.wanted(job),
+        fix=AnyOf("choose versions that have one", Change(compiler=None)),
     )
 
 

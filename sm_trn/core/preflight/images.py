@@ -39,12 +39,16 @@ def unknown_image(job: JobSpec) -> Iterator[Problem]:
             severity=Severity.WARNING,
         )
         return
+    good = images.nearest(job)
     yield IMG001.problem(
         Field("framework"),
         f"no {job.framework.family} image has these versions",
         got=images.describe(job),
-        wanted=images.wanted(job).removeprefix("wanted "),
-        fix=Advice("choose a combination of the list, or set image_uri"),
+        wanted=images.wanted(job),
+        fix=AnyOf(
+            *([Change(framework=images.framework_of(good))] if good is not None else []),
+            "image_uri; sm-trn catalog images lists all",
+        ),
     )
 
 
@@ -141,10 +145,9 @@ def _neuron_fix(job: JobSpec) -> Change:
 
 
 def _pytorch_fix(job: JobSpec) -> Change:
-    """PyTorch's own container of the version that the job names, else its newest."""
-    rows = [(row.pytorch, row.python) for row in images.rows("pytorch") if row.python is not None]
-    version, python = next((row for row in reversed(rows) if row[0].startswith(job.framework.pytorch)), rows[-1])
-    return Change("or another instance", framework=PyTorch(version, python=python))
+    """PyTorch's own container nearest to the version that the job names, of those that run on its machines."""
+    good = images.nearest(job.replace(framework=PyTorch(job.framework.pytorch or "0", python="")))
+    return Change("or another instance", framework=images.framework_of(good or images.rows("pytorch")[-1]))
 
 
 def support_ended(job: JobSpec) -> Iterator[Problem]:
@@ -166,14 +169,19 @@ def out_of_patch(job: JobSpec, today: date) -> Iterator[Problem]:
     row = None if _named(job) else images.choose(job)
     if row is None or row.end_of_patch is None or row.end_of_patch > today.isoformat():
         return
-    patched = [other for other in images.rows(row.family) if (other.end_of_patch or "") > today.isoformat()]
+    good = images.nearest(job)
+    if good is not None and (good.end_of_patch or "") <= today.isoformat():
+        good = None
     yield IMG008.problem(
         Field("framework"),
         f"AWS has not patched this image since {row.end_of_patch}",
         got=images.describe(job),
         consequence="it runs, without security patches and bug fixes",
-        wanted=f"{', '.join(f'{other.pytorch} (until {other.end_of_patch})' for other in patched)}" if patched else "",
-        fix=Advice("choose a newer version when you can, or --ignore IMG008"),
+        wanted=f"the nearest that it does is {images.in_words(good)}" if good is not None else "",
+        fix=AnyOf(
+            *([Change(framework=images.framework_of(good))] if good is not None else []),
+            "choose a newer version when you can, or --ignore IMG008",
+        ),
     )
 
 
