@@ -15,7 +15,7 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.compute import Compute
-from ...core.specs.framework import NeuronX, PyTorch
+from ...core.specs.framework import HuggingFace, NeuronX
 from ...core.specs.job import JobSpec, Script
 from ...core.specs.metrics import EVALUATION_METRICS, TRAINER_METRICS
 from ...core.specs.problems import Severity
@@ -39,9 +39,9 @@ MARGIN = " " * 13
 P4D = JobSpec(
     name="bert-p4d",
     script=Script("train_text_classification.py"),
-    framework=PyTorch("1.11", python="py38"),
+    framework=HuggingFace("4.56.2", pytorch="2.8.0", python="py312"),
     compute=Compute("ml.p4d.24xlarge", count=2),
-    distribution=SMDataParallel(),
+    distribution=TorchDistributed(),
     hyperparameters={"model": "tiny-random", "train": "sample", "epochs": 5, "learning_rate": 0.002, "baselines": True},
     metrics=TRAINER_METRICS + EVALUATION_METRICS,
     max_run_s=3600,
@@ -50,7 +50,6 @@ TRN1 = P4D.replace(
     name="bert-trn1",
     framework=NeuronX("2.9.0"),
     compute=Compute("ml.trn1.32xlarge"),
-    distribution=TorchDistributed(),
 )
 FULL = P4D.replace(
     hyperparameters={"model": "bert-base-cased", "epochs": 2, "per_device_batch_size": 32, "max_length": 128},
