@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -86,17 +87,41 @@ def known_packages() -> frozenset[str]:
 
 
 def contents_of(job: JobSpec) -> Contents | None:
-    """What the image of a job holds; None for an image of one's own, and where nothing is published."""
-    row = None if job.image_uri is not None or job.script is None else images.choose(job)
+    """What the image of a job holds; None for an image of one's own. An image of AWS's own may be named by its URI.
+
+    Where no file of an image is published, its Python and the versions in its name are known.
+    """
+    framework = job.framework if job.image_uri is None else images.recognise(job.image_uri)
+    if framework is None or job.script is None:
+        return None
+    job = job.replace(framework=framework, image_uri=None)
+    row = images.choose(job)
     if row is None:
         return None
     processor = images.processor(images.machine(job))
     wanted = (row.family, row.pytorch, row.transformers, row.neuron_sdk, processor)
-    return next(
-        (
-            each
-            for each in all_contents()
-            if (each.family, each.pytorch, each.transformers, each.neuron_sdk, each.processor) == wanted
-        ),
-        None,
+    for each in all_contents():
+        if (each.family, each.pytorch, each.transformers, each.neuron_sdk, each.processor) == wanted:
+            return each
+    return _of_row(row, processor)
+
+
+def python_of(held: Contents | None) -> str | None:
+    """``3.11``: the Python of an image, as markers of requirements name it."""
+    minor = held.python_minor if held is not None else None
+    return ".".join(map(str, minor)) if minor is not None else None
+
+
+def _of_row(row: images.ImageRow, processor: str) -> Contents:
+    named = re.fullmatch(r"py(\d)(\d+)", row.python or "")
+    packages = {"torch": f"=={row.pytorch}"} | ({"transformers": f"=={row.transformers}"} if row.transformers else {})
+    return Contents(
+        family=row.family,
+        pytorch=row.pytorch,
+        transformers=row.transformers,
+        neuron_sdk=row.neuron_sdk,
+        processor=processor,
+        source=row.source,
+        python=f"{named[1]}.{named[2]}" if named else None,
+        packages=packages,
     )

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,36 +15,100 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from ..core.errors import SmTrnError
-from ..core.preflight.source import REQUIREMENTS, requirements
+from ..core.preflight.source import REQUIREMENTS, program, requirements
 from ..core.specs.job import JobSpec
-from .contents import Contents, contents_of
+from .contents import Contents, contents_of, python_of
+from .releases import misfits
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
+# "Using the Trainer with PyTorch requires accelerate": training_args.py of transformers 4.30.
+TRAINER_NEEDS_ACCELERATE = Version("4.30")
 TIMEOUT_S = 300
 PLATFORM = "x86_64-manylinux_2_28"
+
+
+_NO_WHEEL = re.compile(
+    r"(?:all versions of )?(?P<name>[A-Za-z0-9][\w.-]*?)(?P<spec>(?:[<>=!~]=?[\w.+*]+,?)*) ha(?:s|ve) no usable wheels"
+)
+_PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+_MOST_LEFT_OUT = 12  # packages without any wheel: a set with more of them is not looked at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
     """``pins`` are versions that can be installed together into the image, as lines of a constraints file; empty where there are none,
     and ``conflict`` says why in the resolver's words. ``replaced`` are packages of the image that they replace: name, version there,
-    version wanted.
+    version wanted; ``drags`` says in the resolver's words why what the image is built for cannot stay. ``misfits`` are sentences about
+    pins that fail together. ``unread`` are requirements that only a build could tell about: addresses, and packages without any wheel.
     """
 
     image: str
     pins: tuple[str, ...] = ()
     conflict: str = ""
     replaced: tuple[tuple[str, str, str], ...] = ()
+    drags: str = ""
+    misfits: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Question:
+    """What uv is asked, in a folder of its own, until every package without any wheel is left out."""
+
+    uv: str
+    folder: Path
+    python: str
+    lines: list[str]
+    there: list[str]
+    left_out: list[str]
+
+    def ask(self, limits: list[str]) -> tuple[str, tuple[str, ...]]:
+        """The conflict, empty where there is none, and the pins. Raises SmTrnError where uv gives no answer."""
+        while True:
+            words, pins = self._once(self.lines, limits, self.python)
+            missing = _NO_WHEEL.search(words)
+            if missing is None or len(self.left_out) >= _MOST_LEFT_OUT or missing["name"] in self.left_out:
+                return words, pins
+            if self._elsewhere(f"{missing['name']}{missing['spec'].rstrip(',')}"):
+                return words, pins
+            self.left_out.append(missing["name"])
+
+    def _elsewhere(self, wanted: str) -> bool:
+        """Whether a package has wheels for other Pythons: one that has none at all is built, and nobody knows how that ends."""
+        return any(not self._once([wanted], [], python, "--no-deps")[0] for python in _PYTHONS)
+
+    def _once(self, lines: list[str], limits: list[str], python: str, *more: str) -> tuple[str, tuple[str, ...]]:
+        gone = [f"{name} ; python_version < '3'" for name in self.left_out]
+        for name, content in (("asked", lines), ("limits", limits), ("pinned", self.there), ("gone", gone)):
+            (self.folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in content), "utf-8")
+        # uv keeps what stands in its output where that fits, as pip keeps what is installed.
+        command = [
+            *(self.uv, "pip", "compile", "asked.txt", "--constraint", "limits.txt", "--override", "gone.txt"),
+            *("--output-file", "pinned.txt", "--python-version", python, "--python-platform", PLATFORM),
+            *("--only-binary", ":all:", "--no-header", "--no-annotate", "--quiet", *more),
+        ]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, cwd=self.folder
+            )
+        except subprocess.TimeoutExpired as error:
+            raise SmTrnError(
+                f"--resolve: uv gave no answer in {TIMEOUT_S} s; is the package index reachable?"
+            ) from error
+        made = (self.folder / "pinned.txt").read_text("utf-8")
+        return (_words(done.stderr), ()) if done.returncode else ("", tuple(x for x in made.splitlines() if "==" in x))
 
 
 def resolve(job: JobSpec) -> Resolved:
-    """Resolve the requirements of a job for its image's Python and platform, its PyTorch held. It installs and runs nothing.
+    """Resolve the requirements of a job for its image's Python and platform: its PyTorch held, or else, as pip does, replaced.
 
-    Raises SmTrnError where the image's contents are not published, there are no requirements, or there is no uv.
+    It installs, builds and runs nothing. Raises SmTrnError where the image's contents are not published, there are no requirements, or
+    there is no uv.
     """
     held, text, uv = contents_of(job), requirements(job), find_uv()
-    if held is None or held.python_minor is None:
+    python = python_of(held)
+    if held is None or python is None:
         raise SmTrnError(f"{job.name}: what its image holds is not published, wanted an image of sm-trn images")
     if not text:
         raise SmTrnError(
@@ -51,29 +116,45 @@ def resolve(job: JobSpec) -> Resolved:
         )
     if uv is None:
         raise SmTrnError("--resolve asks uv, which is not installed; fix: pip install uv")
+    addresses = [line.strip() for line in text.splitlines() if _address(line)]
+    lines = [line for line in text.splitlines() if not _address(line)]
     with tempfile.TemporaryDirectory() as folder:
-        asked, limits, pinned = (Path(folder) / name for name in (REQUIREMENTS, "image.txt", "pinned.txt"))
-        asked.write_text(text, "utf-8")
-        limits.write_text("".join(f"{line}\n" for line in _held(held)), "utf-8")
-        # uv keeps what stands in its output where that fits, as pip keeps what is installed.
-        pinned.write_text("".join(f"{line}\n" for line in _there(held)), "utf-8")
-        python = ".".join(map(str, held.python_minor))
-        command = [
-            *(uv, "pip", "compile", str(asked), "--constraint", str(limits), "--output-file", str(pinned)),
-            *("--python-version", python, "--python-platform", PLATFORM, "--only-binary", ":all:"),
-            *("--no-header", "--no-annotate", "--quiet"),
-        ]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, cwd=folder)
-        except subprocess.TimeoutExpired as error:
-            raise SmTrnError(
-                f"--resolve: uv gave no answer in {TIMEOUT_S} s; is the package index reachable?"
-            ) from error
-        made = pinned.read_text("utf-8")
-    if done.returncode:
-        return Resolved(image=held.name, conflict=_words(done.stderr))
-    pins = tuple(line for line in made.splitlines() if "==" in line)
-    return Resolved(image=held.name, pins=pins, replaced=tuple(_replaced(pins, held)))
+        question = _Question(uv, Path(folder), python, lines, _there(held), [])
+        drags, pins = question.ask(_held(held))
+        conflict, pins = question.ask([]) if drags else ("", pins)
+    unread = (*addresses, *question.left_out)
+    if conflict:
+        return Resolved(image=held.name, conflict=conflict, unread=unread)
+    return Resolved(
+        image=held.name,
+        pins=pins,
+        replaced=tuple(_replaced(pins, held)),
+        drags=drags,
+        misfits=tuple(_misfits(job, pins, held, complete=not unread)),
+        unread=unread,
+    )
+
+
+def _address(line: str) -> bool:
+    """Whether a line asks for what no index has: an address, or a folder."""
+    words = line.split(" #", maxsplit=1)[0].strip()
+    return not words.startswith(("#", "-")) and ("://" in words or words.startswith((".", "/")))
+
+
+def _misfits(job: JobSpec, pins: tuple[str, ...], held: Contents, *, complete: bool) -> Iterator[str]:
+    """What fails together of what the job will have."""
+    there = {name: version.public for name in held.packages if (version := held.version(name)) is not None}
+    for pin in pins:
+        name, _, wanted = pin.split(";", maxsplit=1)[0].strip().partition("==")
+        there[canonicalize_name(name)] = wanted
+    yield from misfits(there)
+    trains = any(word in (program(job) or "") for word in ("TrainingArguments(", "Trainer("))
+    known = held.holds("accelerate") is True or "accelerate" in there
+    if complete and trains and not known and Version(there.get("transformers", "0")) >= TRAINER_NEEDS_ACCELERATE:
+        yield (
+            f"the Trainer of transformers {there['transformers']} needs accelerate, which neither the requirements bring nor AWS "
+            "publishes of the image"
+        )
 
 
 def find_uv() -> str | None:

@@ -28,8 +28,10 @@ OLDEST = (3, 7)  # what parses under it parses in every container
 # Modules whose package has another name.
 _PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
              "dotenv": "python-dotenv"}  # fmt: skip
+_NOBODYS = ("bitsandbytes", "peft", "trl")  # no other package of an image brings them
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
+LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers")
 _INSTALLS = ("pip", "conda", "apt-get")
 
 
@@ -71,12 +73,11 @@ def requirements(job: JobSpec) -> Iterator[Problem]:
     text = source.requirements(job)
     if not text:
         return
-    from .contents import contents_of  # noqa: PLC0415 - as above
+    from .contents import contents_of, python_of  # noqa: PLC0415 - as above
     from .requirements import requirements_of  # noqa: PLC0415
 
     held = contents_of(job)
-    minor = held.python_minor if held is not None else None
-    wanted = list(requirements_of(text, ".".join(map(str, minor)) if minor is not None else None))
+    wanted = list(requirements_of(text, python_of(held)))
     yield from _contradictions(wanted)
     if held is not None:
         for each in wanted:
@@ -169,7 +170,8 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         package = canonicalize_name(_PACKAGES.get(name, name))
         if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():
             continue
-        if package not in known_packages() or held.holds(package) is not False:
+        there = held.holds(package)
+        if package not in known_packages() or there or (there is None and package not in _NOBODYS):
             continue
         yield ENV005.problem(
             Line(job.script.entry, line),
@@ -225,4 +227,20 @@ def _imported(text: str) -> Iterator[tuple[str, int]]:
             yield node.module.split(".")[0], node.lineno
 
 
-RULES: tuple[JobRule, ...] = (language, requirements, imports, shipped)
+def _of_releases(job: JobSpec) -> Iterator[Problem]:
+    """ENV007 to ENV009: releases against one another, against the script's imports and the model that it loads."""
+    text = source.program(job)
+    if (
+        text is None
+        or job.script is None
+        or job.script.source_dir is None
+        or not any(word in text for word in LIBRARIES)
+    ):
+        return
+    from . import releases  # noqa: PLC0415 - as above
+
+    for rule in releases.RULES:
+        yield from rule(job)
+
+
+RULES: tuple[JobRule, ...] = (language, requirements, imports, shipped, _of_releases)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -15,17 +17,35 @@ from sm_trn.images.resolve import find_uv, resolve
 needs_uv = pytest.mark.skipif(find_uv() is None, reason="needs uv: pip install uv")
 
 
-def wheel(folder: Path, name: str, version: str, *requires: str) -> None:
-    """An empty package, in an index of its own."""
+def wheel(folder: Path, name: str, version: str, *requires: str, python: str = "") -> None:
+    """An empty package, in an index of its own; for one Python alone where ``python`` says so."""
     folder = folder / name
     folder.mkdir(exist_ok=True)
     info = f"{name}-{version}.dist-info"
     needed = "".join(f"Requires-Dist: {each}\n" for each in requires)
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as packed:
+    tag = f"{python}-{python}-manylinux_2_17_x86_64" if python else "py3-none-any"
+    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as packed:
         packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}")
-        packed.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
         packed.writestr(f"{info}/RECORD", "")
-    links = "".join(f'<a href="{each.name}">{each.name}</a>' for each in folder.glob("*.whl"))
+    index(folder)
+
+
+def sdist(folder: Path, name: str, version: str) -> None:
+    """A package that has no wheel: what it needs is told by a build."""
+    folder = folder / name
+    folder.mkdir()
+    program = b"raise SystemExit('built')"
+    with tarfile.open(folder / f"{name}-{version}.tar.gz", "w:gz") as packed:
+        member = tarfile.TarInfo(f"{name}-{version}/setup.py")
+        member.size = len(program)
+        packed.addfile(member, io.BytesIO(program))
+    index(folder)
+
+
+def index(folder: Path) -> None:
+    files = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
+    links = "".join(f'<a href="{each.name}">{each.name}</a>' for each in files)
     (folder / "index.html").write_text(f"<html><body>{links}</body></html>")
 
 
@@ -39,6 +59,11 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     wheel(folder, "accelerate", "1.9.0", "torch>=2.0")
     wheel(folder, "accelerate", "1.12.0", "torch>=2.0")
     wheel(folder, "newest", "1.0", "torch>=2.6")
+    wheel(folder, "impossible", "1.0", "torch>=9")
+    wheel(folder, "old", "1.0", python="cp39")
+    sdist(folder, "built", "1.0")
+    wheel(folder, "peft", "0.14.0")
+    wheel(folder, "transformers", "4.39.3")
     for name in [name for name in os.environ if name.startswith("UV_")]:
         monkeypatch.delenv(name)
     for name, value in alone(folder).items():
@@ -77,10 +102,37 @@ def test_pins_leave_the_images_torch_alone(tmp_path: Path, packages: Path) -> No
 @needs_uv
 def test_what_cannot_be_installed_is_said_in_the_resolvers_words(tmp_path: Path, packages: Path) -> None:
     assert packages.is_dir()
-    found = resolve(job(tmp_path, "newest\n"))
+    found = resolve(job(tmp_path, "impossible\n"))
     assert not found.pins
     assert "torch" in found.conflict
-    assert "newest" in found.conflict
+    assert "impossible" in found.conflict
+
+
+@needs_uv
+def test_pip_replaces_what_cannot_stay(tmp_path: Path, packages: Path) -> None:
+    assert packages.is_dir()
+    found = resolve(job(tmp_path, "newest\n"))
+    assert not found.conflict
+    assert (("torch", "2.5.1", "2.6.0"),) == found.replaced
+    assert "torch" in found.drags
+
+
+@needs_uv
+def test_a_package_without_any_wheel_is_left_out_and_one_for_another_python_is_a_conflict(
+    tmp_path: Path, packages: Path
+) -> None:
+    assert packages.is_dir()
+    found = resolve(job(tmp_path, "built\naccelerate\ngit+https://example.com/a/b\n"))
+    assert {"accelerate==1.9.0", "torch==2.5.1"} == set(found.pins)
+    assert ("git+https://example.com/a/b", "built") == found.unread
+    assert "old" in resolve(job(tmp_path, "old\n")).conflict
+
+
+@needs_uv
+def test_pins_that_fail_together_are_told(tmp_path: Path, packages: Path) -> None:
+    assert packages.is_dir()
+    found = resolve(job(tmp_path, "peft\ntransformers\n"))
+    assert "EncoderDecoderCache" in " ".join(found.misfits)
 
 
 @pytest.mark.parametrize(("requirements", "says"), [(None, "nothing to resolve"), ("", "nothing to resolve")])
@@ -102,7 +154,7 @@ def test_without_uv_its_line_for_pip_is_said(tmp_path: Path, monkeypatch: pytest
 def test_the_shell_prints_constraints_or_the_conflict(tmp_path: Path, packages: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
-    for requirements, code in (("accelerate\n", 0), ("newest\n", 1)):
+    for requirements, code in (("accelerate\n", 0), ("impossible\n", 1)):
         (tmp_path / "job.toml").write_text(st.dump_job(job(source, requirements), "toml"))
         ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
         assert code == ran.returncode, ran.stderr

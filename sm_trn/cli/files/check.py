@@ -115,13 +115,19 @@ def _resolved(job: JobSpec) -> int:
     from ...wiring import resolve  # noqa: PLC0415 - sessions stay out of a check
 
     found = resolve(job)
+    for line in found.unread:
+        click.echo(f"{job.name}: not looked at, because only a build tells: {line}", err=True)
     if found.conflict:
         click.echo(f"{job.name}: its requirements cannot be installed into {found.image}: {found.conflict}", err=True)
         return 1
     for name, there, wanted in found.replaced:
         click.echo(f"{job.name}: pip replaces {name} {there} of {found.image} by {wanted}", err=True)
+    if found.drags:
+        click.echo(f"{job.name}: what {found.image} is built for cannot stay: {found.drags}", err=True)
+    for sentence in found.misfits:
+        click.echo(f"{job.name}: {sentence}", err=True)
     click.echo("\n".join(found.pins))
-    return 0
+    return int(bool(found.misfits))
 
 
 def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:
