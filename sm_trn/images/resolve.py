@@ -86,7 +86,8 @@ class _Question:
         command = [
             *(self.uv, "pip", "compile", "asked.txt", "--constraint", "limits.txt", "--override", "gone.txt"),
             *("--output-file", "pinned.txt", "--python-version", python, "--python-platform", PLATFORM),
-            *("--only-binary", ":all:", "--no-header", "--no-annotate", "--quiet", *more),
+            *("--only-binary", ":all:", "--python", sys.executable, "--no-python-downloads"),
+            *("--no-header", "--no-annotate", "--quiet", *more),
         ]
         try:
             done = subprocess.run(
@@ -147,7 +148,8 @@ def _misfits(job: JobSpec, pins: tuple[str, ...], held: Contents, *, complete: b
     for pin in pins:
         name, _, wanted = pin.split(";", maxsplit=1)[0].strip().partition("==")
         there[canonicalize_name(name)] = wanted
-    yield from misfits(there)
+    taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
+    yield from (sentence for sentence in misfits(there) if sentence.split(" ", maxsplit=1)[0] in taken)
     trains = any(word in (program(job) or "") for word in ("TrainingArguments(", "Trainer("))
     known = held.holds("accelerate") is True or "accelerate" in there
     if complete and trains and not known and Version(there.get("transformers", "0")) >= TRAINER_NEEDS_ACCELERATE:
