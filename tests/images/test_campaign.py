@@ -1,0 +1,104 @@
+"""Random requirements: what ``check --resolve`` says against what pip says, over the network. SM_TRN_RESOLUTIONS=100 asks for 100 sets."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import sm_trn as st
+from sm_trn.images.resolve import find_uv, resolve
+
+SETS = int(os.environ.get("SM_TRN_RESOLUTIONS", "0"))
+IMAGES = (
+    ("3.10", st.PyTorch("2.1.0", python="py310")),
+    ("3.11", st.PyTorch("2.5.1", python="py311")),
+    ("3.12", st.HuggingFace("4.56.2", pytorch="2.8.0", python="py312")),
+)
+RELEASES = {
+    "transformers": ("4.30.2", "4.36.2", "4.41.2", "4.49.0", "4.56.2"),
+    "tokenizers": ("0.13.3", "0.15.2", "0.19.1", "0.21.0", "0.22.0"),
+    "peft": ("0.4.0", "0.10.0", "0.14.0", "0.17.1"),
+    "accelerate": ("0.21.0", "0.29.3", "1.3.0", "1.10.0"),
+    "trl": ("0.7.4", "0.12.0", "0.17.0"),
+    "datasets": ("2.14.6", "2.19.0", "3.2.0", "4.0.0"),
+    "huggingface-hub": ("0.16.4", "0.23.0", "0.26.2", "0.34.4"),
+    "numpy": ("1.23.5", "1.26.4", "2.1.3"),
+    "pandas": ("1.5.3", "2.0.3", "2.2.3"),
+    "scikit-learn": ("1.2.2", "1.5.2", "1.7.1"),
+    "safetensors": ("0.3.3", "0.4.5", "0.6.2"),
+    "protobuf": ("3.20.3", "4.25.8", "6.31.1"),
+    "pyarrow": ("12.0.1", "16.1.0", "21.0.0"),
+    "fsspec": ("2023.9.2", "2024.6.1", "2025.3.0"),
+    "evaluate": ("0.4.1", "0.4.5"),
+    "sentencepiece": ("0.1.99", "0.2.0"),
+    "pydantic": ("1.10.15", "2.9.2"),
+    "tqdm": ("4.64.1", "4.67.1"),
+    "pyyaml": ("5.4.1", "6.0.2"),
+}
+MARKERS = ("", "", "", ' ; python_version < "3.11"', ' ; python_version >= "3.11"', " ; sys_platform == 'win32'")
+
+
+def requirements(some: random.Random) -> str:
+    """Two to five packages, each pinned, bounded or free, some under a marker."""
+    lines = []
+    for name in some.sample(sorted(RELEASES), some.randint(2, 5)):
+        version = some.choice(RELEASES[name])
+        operator = some.choice(("==", "==", ">=", "<=", "~=", ""))
+        lines.append(f"{name}{operator}{version if operator else ''}{some.choice(MARKERS)}\n")
+    return "".join(lines)
+
+
+def pip_refuses(folder: Path, python: str) -> bool:
+    """What pip says of a set under a Python, without installing it."""
+    command = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--quiet",
+        "--ignore-installed",
+        "--only-binary",
+        ":all:",
+        "-r",
+    ]
+    asked = [*command, str(folder / "requirements.txt")]
+    return bool(subprocess.run(asked, capture_output=True, check=False, timeout=600).returncode)
+
+
+def interpreter(version: str) -> str | None:
+    """The Python of this version, where this machine has one."""
+    command = [str(find_uv()), "python", "find", version, "--no-python-downloads"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return found.stdout.strip() if found.returncode == 0 else None
+
+
+@pytest.mark.skipif(not SETS, reason="asks the package index: SM_TRN_RESOLUTIONS=100")
+def test_the_verdict_agrees_with_pip(tmp_path: Path) -> None:
+    some, differences = random.Random(36), []
+    pythons = {version: interpreter(version) for version, _ in IMAGES}
+    if not all(pythons.values()):
+        pytest.skip(f"wants the Pythons of the images, got {pythons}")
+    for number in range(SETS):
+        python, framework = IMAGES[number % len(IMAGES)]
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "train.py").write_text("import torch\n")
+        (folder / "requirements.txt").write_text(requirements(some))
+        asked = st.JobSpec(
+            name="a",
+            script=st.Script("train.py", source_dir=str(folder)),
+            framework=framework,
+            compute=st.Compute("ml.g5.xlarge"),
+        )
+        ours, theirs = resolve(asked), pip_refuses(folder, str(pythons[python]))
+        print(number, python, bool(ours.conflict), theirs, flush=True)
+        if bool(ours.conflict) != theirs:
+            differences.append(
+                f"{python}: {(folder / 'requirements.txt').read_text()} pip refuses: {theirs}; {ours.conflict}"
+            )
+    assert len(differences) <= SETS * 0.05, "\n".join(differences)
