@@ -92,10 +92,10 @@ def read(wheel: Path, library: str) -> Release:
             elif OF_A_MODEL.fullmatch(path):
                 classes |= set(CLASS.findall(archive.read(path).decode("utf-8")))
     for module, program in programs.items():
-        release.modules[module] = bound(program)
+        release.modules[module] = bound(program) | starred(module, programs)
     top = programs[library]
     words = {node.value for node in ast.walk(top) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    release.exports = {word for word in words | bound(top) if PUBLIC.fullmatch(word)}
+    release.exports = {word for word in words | release.modules[library] if PUBLIC.fullmatch(word)}
     if "define_import_structure" in release.modules[library]:  # since then a model's own file says what it exports
         release.exports |= classes
     release.imports = set(taken(library, programs))
@@ -129,6 +129,23 @@ def bound(program: ast.Module) -> set[str]:
             }
         else:
             waiting += nested(node)
+    return found
+
+
+def starred(module: str, programs: Mapping[str, ast.Module]) -> set[str]:
+    """The names that a module takes by ``from … import *``, of modules that do so in their turn too."""
+    found: set[str] = set()
+    waiting, seen = [module], set()
+    while waiting:
+        current = waiting.pop()
+        seen.add(current)
+        package = current if is_package(current, programs) else current.rpartition(".")[0]
+        for node in programs[current].body:
+            if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+                origin = absolute(node, package)
+                if origin in programs and origin not in seen:
+                    found |= bound(programs[origin])
+                    waiting.append(origin)
     return found
 
 

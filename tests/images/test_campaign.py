@@ -77,6 +77,7 @@ def interpreter(version: str) -> str | None:
     return found.stdout.strip() if found.returncode == 0 else None
 
 
+@pytest.mark.timeout(0)
 @pytest.mark.skipif(not SETS, reason="asks the package index: SM_TRN_RESOLUTIONS=100")
 def test_the_verdict_agrees_with_pip(tmp_path: Path) -> None:
     some, differences = random.Random(36), []

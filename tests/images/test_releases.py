@@ -49,6 +49,7 @@ def told(asked: st.JobSpec, rule: str) -> str:
         (PEFT, "transformers>=4.39\npeft==0.14.0\n", ""),  # nobody says which
         (PEFT, "-r other.txt\ntransformers==4.39.3\npeft==0.14.0\n", ""),
         (PEFT, "git+https://github.com/huggingface/transformers\npeft==0.14.0\n", ""),
+        ("from trl import SFTTrainer\n", "trl==0.7.11\ndatasets==2.18.0\n", ""),  # datasets has Value by a star
         ("import torch\n", "transformers==4.39.3\npeft==0.14.0\n", ""),  # imported by nobody
         ("import sentence_transformers\n", "sentence-transformers==2.2.2\n", "cached_download"),
         ("import sentence_transformers\n", "sentence-transformers==2.2.2\nhuggingface-hub==0.25.2\n", ""),
@@ -138,6 +139,8 @@ def test_a_wheel_is_read_as_its_programs_say(tmp_path: Path) -> None:
     files = {
         "peft/__init__.py": "from .auto import Auto\ntry:\n    import gone\nexcept ImportError:\n    gone = None\n",
         "peft/auto.py": "from transformers import Cache\nfrom transformers.utils import hub\nif True:\n    from accelerate import x\n",
+        "peft/stars/__init__.py": "from .values import *\n",
+        "peft/stars/values.py": "Value = 1\n",
         "peft/unused.py": "from datasets import y\n",
     }
     with zipfile.ZipFile(tmp_path / "peft-0.1.0-py3-none-any.whl", "w") as packed:
@@ -147,3 +150,4 @@ def test_a_wheel_is_read_as_its_programs_say(tmp_path: Path) -> None:
     assert {("transformers", "Cache"), ("transformers.utils", "hub")} == read.imports
     assert {"Auto", "gone"} <= read.exports
     assert read.has("peft.auto", "Cache")
+    assert read.has("peft.stars", "Value")
