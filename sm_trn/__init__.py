@@ -28,7 +28,7 @@ HOMES = {
     "parse_request": ".core.render.from_request",
     "estimator": ".core.session.connection",
     "read_jobs": ".core.session.jobfiles",
-    "read_log": ".core.session.log_reader",
+    "read_log": ".core.logs.saved",
     "EVALUATION_METRICS": ".core.specs",
     "TRAINER_METRICS": ".core.specs",
     "Compute": ".core.specs.compute",

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 from ...core.formatting.printable import printable
-from ...core.logs.events import LogEvent
+from ...core.logs.events import LogEvent, saved_line
 from ...core.logs.losses import LONGEST, loss_of, norm_of
 from ...core.logs.marks import HEAD
 from ...core.logs.prefixes import prefix_of
-from ...core.logs.saved import SavedLog, saved_line
+from ...core.logs.saved import SavedLog
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Advice
 from ...core.specs.snapshot import JobSnapshot, JobStatus
