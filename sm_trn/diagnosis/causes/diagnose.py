@@ -218,8 +218,9 @@ def _name(finding: Finding, scan: Scan | None) -> tuple[str, bool]:
 
 
 def _reason(job: JobSnapshot | None) -> LogReading:
-    reading = LogReading(short=True)
-    for at, line in enumerate((job.failure_reason if job is not None else "").splitlines(), 1):
+    lines = job.failure_reason.splitlines() if job is not None else []
+    reading = LogReading(short=True, alone=len(lines) == 1)
+    for at, line in enumerate(lines, 1):
         reading.feed(LogEvent(math.nan, DESCRIBE, line), at)
     reading.finish()
     return reading
@@ -237,10 +238,10 @@ def _says_failure(scan: Scan) -> bool:
     return not (scan.reading.succeeded or scan.reading.log or scan.beats or scan.lines > SHORT)
 
 
-def _is_short(log: SavedLog) -> bool:
-    """Whether a text is a reason or a few lines rather than a job's log."""
+def _lines_of(log: SavedLog) -> int:
+    """How many lines a text has; more than ``SHORT`` where it is a job's log rather than a reason."""
     head = log.head()
-    return len(head) < HEAD and head.count(b"\n") < SHORT
+    return head.strip().count(b"\n") + 1 if len(head) < HEAD else SHORT + 1
 
 
 def why_text(
@@ -249,7 +250,8 @@ def why_text(
     """Why the job of a saved log ended as it did; the file may be of any size."""
     parse, blocks = log.scanned()
     log_like = log.timed or LOG_MARK.search(log.head()) is not None
-    scan = Scan(parse, LogReading(short=not log_like and _is_short(log), log=log_like))
+    lines = _lines_of(log)
+    scan = Scan(parse, LogReading(short=not log_like and lines <= SHORT, alone=lines == 1, log=log_like))
     scan.run(blocks)
     scan.reading.finish()
     return JobText(name, snapshot, spec, scan).diagnosis()

@@ -64,7 +64,7 @@ _COMPLAINS = re.compile(  # of few lines, in small letters: what says that somet
     r"|does not (?:fit|support)|can not|too (?:small|large|many|few|old)|older than|larger than|back-off"
     r"|unavailable|segfault|non-numeric|requested more|reached|need to|tried to|insufficient|disappear|non-finite|not finite"
 )
-_SUSPECT = re.compile(  # and what may say so
+_SUSPECT = re.compile(  # and what may say so, where it is all that is said
     r"warn|nan\b|\binf(?:init[ey])?\b|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|returned:? -"
     r"|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
     r"|insufficient|limit|expired|undefined|malformed|different|only|must|please|required|fault|panic|terminat|hang|stuck|stopped"
@@ -156,6 +156,7 @@ class LogReading:
     watchdog: Watchdog = field(default_factory=Watchdog)
     network: FastNetwork = FastNetwork.UNKNOWN
     short: bool = False  # a reason or a few lines: each may say why, though no traceback stands before it
+    alone: bool = False  # one line is all that is said
     log: bool = False  # the toolkit or the SDK spoke: it is a job's log
     over: bool = False  # what follows is the notebook's, not the job's
     succeeded: bool = False
@@ -290,7 +291,7 @@ class LogReading:
             return ALL
         text = said[:LONGEST]
         low = text.lower() if self.short else ""
-        complaint = _COMPLAINS.search(low) is not None or _SUSPECT.search(low) is not None
+        complaint = _COMPLAINS.search(low) is not None or (self.alone and _SUSPECT.search(low) is not None)
         if _CALM.search(said[:160]) is not None:
             return SURE if complaint else 0
         if _WARNS.match(text) is not None or (self.short and _DUMPS.match(text)):
