@@ -59,6 +59,18 @@ def test_a_page_of_a_manual_is_no_evidence(text: str) -> None:
     assert st.why(text).id in {"none", "unknown"}
 
 
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("Loading the data\nstep 1 loss 0.5\nstep 2 loss 0.4\n", "none"),
+        ("Loading the data\nstep 1 loss 0.5\nlost a worker\n", "unknown"),
+        ("Loading the data\n", "unknown"),
+    ],
+)
+def test_a_few_lines_that_learn_and_complain_of_nothing_have_no_cause(text: str, cause: str) -> None:
+    assert cause == st.why(text).id
+
+
 @pytest.mark.parametrize(("text", "cause"), REPORTS)
 def test_what_reports_a_failure_is_evidence(text: str, cause: str) -> None:
     assert cause == st.why(text).id

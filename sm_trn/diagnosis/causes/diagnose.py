@@ -235,7 +235,9 @@ def _service_says(job: JobSnapshot | None, finding: Finding) -> bool:
 def _says_failure(scan: Scan) -> bool:
     if scan.reading.failed:
         return True
-    return not (scan.reading.succeeded or scan.reading.log or scan.beats or scan.lines > SHORT)
+    if scan.reading.succeeded or scan.reading.log or scan.beats or scan.lines > SHORT:
+        return False
+    return scan.reading.complained or not any(loss_of(line.decode("utf-8", "replace")) for line in scan.last)
 
 
 def _lines_of(log: SavedLog) -> int:

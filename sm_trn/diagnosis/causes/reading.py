@@ -156,6 +156,7 @@ class LogReading:
     watchdog: Watchdog = field(default_factory=Watchdog)
     network: FastNetwork = FastNetwork.UNKNOWN
     short: bool = False  # a reason or a few lines: each may say why, though no traceback stands before it
+    complained: bool = False  # of few lines, one spoke of trouble
     alone: bool = False  # one line is all that is said
     log: bool = False  # the toolkit or the SDK spoke: it is a job's log
     over: bool = False  # what follows is the notebook's, not the job's
@@ -288,10 +289,13 @@ class LogReading:
     def _lists(self, said: str, *, complains: bool, within: bool) -> int:
         """How many of a row's lists count for a line; ``within`` says that it belongs to an exception's message."""
         if complains:
+            self.complained = True
             return ALL
         text = said[:LONGEST]
         low = text.lower() if self.short else ""
-        complaint = _COMPLAINS.search(low) is not None or (self.alone and _SUSPECT.search(low) is not None)
+        suspect = _SUSPECT.search(low) is not None
+        complaint = _COMPLAINS.search(low) is not None or (self.alone and suspect)
+        self.complained = self.complained or complaint or suspect
         if _CALM.search(said[:160]) is not None:
             return SURE if complaint else 0
         if _WARNS.match(text) is not None or (self.short and _DUMPS.match(text)):
