@@ -859,3 +859,43 @@ def test_a_launchers_command_line_tells_nothing_of_why_it_failed(launcher: str) 
 )
 def test_what_cannot_be_mounted_or_reached_is_told_by_any_programs_words(text: str, cause: str) -> None:
     assert cause == st.why(text).id
+
+
+TABLE = """
+Traceback (most recent call last):
+  File "/opt/ml/code/train.py", line 7, in main
+    dist.barrier()
+RuntimeError: [pair.cc:553] Connection closed by peer [10.0.0.2]:40355. This is typically caused by a remote worker crashing.
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+[0]:
+  rank      : 0 (local_rank: 0)
+  exitcode  : 1 (pid: 71)
+  error_file: /tmp/torchelastic_a/none_b/attempt_0/0/error.json
+  traceback : Traceback (most recent call last):
+    File "/opt/ml/code/train.py", line 7, in main
+      dist.barrier()
+  RuntimeError: [pair.cc:553] Connection closed by peer [10.0.0.2]:40355.
+------------------------------------------------------------
+Root Cause (first observed failure):
+[1]:
+  rank      : 1 (local_rank: 1)
+  exitcode  : 1 (pid: 72)
+  error_file: /tmp/torchelastic_a/none_b/attempt_0/1/error.json
+  traceback : Traceback (most recent call last):
+    File "/opt/ml/code/train.py", line 6, in main
+      raise ValueError("the third row has no label")
+  ValueError: the third row has no label
+============================================================
+"""
+
+
+def test_torchruns_table_names_the_worker_that_failed_first() -> None:
+    """The table of torch 2.13 with an error file (torch/distributed/elastic/multiprocessing/errors/__init__.py, ChildFailedError)."""
+    found = st.why(TABLE)
+    assert found.cause is not None
+    assert ("script.exception", 1, "train.py:6") == (found.cause.id, found.cause.rank, found.cause.place)
+    assert "ValueError: the third row has no label" == found.cause.error

@@ -138,6 +138,7 @@ class _Worker:
     inside: bool = False  # between "Traceback" and the exception
     chained: bool = False
     code: bool = False  # the next line is source code that a frame shows
+    indent: int = 0  # of that frame: torchrun's table moves a whole traceback to the right
     place: str = ""
     shown: str = ""  # the code at that place
     own: bool = False  # the next line is that code
@@ -323,8 +324,9 @@ class LogReading:
     def _frame(worker: _Worker, text: str) -> bool:
         """Whether the line is a frame of a traceback, or the code that it shows."""
         frame = _FRAME.match(text)
+        indent = len(text) - len(text.lstrip(" "))
         if frame is not None:
-            worker.code = True
+            worker.code, worker.indent = True, indent
             if not any(mark in frame["file"] for mark in _LIBRARY):
                 worker.place, worker.inner = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}", None
                 worker.shown, worker.own = "", True
@@ -332,7 +334,8 @@ class LogReading:
             return True
         if worker.code and worker.own:
             worker.shown, worker.own = printable(text.strip())[:LONGEST], False
-        if (worker.code and text[:2] == "  ") or _CARETS.fullmatch(text[:LONGEST]):
+        ends = indent < worker.indent and raised(text.strip()) != ""
+        if (worker.code and text[:2] == "  " and not ends) or _CARETS.fullmatch(text[:LONGEST]):
             return True
         if worker.code:
             worker.code = False
