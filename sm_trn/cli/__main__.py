@@ -241,7 +241,9 @@ def _say_where_names_are(error: click.MissingParameter) -> None:
     if parameter is None or parameter.name not in {"name", "names"}:
         return
     command = error.ctx.info_name if error.ctx is not None else ""
-    if str(parameter.metavar or "").startswith("FILE"):
+    if command == "import":
+        click.echo("FILE is a script or a notebook that calls SageMaker's SDK; --survey takes a folder.", err=True)
+    elif str(parameter.metavar or "").startswith("FILE"):
         click.echo("A job file is TOML, YAML or JSON; notebooks/jobs of the repository holds seven.", err=True)
     else:
         source = "endpoints" if command in {"predict", "delete-endpoint"} else "list"

@@ -324,7 +324,8 @@ class Session(Cloud, Generic[J_co]):
         short = self._meant(short) if short.startswith("@") else short
         if not limits.matches("TrainingJobName", short):
             raise UnknownName(
-                f"job: got {name!r}, wanted the name or the ARN of a job: letters, digits and hyphens; sm-trn list shows them. "
+                f"job: got {name!r}, wanted the name or the ARN of a job, or @last: a name has letters, digits and hyphens; "
+                "sm-trn list shows them. "
                 "A job file is read by sm-trn check, estimate, launch and render"
             )
         try:
