@@ -9,11 +9,11 @@ from .core._entry import scripts_folder as scripts_folder
 from .core.errors import SmTrnError as SmTrnError
 from .core.jobfile.files import dump_job as dump_job
 from .core.jobfile.files import load_jobs as load_jobs
+from .core.logs.saved import read_log as read_log
 from .core.render import render as render
 from .core.render.from_request import parse_request as parse_request
 from .core.session.connection import estimator as estimator
 from .core.session.jobfiles import read_jobs as read_jobs
-from .core.logs.saved import read_log as read_log
 from .core.specs import EVALUATION_METRICS as EVALUATION_METRICS
 from .core.specs import TRAINER_METRICS as TRAINER_METRICS
 from .core.specs.compute import Compute as Compute

@@ -899,3 +899,28 @@ def test_torchruns_table_names_the_worker_that_failed_first() -> None:
     assert found.cause is not None
     assert ("script.exception", 1, "train.py:6") == (found.cause.id, found.cause.rank, found.cause.place)
     assert "ValueError: the third row has no label" == found.cause.error
+
+
+@pytest.mark.parametrize(
+    ("pieces", "cause", "error"),
+    [
+        (("IndexError", ":", "list index out of range"), "script.exception", "IndexError: list index out of range"),
+        (("RuntimeError", ": CUDA out of memory."), "mem.cuda_oom", "RuntimeError: CUDA out of memory."),
+        (("AssertionError", "Command failed"), "script.exception", "AssertionError"),
+    ],
+)
+def test_an_exception_in_pieces_is_one(pieces: tuple[str, ...], cause: str, error: str) -> None:
+    """Python writes one so where its output is not buffered, and the toolkit prints each piece as a line (process.py, watch)."""
+    head = "2026-01-01 00:00:00,000 sagemaker-training-toolkit INFO     Invoking user script\nTraceback (most recent call last):\n"
+    found = st.why(
+        head + '  File "/opt/ml/code/train.py", line 3, in <module>\nprint(rows[5])\n~\n^\n' + "\n".join(pieces) + "\n"
+    )
+    assert found.cause is not None
+    assert (cause, error, "train.py:3") == (found.cause.id, found.cause.error, found.cause.place)
+
+
+def test_a_reason_in_two_lines_keeps_its_words() -> None:
+    reason = 'AlgorithmError: ExecuteUserScriptError:\nExitCode 1\nErrorMessage "IndexError\n list index out of range"'
+    found = st.why(reason)
+    assert found.cause is not None
+    assert "IndexError: list index out of range" == found.cause.error

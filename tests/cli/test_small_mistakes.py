@@ -54,6 +54,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (("import", "."), "got ., a folder; --survey PAGE.html lists all launches in it"),
         (("import",), "a script or a notebook that calls SageMaker's SDK"),
+        (("cost", "--all", "--by", "tag:"), "by: got 'tag:', wanted one of instance"),
         (("why", "good.toml"), "A job file is read by sm-trn check"),
     ],
 )

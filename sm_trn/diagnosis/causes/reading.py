@@ -45,6 +45,7 @@ _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # as pages print 
 _LAST = "Last error:"  # NCCL's kind of error stands before it, behind it what happened
 _NCCL = "dist.nccl_config"
 _PIP = "pip.failed"
+_NAME = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}")  # of an exception
 _CARETS = re.compile(r"[\s^~]{1,400}")
 _CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
     r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
@@ -147,6 +148,15 @@ class _Worker:
     ignored: int = -NEXT  # the line that says that Python ignores an exception
     last: int = -NEXT  # the line that announces NCCL's last error
     idle: bool = False  # the exception of this traceback ends nothing
+    bare: int = -1  # the place of a finding that is an exception's name alone: its words may come in lines of their own
+    colon: bool = False  # what stands between them has come
+
+    def announce(self, said: str, at: int) -> None:
+        """Note a line that says what the next ones are."""
+        if said.startswith(_IGNORED):
+            self.ignored = at
+        if said == _LAST:
+            self.last = at
 
 
 @dataclass(slots=True)
@@ -217,17 +227,36 @@ class LogReading:
             self.over = True
         if self.over and not spoken and _CLIENTS not in said:
             return
-        if said.startswith(_IGNORED):
-            worker.ignored = at
-        if said == _LAST:
-            worker.last = at
+        if worker.bare >= 0 and self._goes_on(worker, said):
+            return
+        worker.announce(said, at)
         if TRACEBACK in said[:400]:
             self._begin(worker, at)
             if said.startswith(TRACEBACK) or said.endswith(f": {TRACEBACK}:"):
                 return
         if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
             return
+        before = len(self.findings)
         self._weigh(worker, line, said, spoken=spoken, beats=beats)
+        if len(self.findings) > before and _NAME.fullmatch(self.findings[-1].error):
+            worker.bare, worker.colon = before, spoken and not text.rstrip().endswith('"')
+
+    def _goes_on(self, worker: _Worker, said: str) -> bool:
+        """Take in the words of an exception whose name came alone: the toolkit prints what it reads, and Python writes an
+        exception in three pieces where its output is not buffered (sagemaker_training/process.py, watch).
+        """
+        if said == ":":
+            worker.colon = True
+            return True
+        named = self.findings[worker.bare]
+        goes_on = worker.colon or said.startswith(": ")
+        if goes_on:
+            error = f"{named.error}: {said.removeprefix(': ').rstrip(chr(34))}"
+            line = replace(named.evidence, text=printable(error)[:LONGEST])
+            found = match(line.text) or named.match
+            self.findings[worker.bare] = replace(named, evidence=line, error=error, match=found)
+        worker.bare, worker.colon = -1, False
+        return goes_on
 
     def _weigh(self, worker: _Worker, line: Evidence, said: str, *, spoken: bool, beats: int) -> None:
         """Keep a line that is an exception, or that a row knows."""
