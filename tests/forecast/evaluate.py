@@ -138,6 +138,10 @@ def by_groups(title: str, rows: Sequence[Judged]) -> str:
     return f"{title:<58} {len(groups):>5} {100 * shares[0]:>4.0f} % {100 * shares[1]:>4.0f} % {100 * middle:>6.1f} %"
 
 
+def _tensorflow(judged: Judged) -> bool:
+    return str(judged.row.get("framework")).startswith("TensorFlow")
+
+
 def _share(errors: Sequence[float], bound: float, of: int) -> str:
     return f"{100 * sum(error <= bound for error in errors) / of:.0f} %"
 
@@ -157,6 +161,8 @@ def report(judged: Sequence[Judged]) -> str:
         summary("not flagged", answered),
         summary("  refused rows counted as outside", answered, refused=len(refused)),
         by_groups("  one vote a group", answered),
+        summary("PyTorch, as every job of this package", [each for each in answered if not _tensorflow(each)]),
+        summary("TensorFlow", [each for each in answered if _tensorflow(each)]),
         summary("without MPT", rest),
         summary("without MPT and BERT-Large on Trainium", few),
         summary("baseline: median MFU by chip and precision", mfu_baseline(answered)),
