@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -102,6 +103,7 @@ GROUPS = {
     },
 }
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+VARIABLE = "_SM_TRN_COMPLETE"  # by which a shell asks for completions
 # A command with an option that makes another command of it.
 MODES = {"import --run": "bridge.commands.record", "resubmit --resume": "cli.jobs.resume"}
 # Names of earlier releases.
@@ -112,6 +114,10 @@ def load(name: str) -> click.Command:
     """The command of this name, from its module."""
     module = MODES[name] if name in MODES else COMMANDS[name][0]
     command: click.Command = import_module(f"sm_trn.{module}").command
+    if VARIABLE in os.environ:
+        from .completing import completing  # noqa: PLC0415 - only a shell that completes needs it
+
+        return completing(command, name)
     return command
 
 
@@ -191,7 +197,7 @@ def run() -> None:
     """The console script. Exit code 0: fine; 1: problems found or a job failed; 2: usage; 130: Ctrl-C."""
     debug = "--debug" in sys.argv[1:]
     try:
-        outcome = cli.main(prog_name="sm-trn", complete_var="_SM_TRN_COMPLETE", standalone_mode=False)
+        outcome = cli.main(prog_name="sm-trn", complete_var=VARIABLE, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         if isinstance(error, click.MissingParameter):

@@ -25,6 +25,8 @@ hyperparameters = {model = "bert-base-cased", train = "sample"}
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "job.toml").write_text(JOB)
     (tmp_path / "good.toml").write_text(GOOD)
+    (tmp_path / "words.toml").write_text('distribution = "torch_distribted"\n' + GOOD)
+    (tmp_path / "cpu.toml").write_text(GOOD.replace("ml.g5.xlarge", "ml.c5.xlarge"))
     (tmp_path / "noise.log").write_bytes(bytes(range(256)) * 20)
     (tmp_path / "noise.toml").write_bytes(b"\xff\x98" * 40)
     return tmp_path
@@ -54,6 +56,12 @@ def folder(tmp_path: Path) -> Path:
         ),
         (("import", "."), "got ., a folder; --survey PAGE.html lists all launches in it"),
         (("import",), "a script or a notebook that calls SageMaker's SDK"),
+        (("catalog", "instances", "ml.zz*"), "instance: got ml.zz*, wanted a name or a pattern of one"),
+        (("check", "words.toml"), 'wanted: a table such as {kind = "torch_distributed"}'),
+        (
+            ("plan", "cpu.toml", "--examples", "100"),
+            'such as instance = "ml.g5.xlarge"; jobs on CPUs are not estimated',
+        ),
         (("cost", "--all", "--by", "tag:"), "by: got 'tag:', wanted one of instance"),
         (("why", "good.toml"), "A job file is read by sm-trn check"),
     ],

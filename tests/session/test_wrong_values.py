@@ -40,6 +40,9 @@ ALONE: list[tuple[str, Callable[[], Any], str]] = [
     ("examples that are none", lambda: st.estimate(JOB, examples=math.nan), "examples: got nan, wanted a number"),
     ("a length of 0", lambda: st.estimate(JOB, examples=9, length=0), "length: got 0, wanted a number above 0"),
     ("a number for limits", lambda: st.plan(JOB, limits=5), r"limits: got 5 \(int\), wanted Limits"),  # type: ignore[arg-type]
+    ("a deadline in words", lambda: st.Limits(deadline_s="3h"), r"Limits.deadline_s: got '3h' \(str\), wanted a number"),  # type: ignore[arg-type]
+    ("a deadline by another name", lambda: st.Limits(deadline=3), r"unknown field 'deadline' \(.*deadline_s=3 \* 3600"),  # type: ignore[call-arg]
+    ("a deadline of an estimate", lambda: st.estimate(JOB, deadline=3), "a deadline or a budget is said by limits=st.Limits"),  # type: ignore[call-arg]
     ("nothing to compare", lambda: st.diff(JOB, None), r"got None \(NoneType\), wanted a JobSpec"),  # type: ignore[arg-type]
     ("a path to compare", lambda: st.diff("job.toml", JOB), r"got 'job.toml' \(str\), wanted a JobSpec; st.read_jobs"),  # type: ignore[arg-type]
     ("a path to rehearse", lambda: st.rehearse("job.toml"), r"job: got 'job.toml' \(str\), wanted a JobSpec; st.read_jobs"),  # type: ignore[arg-type]

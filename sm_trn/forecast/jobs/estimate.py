@@ -58,12 +58,17 @@ def estimate(
     expect_spec(job)
     for name, value in known.items():
         if name not in KNOWN:
-            raise TypeError(f"estimate: got {name!r}, wanted one of {', '.join(KNOWN)}{suggestion(name, KNOWN)}")
+            of_plans = "; a deadline or a budget is said by limits=st.Limits(…) of st.plan" if name in _LIMITS else ""
+            hint = of_plans or suggestion(name, KNOWN)
+            raise TypeError(f"estimate: got {name!r}, wanted one of {', '.join(KNOWN)}{hint}")
         _expect_number(name, value)
     if measured is not None:
         calibration = calibration_from(measured, job, calibration, **known)
     facts = Facts(job, known)
     return estimate_of(facts, configure(facts), prices=prices, region=region, calibration=calibration)
+
+
+_LIMITS = {"deadline", "deadline_s", "max_usd", "budget", "goal"}
 
 
 def _expect_number(name: str, value: object) -> None:
