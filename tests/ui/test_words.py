@@ -172,7 +172,7 @@ def test_a_running_spot_job_costs_at_most_what_it_shows() -> None:
 
 def test_the_costs_are_the_fleets_to_the_cent() -> None:
     rows = [row(f"run-{n}", status="Completed", BillableTimeInSeconds=601 + n) for n in range(7)]
-    jobs = [(one.snapshot, {}) for one in rows]
+    jobs: list[tuple[JobSnapshot, dict[str, str]]] = [(one.snapshot, {}) for one in rows]
     assert str(spending(jobs, snapshot_book())["title"]).endswith(fmt.usd(fleet(jobs, book=snapshot_book()).usd))
 
 
