@@ -38,9 +38,8 @@ from .core.specs.problems import Severity as Severity
 from .core.specs.services import Queue as Queue
 from .core.specs.snapshot import JobStatus as JobStatus
 from .core.specs.sweeps import grid as grid
-from .core.strategies.ddp import PyTorchDDP as PyTorchDDP
+from .core.specs.tuning import Sweep as Sweep
 from .core.strategies.mpi import MPI as MPI
-from .core.strategies.single import SingleProcess as SingleProcess
 from .core.strategies.smddp import SMDataParallel as SMDataParallel
 from .core.strategies.smp import SMModelParallel as SMModelParallel
 from .core.strategies.smp_v2 import SMModelParallelV2 as SMModelParallelV2
@@ -84,7 +83,6 @@ __all__ = [
     "NeuronX",
     "Output",
     "PyTorch",
-    "PyTorchDDP",
     "PyTorchXLA",
     "Queue",
     "SMDataParallel",
@@ -93,9 +91,9 @@ __all__ = [
     "Script",
     "Session",
     "Severity",
-    "SingleProcess",
     "SmTrnError",
     "Spot",
+    "Sweep",
     "TorchDistributed",
     "TrainingCompiler",
     "TrainingJob",

@@ -81,11 +81,11 @@ SMP_V2 = some.builds(
 )
 DISTRIBUTIONS = some.one_of(
     some.none(),
-    some.just(st.SingleProcess()),
+    some.just(st.specs.SingleProcess()),
     some.builds(st.TorchDistributed, workers_per_host=some.sampled_from([None, None, 1, 2, 3, 8, 32])),
     some.builds(st.SMDataParallel, custom_mpi_options=MPI_OPTIONS),
     some.just(st.PyTorchXLA()),
-    some.builds(st.PyTorchDDP, custom_mpi_options=MPI_OPTIONS),
+    some.builds(st.specs.PyTorchDDP, custom_mpi_options=MPI_OPTIONS),
     some.builds(st.MPI, processes_per_host=some.sampled_from([None, 1, 2, 8]), custom_mpi_options=MPI_OPTIONS),
     SMP,
     SMP_V2,
@@ -515,7 +515,7 @@ def _sensible(source_dir: str) -> Any:
     )
     frameworks = some.one_of(_pytorch("pytorch"), _hugging_face("huggingface"))
     smddp = some.builds(st.SMDataParallel, custom_mpi_options=MPI_OPTIONS)
-    one = some.sampled_from([None, st.SingleProcess()])
+    one = some.sampled_from([None, st.specs.SingleProcess()])
 
     def jobs(**parts: Any) -> Any:
         return _specs(source_dir, **{"spot": spot, "kept": KEPT, **parts})

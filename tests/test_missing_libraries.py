@@ -22,6 +22,7 @@ LIBRARIES = {
               "datasets", "peft", "trl", "sklearn"),
     "sdk": ("sagemaker",),
     "bridge": ("libcst",),
+    "tune": ("optuna",),
     "hosting": ("sagemaker_inference", "sagemaker_pytorch_serving_container"),
 }  # fmt: skip
 ALL = "all extras"

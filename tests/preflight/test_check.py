@@ -222,7 +222,7 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         "1.10",
         "1.11",
     ),
-    ("DIST014", "a", lambda j: j.replace(distribution=st.PyTorchDDP()), "pytorchddp", "HuggingFace"),
+    ("DIST014", "a", lambda j: j.replace(distribution=st.specs.PyTorchDDP()), "pytorchddp", "HuggingFace"),
     (
         "DIST015",
         "a",

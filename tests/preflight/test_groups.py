@@ -27,7 +27,7 @@ def job(distribution: Any, *instances: str, **more: Any) -> st.JobSpec:
     ("distribution", "instances", "rule"),
     [
         (None, (GPU, CPU), None),
-        (st.SingleProcess(), (GPU, CPU), None),
+        (st.specs.SingleProcess(), (GPU, CPU), None),
         (st.TorchDistributed(), (GPU,), None),
         (st.MPI(), (GPU,), None),
         (st.SMDataParallel(), (GPU,), None),

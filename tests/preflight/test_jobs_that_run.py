@@ -98,7 +98,7 @@ def test_the_fix_of_one_rule_is_not_what_another_rule_refuses(
 ) -> None:
     write(source, TORCH_DDP)
     job = jobs.smddp(source).replace(
-        framework=st.PyTorch(version, python=python), compute=st.Compute(instance), distribution=st.PyTorchDDP()
+        framework=st.PyTorch(version, python=python), compute=st.Compute(instance), distribution=st.specs.PyTorchDDP()
     )
     (problem,) = found(job, "DIST014")
     named = st.SMDataParallel() if "SMDataParallel" in problem.fix else st.TorchDistributed()

@@ -284,7 +284,8 @@ def test_what_a_machine_of_ones_own_cannot_do_is_refused_by_its_id(rule: str) ->
 
 
 @pytest.mark.parametrize(
-    "distribution", [st.SMDataParallel(), st.PyTorchXLA(), st.MPI(), st.PyTorchDDP(), st.SMModelParallel(partitions=2)]
+    "distribution",
+    [st.SMDataParallel(), st.PyTorchXLA(), st.MPI(), st.specs.PyTorchDDP(), st.SMModelParallel(partitions=2)],
 )
 def test_launchers_of_the_containers_are_refused(distribution: Any) -> None:
     assert "TARGET051" in {problem.id for problem in problems(small(compute=P4D, distribution=distribution), TARGET)}
