@@ -51,8 +51,9 @@ def check_sweep(
 
 
 def corners(sweep: Sweep) -> tuple[JobSpec, ...]:
-    """The job with the first or least, and with the last or greatest, value of every hyperparameter that is tuned."""
-    return (_corner(sweep, 0), _corner(sweep, -1))
+    """The job with the first or least, and with the last or greatest, value of every hyperparameter that is tuned, on each cluster."""
+    clusters = sweep.clusters or (sweep.job.compute,)
+    return tuple(_corner(sweep, at).replace(compute=cluster) for cluster in clusters for at in (0, -1))
 
 
 def _corner(sweep: Sweep, at: int) -> JobSpec:

@@ -13,6 +13,7 @@ from typing import Any
 
 from fakes.simulated_batch import Batch
 from fakes.simulated_hosting import Hosting
+from fakes.simulated_tuning import Tuning
 
 ACCOUNT, REGION = "123456789012", "us-west-2"
 NOT_FOUND = "Requested resource not found."
@@ -160,6 +161,7 @@ class Service:
         self.objects: dict[str, bytes] = {}
         self.hosting = Hosting(clock.now, Refusal)
         self.batch = Batch(clock.now, Refusal)
+        self.tuning = Tuning(self, Refusal)
         self.counts: Counter[str] = Counter()
         self.created: Counter[str] = Counter()
         self.page_events = 10_000
@@ -180,12 +182,18 @@ class Service:
         self.jobs[name] = job
         return job
 
+    def start(self, name: str, created: float, request: Mapping[str, Any]) -> None:
+        """A training job that a service starts."""
+        self.jobs[name] = SimulatedJob(name, created, self.story_of(name), request)
+
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
         with self._lock:
             if self.hosting.answers(operation):
                 return self.hosting.answer(operation, body)
             if self.batch.answers(operation):
                 return self.batch.answer(operation, body)
+            if self.tuning.answers(operation):
+                return self.tuning.answer(operation, body)
             return {
                 "CreateTrainingJob": self._create,
                 "DescribeTrainingJob": lambda body: self._job(body).described(self.clock.now()),

@@ -35,8 +35,8 @@ def job(tmp_path: Path) -> JobSpec:
     return job_of(tmp_path / "source", SCRIPT)
 
 
-def sweep_of(job: JobSpec, objective: Objective = LOSS, **settings: object) -> Sweep:
-    return Sweep(job, {"lr": Continuous(0.1, 0.9)}, objective, max_jobs=4).replace(**settings)
+def sweep_of(job: JobSpec, objective: Objective = LOSS) -> Sweep:
+    return Sweep(job, {"lr": Continuous(0.1, 0.9)}, objective, max_jobs=4)
 
 
 def ids(sweep: Sweep) -> list[str]:
@@ -137,7 +137,7 @@ def test_an_objective_without_a_metric_is_an_error(job: JobSpec) -> None:
 )
 def test_settings_that_contradict_are_refused(job: JobSpec, settings: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        sweep_of(job, **settings)
+        sweep_of(job).replace(**settings)
 
 
 @pytest.mark.parametrize("low", [0.9, float("nan")])
