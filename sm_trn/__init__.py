@@ -69,6 +69,7 @@ HOMES = {
     "compare": ".report.comparing",
     "diff": ".report.comparing",
     "check": ".rules",
+    "tune": ".tuning.studies",
     "Session": ".wiring",
     "TrainingJob": ".wiring",
     "connect": ".wiring",

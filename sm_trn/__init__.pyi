@@ -54,6 +54,7 @@ from .report.comparing import calibrate as calibrate
 from .report.comparing import compare as compare
 from .report.comparing import diff as diff
 from .rules import check as check
+from .tuning.studies import tune as tune
 from .wiring import Session as Session
 from .wiring import TrainingJob as TrainingJob
 from .wiring import connect as connect
@@ -123,5 +124,6 @@ __all__ = [
     "results",
     "scripts_folder",
     "specs",
+    "tune",
     "why",
 ]

@@ -47,7 +47,7 @@ def start(
     if refused:
         raise InvalidJob(sweep.name, refused)
     if max_usd is not None and not session.emulated:
-        refuse_over(asked, max_usd, session.price_of)
+        refuse_over(sweep.name, sweep.jobs, worst_case(asked, session.price_of), as_usd(max_usd))
     chosen = name or tuning_name(sweep.name, session.clock.now())
     placed, source = Staging(storage=session.storage, allow_secrets=SECRETS_RULE in ignore).place(asked.job)
     at = Destination(
@@ -86,16 +86,15 @@ def worst_case(sweep: Sweep, price_of: PriceOf) -> Usd | None:
     return max(known) * sweep.jobs if len(known) == len(each) else None
 
 
-def worst_case_line(sweep: Sweep, most: Usd | None) -> str:
+def worst_case_line(name: str, jobs: int, most: Usd | None) -> str:
     """The worst case as a sentence."""
-    counted = fmt.counted(sweep.jobs, "training job")
+    counted = fmt.counted(jobs, "training job")
     if most is None:
-        return f"{sweep.name}: {counted}, and no price is known, so no ceiling; none is guessed"
-    return f"{sweep.name}: {counted}, each at most {fmt.usd(most / sweep.jobs)}, together at most {fmt.usd(most)}"
+        return f"{name}: {counted}, and no price is known, so no ceiling; none is guessed"
+    return f"{name}: {counted}, each at most {fmt.usd(most / jobs)}, together at most {fmt.usd(most)}"
 
 
-def refuse_over(sweep: Sweep, max_usd: Usd | float, price_of: PriceOf) -> None:
-    """Raise OverBudget where the worst case passes ``max_usd``, or is not known."""
-    limit, most = as_usd(max_usd), worst_case(sweep, price_of)
+def refuse_over(name: str, jobs: int, most: Usd | None, limit: Usd) -> None:
+    """Raise OverBudget where the worst case of so many training jobs passes the limit, or is not known."""
     if most is None or most > limit:
-        raise OverBudget((worst_case_line(sweep, most),), total=most, max_usd=limit)
+        raise OverBudget((worst_case_line(name, jobs, most),), total=most, max_usd=limit)

@@ -157,6 +157,9 @@ class Service:
     def __init__(self, clock: VirtualClock, story_of: Callable[[str], Story] = lambda _name: Story()) -> None:
         self.clock = clock
         self.story_of = story_of
+        self.story_of_request: Callable[[Mapping[str, Any]], Story] | None = (
+            None  # in its place, where what happens depends on it
+        )
         self.jobs: dict[str, SimulatedJob] = {}
         self.objects: dict[str, bytes] = {}
         self.hosting = Hosting(clock.now, Refusal)
@@ -221,7 +224,8 @@ class Service:
         if name in self.jobs:
             raise Refusal("ResourceInUse", "Training job names must be unique within an AWS account and region.")
         request = {key: value for key, value in body.items() if key != "Tags"}
-        self.jobs[name] = SimulatedJob(name, self.clock.now(), self.story_of(name), request, list(body.get("Tags", ())))
+        story = self.story_of(name) if self.story_of_request is None else self.story_of_request(request)
+        self.jobs[name] = SimulatedJob(name, self.clock.now(), story, request, list(body.get("Tags", ())))
         self.created[name] += 1
         return {"TrainingJobArn": self.jobs[name].arn}
 
