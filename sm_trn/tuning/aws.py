@@ -76,6 +76,16 @@ class Boto3Tuning:
         with as_cloud_error("DescribeHyperParameterTuningJob", name):
             return parse_tuning(self._described(name))
 
+    def exists(self, name: str) -> bool:
+        """Whether there is a tuning job of this name. Raises CloudError where that cannot be found out."""
+        try:
+            self._described(name)
+        except CloudError as error:
+            if _not_found(error):
+                return False
+            raise
+        return True
+
     def _described(self, name: str) -> Tree:
         def ask() -> Tree:
             with as_cloud_error("DescribeHyperParameterTuningJob", name):
@@ -127,7 +137,10 @@ class Boto3Tuning:
 
 
 def _not_found(error: CloudError) -> bool:
-    return error.code == "ResourceNotFound" or trouble(error) is Trouble.NOT_FOUND
+    """Whether there is no such tuning job: the service says it with a code of its own, or in words."""
+    if error.code == "ResourceNotFound" or trouble(error) is Trouble.NOT_FOUND:
+        return True
+    return error.code == "ValidationException" and "could not find" in str(error).lower()
 
 
 def parse_tuning(answer: Tree) -> TuningSnapshot:

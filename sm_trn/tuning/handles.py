@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import TypeVar
 
-from ..core.errors import NotConfigured
+from ..core.catalog import limits
+from ..core.errors import NotConfigured, UnknownName
 from ..core.session import handles
 from ..core.specs.tuning import Sweep
 from ..core.specs.units import Usd
@@ -53,11 +54,13 @@ class TuningSession(handles.Session[T_co]):
         return start(self, self.tuner, sweep, name=name, ignore=ignore, max_usd=max_usd)
 
     def tuning_job(self, name: str) -> TuningJob:
-        """A handle for an existing tuning job, by its name or ARN. Raises CloudError when there is none."""
+        """A handle for an existing tuning job, by its name or ARN. Raises UnknownName when there is none, CloudError."""
         from .job import TuningJob  # noqa: PLC0415 - as above
 
-        found = self.tuner.fetch(name.rsplit("/", 1)[-1])
-        return TuningJob(name=found.name, session=self, service=self.tuner)
+        short = name.rsplit("/", 1)[-1]
+        if not limits.matches("HyperParameterTuningJobName", short) or not self.tuner.exists(short):
+            raise UnknownName(f"tuning job: got {name!r}, wanted the name or the ARN of one in {self.region}")
+        return TuningJob(name=short, session=self, service=self.tuner)
 
     def worst_case(self, sweep: Sweep) -> Usd | None:
         """The most that a tuning job can cost, in USD; None without a price, or on the emulator."""

@@ -76,7 +76,7 @@ class Tuning:
     def _found(self, body: Mapping[str, Any]) -> Search:
         found = self.jobs.get(body["HyperParameterTuningJobName"])
         if found is None or self._service.clock.now() - found.created < self.lag_s:
-            raise self._refusal("ResourceNotFound", "Amazon SageMaker can't find a tuning job with this name.")
+            raise self._refusal("ValidationException", "Could not find hyperparameter tuning job.")
         self._go_on(found)
         return found
 

@@ -135,6 +135,19 @@ def test_the_same_call_of_the_same_name_is_the_same_job(here: World, sweep: st.S
         here.session.tune(sweep.replace(max_jobs=11), name="bert-sweep-1")
 
 
+def test_a_name_that_is_none_is_said(here: World) -> None:
+    for name in ("no-such-job", "no such name"):
+        with pytest.raises(st.errors.UnknownName, match="wanted the name or the ARN of one in us-west-2"):
+            here.session.tuning_job(name)
+
+
+def test_a_refused_creation_is_that_error(here: World, sweep: st.Sweep) -> None:
+    """Every attempt broke off before it took effect: nothing runs, and nobody is told that it may."""
+    here.wire.reset = 1.0
+    with pytest.raises(st.errors.CloudError):
+        here.session.tune(sweep)
+
+
 def test_ctrl_c_tells_what_may_run(here: World, sweep: st.Sweep) -> None:
     def meddle(operation: str, done: bool) -> None:
         if done and operation == "CreateHyperParameterTuningJob":
