@@ -1,6 +1,6 @@
 """The tuning job that we ask for is the one that SDK v2's ``HyperparameterTuner`` asks for, captured live from ``fit``.
 
-SM_TRN_EXAMPLES=900 compares some 300 sweeps; 25 are drawn by default.
+SM_TRN_EXAMPLES=1200 compares more than 300 sweeps; 25 are drawn by default.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def wire() -> TunerWire:
 def test_a_sweep_is_asked_for_as_the_sdk_asks(wire: TunerWire, source: str) -> None:
     compared: Counter[str] = Counter()
 
-    @settings(max_examples=EXAMPLES, derandomize=EXAMPLES <= 900, phases=(Phase.generate,))
+    @settings(max_examples=EXAMPLES, derandomize=EXAMPLES <= 1200, phases=(Phase.generate,))
     @given(job=sensible(source), region=REGIONS, data=some.data())
     def compare(job: JobSpec, region: str, data: some.DataObject) -> None:
         faults = [*st.check(job), *problems(job, "estimator-v2")]
@@ -168,4 +168,4 @@ def test_a_sweep_is_asked_for_as_the_sdk_asks(wire: TunerWire, source: str) -> N
 
     compare()
     print(f"\n{dict(compared)} compared")
-    assert sum(compared.values()) - compared["refused by boto3"] >= EXAMPLES / 5, compared
+    assert sum(compared.values()) - compared["refused by boto3"] >= EXAMPLES / 6, compared
