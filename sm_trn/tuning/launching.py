@@ -20,7 +20,6 @@ from .job import TuningJob
 from .ports import TuningService
 from .request import tuning_request
 
-LONGEST_BASE: Final = 11  # of the 32 characters of a tuning job's name, the time and six random digits need 21
 STOP: Final = "sm-trn tune --stop"
 
 
@@ -48,7 +47,7 @@ def start(
         raise InvalidJob(sweep.name, refused)
     if max_usd is not None and not session.emulated:
         refuse_over(sweep.name, sweep.jobs, worst_case(asked, session.price_of), as_usd(max_usd))
-    chosen = name or tuning_name(sweep.name, session.clock.now())
+    chosen = name or unique_name(sweep.base, session.clock.now())
     placed, source = Staging(storage=session.storage, allow_secrets=SECRETS_RULE in ignore).place(asked.job)
     at = Destination(
         role=session.role, region=session.region, bucket=session.bucket, job_name=chosen, source_uri=source
@@ -64,15 +63,6 @@ def start(
         stop=STOP,
     )
     return made
-
-
-def tuning_name(base: str, now: float) -> str:
-    """A new name that begins with ``base``, at most 32 characters.
-
-    >>> len(tuning_name("a-long-name-of-a-job", 0.0))
-    32
-    """
-    return unique_name(base[:LONGEST_BASE].rstrip("-"), now)
 
 
 def worst_case(sweep: Sweep, price_of: PriceOf) -> Usd | None:

@@ -16,8 +16,8 @@ from fakes.simulated_wire import World, sigint, world
 
 import sm_trn as st
 from sm_trn.core.session.budget import OverBudget
-from sm_trn.core.session.launches import LaunchInterrupted
-from sm_trn.tuning.launching import tuning_name, worst_case
+from sm_trn.core.session.launches import LaunchInterrupted, unique_name
+from sm_trn.tuning.launching import worst_case
 
 ROUNDS = range(int(os.environ.get("SM_TRN_ROUNDS", "2")))
 INSTANTS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "2"))
@@ -108,9 +108,23 @@ def test_an_error_of_the_sweep_starts_nothing(here: World, sweep: st.Sweep) -> N
 
 
 def test_a_name_fits_the_service(sweep: st.Sweep) -> None:
-    for base in ("a", "bert-large-uncased-squad", "elevenchar-s"):
-        assert len(tuning_name(base, 1_800_000_000.0)) <= 32
-        assert "--" not in tuning_name(base, 1_800_000_000.0)
+    for name in ("a", "bert-large-uncased-squad", "elevenchar-s"):
+        made = unique_name(sweep.replace(job=sweep.job.replace(name=name)).base, 1_800_000_000.0)
+        assert len(made) <= 32
+        assert "--" not in made
+
+
+def test_the_policy_of_a_sweep_allows_what_is_asked(here: World, sweep: st.Sweep) -> None:
+    search = here.session.tune(sweep)
+    search.trials()
+    search.stop()
+    search.wait(progress=False)
+    allowed = str(st.policies(sweep).launch)
+    asked = {name for name in here.wire.calls if "HyperParameterTuningJob" in name}
+    assert 4 == len(asked)
+    assert [] == [name for name in asked if f"'sagemaker:{name}'" not in allowed]
+    assert f"hyper-parameter-tuning-job/{sweep.base}-*" in allowed
+    assert "HyperParameterTuningJob" not in str(st.policies(sweep.job).launch)
 
 
 def test_a_creation_whose_answers_were_all_lost_is_recognised(here: World, sweep: st.Sweep) -> None:

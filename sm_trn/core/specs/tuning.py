@@ -8,12 +8,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from .compute import Compute
 from .job import HyperValue, JobSpec
 from .metrics import MetricRule
 from .value import misfit, suggesting
+
+LONGEST_BASE: Final = 11  # of the 32 characters of a tuning job's name, the time and six random digits need 21
 
 
 class Scale(enum.Enum):
@@ -304,8 +306,13 @@ class Sweep(SearchSettings):
 
     @property
     def name(self) -> str:
-        """The job's name, with which the name of the tuning job begins."""
+        """The job's name."""
         return self.job.name
+
+    @property
+    def base(self) -> str:
+        """With what the names of the tuning job and of its training jobs begin: as much of the job's name as there is room for."""
+        return self.job.name[:LONGEST_BASE].rstrip("-")
 
     @property
     def jobs(self) -> int:
