@@ -217,6 +217,11 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ),
     ({"Autotune": {"Mode": "Enabled"}}, {}, "chooses no ranges"),
     ({}, {"Strategy": "Hyperband"}, "MaxResource is missing"),
+    (
+        {},
+        {"Strategy": "Hyperband", "StrategyConfig": {"HyperbandStrategyConfig": {"MinResource": 9, "MaxResource": 3}}},
+        "wanted at most MaxResource",
+    ),
     ({}, {"Strategy": "Hyperband", "TrainingJobEarlyStoppingType": "Auto"}, "wanted Off"),
     ({}, {"Strategy": "Grid"}, "categorical parameters only"),
     ({}, {"ParameterRanges": {}}, "no hyperparameter has a range"),
@@ -252,6 +257,7 @@ NUMBERS = some.tuples(some.floats(0.001, 0.5), some.floats(0.001, 0.4)).map(lamb
 
 def search_of(ranges: Any, strategy: str, seed: int = 0, **config: Any) -> Search:
     body: Any = request("search", shell("true"), ranges, Strategy=strategy, RandomSeed=seed, **config)
+    body["TrainingJobDefinition"]["StaticHyperParameters"]["epochs"] = "9"
     return Search(body, 0)
 
 
@@ -260,7 +266,7 @@ def search_of(ranges: Any, strategy: str, seed: int = 0, **config: Any) -> Searc
     NUMBERS,
     some.sampled_from(["Auto", "Linear", "Logarithmic", "ReverseLogarithmic"]),
     some.sampled_from(["Bayesian", "Random", "Hyperband"]),
-    some.integers(0, 99),
+    some.sampled_from([0, 7, 2**32, 2**63]),
 )
 def test_a_number_is_in_its_range_and_the_same_again(
     limits: tuple[float, float], scaling: str, strategy: str, seed: int

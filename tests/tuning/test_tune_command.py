@@ -140,3 +140,22 @@ def test_a_search_is_started_waited_for_and_its_best_is_a_job_file(
     assert (name, 2, "Completed") == (told["name"], len(told["trials"]), told["status"])
     assert best.hyperparameters["depth"] == int(told["best"]["values"]["depth"])
     assert "Completed" in sm_trn("tune", name, "--stop").stdout
+
+
+@pytest.mark.local
+@pytest.mark.sdk
+def test_the_tuner_of_sdk_v2_takes_up_what_was_started_here(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, emulator: embedded.Endpoint
+) -> None:
+    sagemaker = pytest.importorskip("sagemaker")
+    pytest.importorskip("optuna")
+    from sagemaker.tuner import HyperparameterTuner
+
+    monkeypatch.setenv("SAGEMAKER_SUPPRESS_V2_WARNING", "1")
+    session = st.connect("emulator", state=emulator.state)
+    search = session.tune(read_sweep(folder / "sweep.toml").replace(max_jobs=1))
+    search.wait(progress=False)
+    theirs = sagemaker.Session(boto_session=session.boto_session, default_bucket=session.bucket)
+    attached = HyperparameterTuner.attach(search.name, sagemaker_session=theirs)
+    assert search.best().name == attached.best_training_job()
+    assert "sagemaker.pytorch.estimator" == type(attached.estimator).__module__

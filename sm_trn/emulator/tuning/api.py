@@ -15,7 +15,7 @@ from ..api.tags import tags_of
 from ..errors import validation
 from ..state.resources import Resource, Resources, row
 from .request import Config, Definition, TuningCluster, TuningRequest, definitions_of
-from .search import EPOCHS, grid_size, max_resource, needs_optuna, wrong_range
+from .search import EPOCHS, grid_size, max_resource, min_resource, needs_optuna, wrong_range
 from .trials import Trials
 
 if TYPE_CHECKING:
@@ -143,9 +143,17 @@ def _check(body: TuningRequest) -> None:
         raise validation("give exactly one of TrainingJobDefinition and TrainingJobDefinitions")
     for each in definitions_of(body):
         _check_definition(config, each)
-        if config["Strategy"] == "Hyperband" and max_resource(body, each) is None:
-            epochs = ", ".join(EPOCHS)
-            raise validation(f"HyperbandStrategyConfig: MaxResource is missing, and none of {epochs} says it")
+        if config["Strategy"] == "Hyperband":
+            _check_resource(min_resource(body), max_resource(body, each))
+
+
+def _check_resource(least: int, most: int | None) -> None:
+    """Raise AwsError for epochs between which Hyperband cannot choose."""
+    if most is None:
+        epochs = ", ".join(EPOCHS)
+        raise validation(f"HyperbandStrategyConfig: MaxResource is missing, and none of {epochs} says it")
+    if least > most:
+        raise validation(f"HyperbandStrategyConfig: MinResource: got {least}, wanted at most MaxResource, {most}")
 
 
 def _expect_optuna() -> None:

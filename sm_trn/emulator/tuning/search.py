@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # API reference, HyperbandStrategyConfig: where MaxResource is inferred from.
 EPOCHS: Final = ("epochs", "numepochs", "n-epochs", "n_epochs", "num_epochs")
 _REVERSE: Final = "ReverseLogarithmic"
+_SEEDS: Final = 2**32  # numpy takes smaller ones alone; RandomSeed has no greatest
 
 
 def grid_size(ranges: Ranges) -> int:
@@ -41,6 +42,12 @@ def grid_values(ranges: Ranges, number: int) -> Mapping[str, str]:
     rows = itertools.product(*(each["Values"] for each in choices))
     row = next(itertools.islice(rows, number % max(1, grid_size(ranges)), None))
     return {each["Name"]: value for each, value in zip(choices, row, strict=True)}
+
+
+def min_resource(request: TuningRequest) -> int:
+    """Return the least epochs of a training job of Hyperband."""
+    strategy = request["HyperParameterTuningJobConfig"].get("StrategyConfig") or {}
+    return (strategy.get("HyperbandStrategyConfig") or {}).get("MinResource", 1)
 
 
 def max_resource(request: TuningRequest, definition: Definition) -> int | None:
@@ -79,13 +86,12 @@ class Search:
         import optuna  # noqa: PLC0415 - few emulators search
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        seed = config.get("RandomSeed", 0) + number
+        seed = (config.get("RandomSeed", 0) + number) % _SEEDS
         bayesian = config["Strategy"] == "Bayesian"
         sampler = optuna.samplers.TPESampler(seed=seed) if bayesian else optuna.samplers.RandomSampler(seed=seed)
         pruner: Any = optuna.pruners.MedianPruner() if self._stops else optuna.pruners.NopPruner()
         if config["Strategy"] == "Hyperband":
-            least = (config.get("StrategyConfig") or {}).get("HyperbandStrategyConfig", {}).get("MinResource", 1)
-            most = max_resource(request, definition)
+            least, most = min_resource(request), max_resource(request, definition)
             pruner = optuna.pruners.HyperbandPruner(min_resource=least, max_resource=most or least)
         greater = definition.get("TuningObjective", {}).get("Type") == "Maximize"
         goal = optuna.study.StudyDirection.MAXIMIZE if greater else optuna.study.StudyDirection.MINIMIZE
