@@ -70,7 +70,7 @@ SMP = some.builds(
     processes_per_host=some.sampled_from([None, 1, 4, 8, 16]),
 )
 SMP_V2 = some.builds(
-    st.SMModelParallelV2,
+    st.specs.SMModelParallelV2,
     hybrid_shard_degree=_maybe(0, 8),
     tensor_parallel_degree=some.sampled_from([None, 2, 8]),
     context_parallel_degree=_maybe(1, 2),
@@ -85,13 +85,13 @@ DISTRIBUTIONS = some.one_of(
     some.builds(st.TorchDistributed, workers_per_host=some.sampled_from([None, None, 1, 2, 3, 8, 32])),
     some.builds(st.SMDataParallel, custom_mpi_options=MPI_OPTIONS),
     some.just(st.PyTorchXLA()),
-    some.builds(st.specs.PyTorchDDP, custom_mpi_options=MPI_OPTIONS),
+    some.builds(st.PyTorchDDP, custom_mpi_options=MPI_OPTIONS),
     some.builds(st.MPI, processes_per_host=some.sampled_from([None, 1, 2, 8]), custom_mpi_options=MPI_OPTIONS),
     SMP,
     SMP_V2,
 )
 OPTIONS = some.builds(
-    st.NeuronOptions,
+    st.specs.NeuronOptions,
     tensor_parallel=some.sampled_from([1, 2, 8]),
     pipeline_parallel=some.sampled_from([1, 2]),
     sequence_parallel=some.booleans(),

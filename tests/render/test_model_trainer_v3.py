@@ -26,7 +26,7 @@ REFUSED = {
     "TARGET002": jobs.compiled("./src"),
     "TARGET022": jobs.compiled("./src").replace(distribution=None),
     "TARGET004": trainium(compute=P4D, distribution=st.SMModelParallel(partitions=2)),
-    "TARGET005": trainium(compute=P4D, distribution=st.specs.PyTorchDDP()),
+    "TARGET005": trainium(compute=P4D, distribution=st.PyTorchDDP()),
     "TARGET007": jobs.smddp("./src").replace(distribution=st.TorchDistributed(), profiler=True),
     "TARGET008": trainium(compute=P4D, distribution=st.MPI()),
     "TARGET009": trainium(hyperparameters={"note": "it's"}),

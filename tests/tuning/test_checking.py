@@ -77,7 +77,7 @@ def test_where_a_library_prints_it_is_unknown(tmp_path: Path) -> None:
 def test_the_shipped_scripts_print_what_the_trainers_rules_read() -> None:
     job = st.JobSpec(
         name="squad", script=st.Script("train_question_answering.py"), framework=st.PyTorch("2.8.0", python="py312"),
-        compute=st.Compute("ml.g5.xlarge"), metrics=(*st.TRAINER_METRICS, *st.EVALUATION_METRICS),
+        compute=st.Compute("ml.g5.xlarge"), metrics=(*st.TRAINER_METRICS, *st.specs.EVALUATION_METRICS),
     )  # fmt: skip
     space = {"learning_rate": Continuous(1e-5, 1e-3)}
     for name in ("train_loss", "eval_loss"):

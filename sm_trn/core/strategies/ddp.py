@@ -24,7 +24,7 @@ from .rules import DIST003, DIST014
 class PyTorchDDP:
     """``distribution={"pytorchddp": {"enabled": True}}``.
 
-    >>> st.specs.PyTorchDDP().name
+    >>> st.PyTorchDDP().name
     'pytorchddp'
     """
 

@@ -9,17 +9,18 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import group, group_options
-from ...cli.shared import Region, at_option, json_option, say
+from ...cli.shared import Completed, Region, at_option, json_option, say
 from ...core.catalog import limits
 from ...core.session.handles import Session, TrainingJob
 from ...core.session.names import LAST
 from ...core.specs.record import JobRecord
 from .. import published_record
 from ..comparing import as_record, compare
+from ..published import published_names
 
 
 @click.command("compare")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=Completed(published_names, files=True))
 @group_options
 @click.option(
     "--baseline",
