@@ -69,9 +69,7 @@ def _converter() -> Converter:
     converter.register_structure_hook(
         str | Channel | FileSystem | Dataset, functools.partial(_text_or_channel, converter)
     )
-    converter.register_structure_hook_factory(
-        _has_kinds, lambda union: functools.partial(_kind, converter, _kinds(union))
-    )
+    converter.register_structure_hook_factory(_has_kinds, lambda union: _of_its_kinds(converter, union))
     converter.register_structure_hook(Framework, functools.partial(_kind, converter, FRAMEWORKS))
     converter.register_structure_hook_func(_is_distribution, functools.partial(_kind, converter, STRATEGIES))
     converter.register_unstructure_hook_func(_is_distribution, functools.partial(_strategy_tree, converter))
@@ -110,8 +108,8 @@ def _has_kinds(union: Any) -> bool:
     return bool(members) and all(hasattr(each, "kind") for each in members)
 
 
-def _kinds(union: Any) -> Mapping[str, type[Any]]:
-    return {each.kind: each for each in get_args(union)}
+def _of_its_kinds(converter: Converter, union: Any) -> Structure:
+    return functools.partial(_kind, converter, {each.kind: each for each in get_args(union)})
 
 
 def _is_distribution(kind: Any) -> bool:
