@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ..core.errors import InvalidJob
 from ..core.formatting import numbers as fmt
+from ..core.formatting.missing import Missing
 from ..core.pricing.cost import ceiling
 from ..core.session.budget import OverBudget, PriceOf, as_usd
 from ..core.session.handles import SECRETS_RULE, Session
@@ -80,7 +81,7 @@ def worst_case_line(name: str, jobs: int, most: Usd | None) -> str:
     """The worst case as a sentence."""
     counted = fmt.counted(jobs, "training job")
     if most is None:
-        return f"{name}: {counted}, and no price is known, so no ceiling; none is guessed"
+        return f"{name}: {counted}, {Missing.NO_PRICE}, no ceiling"
     return f"{name}: {counted}, each at most {fmt.usd(most / jobs)}, together at most {fmt.usd(most)}"
 
 

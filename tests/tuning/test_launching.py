@@ -15,6 +15,7 @@ from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import World, sigint, world
 
 import sm_trn as st
+from sm_trn.core.formatting.missing import Missing
 from sm_trn.core.session.budget import OverBudget
 from sm_trn.core.session.launches import LaunchInterrupted, unique_name
 from sm_trn.tuning.launching import worst_case
@@ -96,7 +97,7 @@ def test_the_dearest_cluster_counts(here: World, sweep: st.Sweep) -> None:
     assert dear * 12 == worst_case(several, here.session.price_of)
     unknown = sweep.replace(clusters=(*clusters, st.Compute("ml.p9.48xlarge")))
     assert None is worst_case(unknown, here.session.price_of)
-    with pytest.raises(OverBudget, match="no price is known"):
+    with pytest.raises(OverBudget, match=f"{Missing.NO_PRICE}, no ceiling"):
         here.session.tune(unknown, max_usd=1e9, ignore=["LIMIT001", "TUNE004"])
 
 
