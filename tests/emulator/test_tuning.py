@@ -155,27 +155,27 @@ def test_the_tuner_of_sdk_v2_drives_eight_trainings_to_their_end(
 
 @pytest.mark.local
 def test_hyperband_stops_what_is_worse_before_its_end(bench: Bench) -> None:
+    """With this seed n is 2, 1, 5 and 7: the last two are worse at their third value, and would go on for a long time."""
     script = """
         import json, os, time
         n = json.loads(os.environ['SM_HPS'])['n']
-        for epoch in range(9):
+        for epoch in range(4):
             print(f'loss={n}.5', flush=True)
-            time.sleep(0.4)
+        time.sleep(200 if n > 4 else 0)
     """
     band = {"HyperbandStrategyConfig": {"MinResource": 1, "MaxResource": 9}}
-    limits = {"MaxNumberOfTrainingJobs": 6, "MaxParallelTrainingJobs": 3}
+    limits = {"MaxNumberOfTrainingJobs": 4, "MaxParallelTrainingJobs": 1}
     body = scripted(
-        bench, "band", script, Strategy="Hyperband", StrategyConfig=band, ResourceLimits=limits, RandomSeed=1
+        bench, "band", script, Strategy="Hyperband", StrategyConfig=band, ResourceLimits=limits, RandomSeed=11
     )
     bench.sagemaker.create_hyper_parameter_tuning_job(**body)
     found = ended(bench, "band")
-    counts = found["TrainingJobStatusCounters"]
-    assert ("Completed", 6) == (found["HyperParameterTuningJobStatus"], counts["Completed"] + counts["Stopped"])
-    assert counts["Stopped"] >= 1
-    least = min(
-        int(row["TunedHyperParameters"]["n"]) for row in tried(bench, "band") if row["TrainingJobStatus"] == "Completed"
-    )
-    assert least == int(found["BestTrainingJob"]["TunedHyperParameters"]["n"])
+    assert "Completed" == found["HyperParameterTuningJobStatus"]
+    assert [("2", "Completed"), ("1", "Completed"), ("5", "Stopped"), ("7", "Stopped")] == [
+        (row["TunedHyperParameters"]["n"], row["TrainingJobStatus"])
+        for row in tried(bench, "band", SortBy="CreationTime")
+    ]
+    assert "1" == found["BestTrainingJob"]["TunedHyperParameters"]["n"]
 
 
 ONE: Final = {"InstanceType": "ml.c5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 3}

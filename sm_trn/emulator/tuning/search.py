@@ -95,7 +95,8 @@ class Search:
             pruner = optuna.pruners.HyperbandPruner(min_resource=least, max_resource=most or least)
         greater = definition.get("TuningObjective", {}).get("Type") == "Maximize"
         goal = optuna.study.StudyDirection.MAXIMIZE if greater else optuna.study.StudyDirection.MINIMIZE
-        self._study = optuna.create_study(direction=goal, sampler=sampler, pruner=pruner)
+        # Hyperband sorts trials into brackets by the study's name too: one name, and a seed chooses the same.
+        self._study = optuna.create_study(study_name=f"search {number}", direction=goal, sampler=sampler, pruner=pruner)
         self._distributions = _distributions(self._ranges)
 
     def values(self) -> tuple[Any, Mapping[str, str]]:
