@@ -90,6 +90,7 @@ ROOMS: Mapping[str, str] = {
     ".bridge": "Read and record launch code",
     ".core.session": "Launch, watch, attach",
     ".capacity": "Find room for a job",
+    ".tuning": "Search for hyperparameters",
     ".emulator": "Rehearsals",
     ".core.logs": "Read logs",
     ".diagnosis": "Find out why",

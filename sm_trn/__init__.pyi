@@ -36,6 +36,7 @@ from .core.specs.problems import Severity as Severity
 from .core.specs.services import Queue as Queue
 from .core.specs.snapshot import JobStatus as JobStatus
 from .core.specs.sweeps import grid as grid
+from .core.specs.tuning import Sweep as Sweep
 from .core.strategies.ddp import PyTorchDDP as PyTorchDDP
 from .core.strategies.mpi import MPI as MPI
 from .core.strategies.smddp import SMDataParallel as SMDataParallel
@@ -51,6 +52,7 @@ from .report.comparing import calibrate as calibrate
 from .report.comparing import compare as compare
 from .report.comparing import diff as diff
 from .rules import check as check
+from .tuning.studies import tune as tune
 from .wiring import Session as Session
 from .wiring import TrainingJob as TrainingJob
 from .wiring import connect as connect
@@ -88,6 +90,7 @@ __all__ = [
     "Severity",
     "SmTrnError",
     "Spot",
+    "Sweep",
     "TorchDistributed",
     "TrainingCompiler",
     "TrainingJob",
@@ -117,5 +120,6 @@ __all__ = [
     "results",
     "scripts_folder",
     "specs",
+    "tune",
     "why",
 ]

@@ -74,6 +74,10 @@ GROUPS = {
         ),
         "resubmit": ("cli.jobs.resubmit", "launch a job again, with changes"),
         "queue": ("capacity.commands.queue", "list the jobs of a training queue of AWS Batch, explain or end them"),
+        "tune": (
+            "tuning.commands.tune",
+            "start a search for hyperparameters, show its training jobs and the best of them",
+        ),
         "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
         "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
         "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),

@@ -11,7 +11,7 @@ import enum
 import functools
 import sys
 from collections.abc import Callable, Mapping
-from types import GenericAlias, MappingProxyType
+from types import GenericAlias, MappingProxyType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
 from cattrs import Converter
@@ -69,6 +69,7 @@ def _converter() -> Converter:
     converter.register_structure_hook(
         str | Channel | FileSystem | Dataset, functools.partial(_text_or_channel, converter)
     )
+    converter.register_structure_hook_factory(_has_kinds, lambda union: _of_its_kinds(converter, union))
     converter.register_structure_hook(Framework, functools.partial(_kind, converter, FRAMEWORKS))
     converter.register_structure_hook_func(_is_distribution, functools.partial(_kind, converter, STRATEGIES))
     converter.register_unstructure_hook_func(_is_distribution, functools.partial(_strategy_tree, converter))
@@ -99,6 +100,16 @@ def _is_tuple(kind: Any) -> bool:
 
 def _is_enum(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, enum.Enum)
+
+
+def _has_kinds(union: Any) -> bool:
+    """Whether it is a union of classes that each have a ``kind`` of their own."""
+    members = get_args(union) if isinstance(union, UnionType) else ()
+    return bool(members) and all(hasattr(each, "kind") for each in members)
+
+
+def _of_its_kinds(converter: Converter, union: Any) -> Structure:
+    return functools.partial(_kind, converter, {each.kind: each for each in get_args(union)})
 
 
 def _is_distribution(kind: Any) -> bool:
