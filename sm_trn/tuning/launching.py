@@ -37,6 +37,7 @@ def start(
 
     A ``name`` makes the launch repeatable: sent again, word for word, it is the same tuning job. Raises as ``Session.tune``.
     """
+    limit = None if max_usd is None else as_usd(max_usd)
     (job,) = session.allowed([sweep.job])
     asked = sweep.replace(job=job)
     refused = tuple(
@@ -46,8 +47,8 @@ def start(
     )
     if refused:
         raise InvalidJob(sweep.name, refused)
-    if max_usd is not None and not session.emulated:
-        refuse_over(sweep.name, sweep.jobs, worst_case(asked, session.price_of), as_usd(max_usd))
+    if limit is not None and not session.emulated:
+        refuse_over(sweep.name, sweep.jobs, worst_case(asked, session.price_of), limit)
     chosen = name or unique_name(sweep.base, session.clock.now())
     placed, source = Staging(storage=session.storage, allow_secrets=SECRETS_RULE in ignore).place(asked.job)
     at = Destination(

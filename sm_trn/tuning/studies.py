@@ -72,6 +72,7 @@ def tune(  # noqa: PLR0913 - what a study and a launch are told
     with extra("tune", "A study"):
         import optuna as _optuna  # noqa: F401, PLC0415 - few searches are studies
     expect_spec(job)
+    limit = None if max_usd is None else as_usd(max_usd)
     search = _Study(
         study=study,
         job=_measured(job, metric),
@@ -79,7 +80,7 @@ def tune(  # noqa: PLR0913 - what a study and a launch are told
         metric=metric if isinstance(metric, str) else metric.name,
         session=session,
         parallel=parallel,
-        limit=None if max_usd is None or session.emulated else as_usd(max_usd),
+        limit=None if session.emulated else limit,
         ignore=ignore,
         tell=tell,
     )

@@ -244,7 +244,7 @@ class SearchSettings:
 class Sweep(SearchSettings):
     """A tuning job: training jobs like ``job`` with values out of ``space``, of which ``objective`` finds the best.
 
-    ``Session.submit`` sends it. ``max_jobs`` training jobs are tried, ``parallel`` of them at a time; without it, a grid has as many
+    ``Session.tune`` sends it. ``max_jobs`` training jobs are tried, ``parallel`` of them at a time; without it, a grid has as many
     as it has combinations. ``strategy`` chooses the values, ``hyperband`` is its own setting, ``seed`` makes it repeatable.
     ``max_run_s`` are the seconds of the whole; each training job has the job's own limit. ``early_stopping`` lets the service stop
     training jobs that will not be the best; ``completion`` ends the search, ``warm_start`` begins it with what others found.

@@ -188,8 +188,8 @@ def _check_definition(config: Config, each: Definition) -> None:
 
 
 def _answered(definition: Definition) -> Definition:
-    """A definition as the service answers it: with the cluster in a training job's words too. SDK v2's ``attach`` reads it there, of
-    jobs that its ``fit`` gave in the other ones alone (tests/integ/test_tuner.py of the SDK, against the service)."""
+    """A definition as SDK v2's ``attach`` reads it: with the cluster in a training job's words too, though its ``fit`` gave it in the
+    other ones alone (sagemaker/tuner.py, _prepare_estimator). No answer of the service was seen."""
     cluster = definition.get("HyperParameterTuningResourceConfig")
     if cluster is None or "InstanceConfigs" in cluster:
         return definition
@@ -199,7 +199,7 @@ def _answered(definition: Definition) -> Definition:
 
 
 def _name_objective(definition: Definition, config: Config) -> None:
-    """The objective's name stands among the static hyperparameters, as the service answers: SDK v2's ``attach`` deletes it there."""
+    """The objective's name stands among the static hyperparameters: SDK v2's ``attach`` deletes it there (sagemaker/tuner.py)."""
     objective = definition.get("TuningObjective") or config.get("HyperParameterTuningJobObjective") or {}
     static = definition.get("StaticHyperParameters") or {}
     definition["StaticHyperParameters"] = {**static, "_tuning_objective_metric": objective.get("MetricName", "")}
