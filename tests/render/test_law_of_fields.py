@@ -108,6 +108,8 @@ NOT_SHOWN = {
     ("local", "output"): "the model stays in a folder",
     ("slurm", "metrics"): "the script prints into a file",
     ("slurm", "compute"): "one group needs no name",
+    ("hyperpod-pytorch-job", "metrics"): "the script prints into the pod's log",
+    ("hyperpod-pytorch-job", "compute"): "one group needs no name",
     ("estimator-v2", "name"): "a destination names the job",
 }
 

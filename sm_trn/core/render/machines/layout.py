@@ -20,6 +20,10 @@ from ...specs.json import Json
 ML: Final = "/opt/ml"
 CHECKPOINTS: Final = f"{ML}/checkpoints"  # where a job that names no folder of its own has them
 Step: TypeAlias = tuple[str, ...]
+FOLDERS: Final = ("code", "model", "output/data", "input/config", "input/data")  # below /opt/ml
+# A log on a disk needs no progress of copies.
+SYNC: Final = ("aws", "s3", "sync", "--only-show-errors")
+COPY: Final = ("aws", "s3", "cp", "--only-show-errors")
 
 
 def entry_of(job: JobSpec) -> str:
@@ -95,3 +99,16 @@ def source_steps(job: JobSpec, base: str, left_out: str) -> Iterator[Step]:
         beside = posixpath.normpath(f"{base}/repository/{path}") if script.git else path.rstrip("/")
         whole = posixpath.basename(path) in {"", "."}
         yield ("cp", "-R", f"{beside}/." if whole else beside, f"{code}/")
+
+
+def delivery_steps(job: JobSpec, there: str) -> Iterator[Step]:
+    """Copy what SageMaker uploads after success to ``there``: the model, and what the script wrote into its output folder."""
+    encryption = ("--sse", "aws:kms", "--sse-kms-key-id", job.output.kms_key) if job.output.kms_key else ()
+    if job.output.compress:
+        yield ("tar", "-czf", f"{ML}/model.tar.gz", "-C", f"{ML}/model", ".")
+        yield (*COPY, f"{ML}/model.tar.gz", f"{there}/model.tar.gz", *encryption)
+        yield ("tar", "-czf", f"{ML}/output.tar.gz", "-C", f"{ML}/output/data", ".")
+        yield (*COPY, f"{ML}/output.tar.gz", f"{there}/output.tar.gz", *encryption)
+    else:
+        yield (*SYNC, f"{ML}/model", f"{there}/model/", *encryption)
+        yield (*SYNC, f"{ML}/output/data", f"{there}/data/", *encryption)

@@ -199,7 +199,7 @@ def service(job: JobSpec, followed: frozenset[str]) -> Iterator[Problem]:
             ("image_uri", job.image_uri is not None),
             ("kept", bool(job.kept)),
         )
-        if there
+        if there and name not in followed
     ]
     if left_out:
         yield TARGET061.problem(

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from ...catalog import images
+from ...catalog import efa, images
 from ...catalog.instances import find_instance
 from ...preflight.source import command_line
 from ...specs.compute import Accelerator
@@ -30,10 +30,6 @@ from .layout import ML, Step
 
 FOLDER: Final = "$SAGEMAKER_BASE_DIR"  # what the training toolkit calls the folder that stands in for /opt/ml
 GRACE_S: Final = 120  # between SageMaker's SIGTERM at max_run and its SIGKILL: API reference, StopTrainingJob
-EFA_RDMA_GBPS: Final = 400  # sagemaker-training 5.1.4, SM_EFA_RDMA_INSTANCES: where EFA's RDMA is turned on
-# A log on a disk needs no progress of copies.
-SYNC: Final = ("aws", "s3", "sync", "--only-show-errors")
-COPY: Final = ("aws", "s3", "cp", "--only-show-errors")
 DEVICES: Final = {Accelerator.CUDA: "/dev/nvidia0", Accelerator.NEURON: "/dev/neuron0"}
 _ML_IN_TEXT: Final = re.compile(r"(?<![\w./-])/opt/ml(?![\w.-])")
 _NOT_IN_A_NAME: Final = re.compile(
@@ -149,7 +145,7 @@ def render(job: JobSpec, at: Destination) -> SlurmJob:
     checkpoints = layout.checkpoint_folder(job)
     keep: tuple[Step, ...] = ()
     if job.checkpoints is not None and checkpoints is not None:
-        keep = ((*SYNC, checkpoints, job.checkpoints.s3_uri),)
+        keep = ((*layout.SYNC, checkpoints, job.checkpoints.s3_uri),)
     return SlurmJob(
         name=name,
         title=f"{name}: {nodes}, made for {job.compute.instances[0]} and {images.describe(job)}; sbatch it in a shared folder",
@@ -187,13 +183,12 @@ def _files(job: JobSpec) -> dict[str, str]:
 
 
 def _fetch(job: JobSpec, name: str) -> Iterator[Step]:
-    folders = ["code", "model", "output/data", "input/config", "input/data"]
-    yield ("mkdir", "-p", *(f"{ML}/{folder}" for folder in folders))
+    yield ("mkdir", "-p", *(f"{ML}/{folder}" for folder in layout.FOLDERS))
     yield from layout.source_steps(job, ML, f"{name}-*")
     for channel, source in job.channels.items():
         there = layout.data_folder(channel)
         if source.uri.startswith("s3://"):
-            yield (*SYNC, source.uri, there)
+            yield (*layout.SYNC, source.uri, there)
         elif Path(source.uri).is_file():
             yield ("mkdir", "-p", there)
             yield ("cp", source.uri, f"{there}/")
@@ -202,15 +197,17 @@ def _fetch(job: JobSpec, name: str) -> Iterator[Step]:
     checkpoints = layout.checkpoint_folder(job)
     if job.checkpoints is not None and checkpoints is not None:
         yield ("mkdir", "-p", checkpoints)
-        yield (*SYNC, job.checkpoints.s3_uri, checkpoints)
+        yield (*layout.SYNC, job.checkpoints.s3_uri, checkpoints)
 
 
 def _node(job: JobSpec, launch: LaunchPlan) -> Iterator[str]:
     """What each node's task runs: who it is, how it reaches the others, and the script. It stands in single quotes."""
     row = find_instance(job.compute.instances[0])
     yield "export SM_CURRENT_HOST=$SLURMD_NODENAME"
-    if row is not None and row.efa:
-        rdma = " FI_EFA_USE_DEVICE_RDMA=1 RDMAV_FORK_SAFE=1" if (row.network_gbps or 0) >= EFA_RDMA_GBPS else ""
+    toolkit = efa.toolkits()[-1]
+    name = job.compute.instances[0]
+    if name in toolkit.efa:
+        rdma = " FI_EFA_USE_DEVICE_RDMA=1 RDMAV_FORK_SAFE=1" if name in toolkit.rdma else ""
         yield f"if [ -e /dev/infiniband/uverbs0 ]; then export FI_PROVIDER=efa{rdma}; fi"
     device = DEVICES.get(row.accelerator) if row is not None else None
     if row is not None and device is not None:
@@ -231,16 +228,6 @@ def _in_single_quotes(text: str) -> str:
 
 
 def _deliver(job: JobSpec, name: str) -> Iterator[Step]:
-    """What SageMaker uploads after success; a job that names no place leaves its model in its folder."""
-    if job.output.s3_uri is None:
-        return
-    there = f"{job.output.s3_uri.rstrip('/')}/{name}/output"
-    encryption = ("--sse", "aws:kms", "--sse-kms-key-id", job.output.kms_key) if job.output.kms_key else ()
-    if job.output.compress:
-        yield ("tar", "-czf", f"{ML}/model.tar.gz", "-C", f"{ML}/model", ".")
-        yield (*COPY, f"{ML}/model.tar.gz", f"{there}/model.tar.gz", *encryption)
-        yield ("tar", "-czf", f"{ML}/output.tar.gz", "-C", f"{ML}/output/data", ".")
-        yield (*COPY, f"{ML}/output.tar.gz", f"{there}/output.tar.gz", *encryption)
-    else:
-        yield (*SYNC, f"{ML}/model", f"{there}/model/", *encryption)
-        yield (*SYNC, f"{ML}/output/data", f"{there}/data/", *encryption)
+    """A job that names no place leaves its model in its folder, which all nodes share."""
+    if job.output.s3_uri is not None:
+        yield from layout.delivery_steps(job, f"{job.output.s3_uri.rstrip('/')}/{name}/output")
