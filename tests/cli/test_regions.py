@@ -36,6 +36,7 @@ SHOWN: dict[str, tuple[list[str], str]] = {
     "render": (["job.toml"], ".dkr.ecr.REGION.amazonaws.com"),
     "policy": (["job.toml"], ":REGION:"),
     "launch": (["job.toml", "--dry-run"], ".dkr.ecr.REGION.amazonaws.com"),
+    "catalog instances": (["ml.p4d.*"], "Prices of REGION, "),
     "conformance": (["--plan", "--json"], '"region": "REGION"'),
 }
 

@@ -6,6 +6,7 @@ Unions carry ``kind``: a distribution's is its name in the registry of strategie
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import enum
 import functools
 import sys
@@ -160,7 +161,8 @@ def _kind(converter: Converter, registry: Mapping[str, type[Any]], value: Any, _
     names = tuple(registry)
     quoted = " or ".join(f'"{name}"' for name in names)
     if not isinstance(value, Mapping):
-        raise MismatchError(got=value, wanted=f"a table whose kind is {quoted}")
+        near = difflib.get_close_matches(str(value), names, n=1, cutoff=0.0)[0]
+        raise MismatchError(got=value, wanted=f'a table such as {{kind = "{near}"}}, whose kind is {quoted}')
     if "kind" not in value:
         raise MismatchError(got=value, wanted=f"kind = {quoted}")
     kind = value["kind"]

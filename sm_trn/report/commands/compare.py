@@ -9,14 +9,15 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import group, group_options
-from ...cli.shared import Region, at_option, json_option, say
+from ...cli.shared import Completed, Region, at_option, json_option, say
 from ...core.session.handles import Session
 from ..comparing import as_record, compare
+from ..published import published_names
 from .named import record_or_job
 
 
 @click.command("compare")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=Completed(published_names, files=True))
 @group_options
 @click.option(
     "--baseline",
@@ -55,7 +56,6 @@ def command(  # noqa: PLR0913 - an argument for each option
     \b
     Example: sm-trn compare published/bert-p4d published/bert-trn1 --baseline bert-p4d --output report/
     """
-
     if bool(names) == (tag is not None or sweep is not None):
         raise click.UsageError("wanted either NAMES, or --tag or --sweep to find the jobs")
     records = [as_record(record_or_job(name, connection)) for name in names] or [

@@ -10,16 +10,17 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import group, group_options
-from ...cli.shared import emit, json_option, say
+from ...cli.shared import Completed, emit, json_option, say
 from ...core.session.handles import Session
 from ..comparing import compare
+from ..published import published_names
 from .named import record_or_job
 
 VARIABLE = "MLFLOW_TRACKING_URI"  # of MLflow's own
 
 
 @click.command("track")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=Completed(published_names, files=True))
 @group_options
 @click.option("--mlflow", "uri", metavar="URI", help=f"The MLflow server. Default: the variable {VARIABLE}.")
 @click.option("--experiment", help="The experiment of the runs. Default: the one that the job names, else sm_trn.")
