@@ -60,7 +60,8 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, NoReturn, Optio
 DONE = 0
 USAGE_ERROR = 2
 INTERRUPTED = 75  # EX_TEMPFAIL of sysexits.h
-FAILURE = Path("/opt/ml/output/failure")  # what SageMaker shows as the job's FailureReason
+# what SageMaker shows as the job's FailureReason
+FAILURE = Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml")) / "output/failure"
 MANIFEST = "manifest.json"
 ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
 MARK = "checkpoints.txt"  # in a folder that a run has written to

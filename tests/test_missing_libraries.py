@@ -23,6 +23,7 @@ LIBRARIES = {
     "sdk": ("sagemaker",),
     "bridge": ("libcst",),
     "tune": ("optuna",),
+    "mlflow": ("mlflow",),
     "hosting": ("sagemaker_inference", "sagemaker_pytorch_serving_container"),
 }  # fmt: skip
 ALL = "all extras"
@@ -172,6 +173,7 @@ def test_a_part_works_or_names_its_extra_in_one_sentence(blocked: str, folder: P
         ("local", ["launch", "job.toml", "--backend", "emulator"]),
         ("local", ["rehearse", "job.toml"]),
         ("local", ["quickstart"]),
+        ("mlflow", ["track", "published/bert-trn1", "--mlflow", "http://127.0.0.1:9"]),
         ("report", ["quickstart"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(value[:2]),

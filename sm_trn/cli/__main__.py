@@ -81,6 +81,10 @@ GROUPS = {
         "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
         "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
         "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
+        "track": (
+            "report.commands.track",
+            "send jobs to an MLflow server: settings, metrics, cost and the report page",
+        ),
         "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),
     },
     "hosting": {

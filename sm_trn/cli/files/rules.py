@@ -18,6 +18,7 @@ HOMES = (
     "core.preflight",
     "core.strategies",
     "core.render",
+    "core.render.machines",
     "core.aws.online",
     "core.session.policy",
     "images.rules",
