@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any, get_args
 
 import click
@@ -90,6 +90,7 @@ ROOMS: Mapping[str, str] = {
     ".bridge": "Read and record launch code",
     ".core.session": "Launch, watch, attach",
     ".capacity": "Find room for a job",
+    ".tuning": "Search for hyperparameters",
     ".emulator": "Rehearsals",
     ".core.logs": "Read logs",
     ".diagnosis": "Find out why",
@@ -401,7 +402,7 @@ def _coverage(book: PriceBook, region: str, types: Sequence[InstanceType]) -> tu
 
 def targets() -> str:
     """The render targets, by their modules' own first sentence: ``Target ``name``: what it is``."""
-    modules = (import_module(f"sm_trn.core.render.{found.name}") for found in iter_modules(render.__path__))
+    modules = (import_module(found.name) for found in walk_packages(render.__path__, "sm_trn.core.render."))
     said = (" ".join((module.__doc__ or "").partition("\n\n")[0].split()).replace("``", "`") for module in modules)
     purposes = {found[1]: found[2] for text in said if (found := re.match(r"Target `([\w-]+)`: (.+)", text))}
     lines = [

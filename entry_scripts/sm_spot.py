@@ -60,8 +60,10 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, NoReturn, Optio
 DONE = 0
 USAGE_ERROR = 2
 INTERRUPTED = 75  # EX_TEMPFAIL of sysexits.h
-FAILURE = Path("/opt/ml/output/failure")  # what SageMaker shows as the job's FailureReason
+# what SageMaker shows as the job's FailureReason
+FAILURE = Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml")) / "output/failure"
 MANIFEST = "manifest.json"
+ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
 MARK = "checkpoints.txt"  # in a folder that a run has written to
 KEEP = 2  # the older one is what survives a torn upload of the newer
 AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
@@ -223,6 +225,7 @@ def exit_code_of(run: Callable[[], None]) -> int:
         message = str(error)
         if not isinstance(error, UsageError):
             if not disk_refused(error):
+                record(error)
                 raise
             message = (
                 f"disk: a file could not be written ({first_line(error)}); give the job a larger volume, or free space, "
@@ -243,6 +246,16 @@ def exit_code_of(run: Callable[[], None]) -> int:
     ):
         dist.destroy_process_group()
     return code
+
+
+def record(error: Exception) -> None:
+    """Into torchrun's error file: its table of failures then shows the error of the worker that
+    failed first, and its rank.
+    """
+    if ERROR_FILE in os.environ and "torch" in sys.modules:
+        from torch.distributed.elastic.multiprocessing.errors import get_error_handler
+
+        get_error_handler().record_exception(error)
 
 
 def tell(text: str) -> None:

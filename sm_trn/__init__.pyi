@@ -9,12 +9,11 @@ from .core._entry import scripts_folder as scripts_folder
 from .core.errors import SmTrnError as SmTrnError
 from .core.jobfile.files import dump_job as dump_job
 from .core.jobfile.files import load_jobs as load_jobs
+from .core.logs.saved import read_log as read_log
 from .core.render import render as render
 from .core.render.from_request import parse_request as parse_request
 from .core.session.connection import estimator as estimator
 from .core.session.jobfiles import read_jobs as read_jobs
-from .core.session.log_reader import read_log as read_log
-from .core.specs import EVALUATION_METRICS as EVALUATION_METRICS
 from .core.specs import TRAINER_METRICS as TRAINER_METRICS
 from .core.specs.compute import Compute as Compute
 from .core.specs.compute import Spot as Spot
@@ -26,7 +25,6 @@ from .core.specs.data import Output as Output
 from .core.specs.framework import Container as Container
 from .core.specs.framework import HuggingFace as HuggingFace
 from .core.specs.framework import HuggingFaceNeuronX as HuggingFaceNeuronX
-from .core.specs.framework import NeuronOptions as NeuronOptions
 from .core.specs.framework import NeuronX as NeuronX
 from .core.specs.framework import PyTorch as PyTorch
 from .core.specs.framework import TrainingCompiler as TrainingCompiler
@@ -38,12 +36,11 @@ from .core.specs.problems import Severity as Severity
 from .core.specs.services import Queue as Queue
 from .core.specs.snapshot import JobStatus as JobStatus
 from .core.specs.sweeps import grid as grid
+from .core.specs.tuning import Sweep as Sweep
 from .core.strategies.ddp import PyTorchDDP as PyTorchDDP
 from .core.strategies.mpi import MPI as MPI
-from .core.strategies.single import SingleProcess as SingleProcess
 from .core.strategies.smddp import SMDataParallel as SMDataParallel
 from .core.strategies.smp import SMModelParallel as SMModelParallel
-from .core.strategies.smp_v2 import SMModelParallelV2 as SMModelParallelV2
 from .core.strategies.torchrun import TorchDistributed as TorchDistributed
 from .core.strategies.xla import PyTorchXLA as PyTorchXLA
 from .diagnosis.causes.source import why as why
@@ -55,6 +52,7 @@ from .report.comparing import calibrate as calibrate
 from .report.comparing import compare as compare
 from .report.comparing import diff as diff
 from .rules import check as check
+from .tuning.studies import tune as tune
 from .wiring import Session as Session
 from .wiring import TrainingJob as TrainingJob
 from .wiring import connect as connect
@@ -64,7 +62,6 @@ from .wiring import rehearse as rehearse
 __version__: str
 HOMES: dict[str, str]
 __all__ = [
-    "EVALUATION_METRICS",
     "MPI",
     "TRAINER_METRICS",
     "Channel",
@@ -80,7 +77,6 @@ __all__ = [
     "Limits",
     "MetricRule",
     "Network",
-    "NeuronOptions",
     "NeuronX",
     "Output",
     "PyTorch",
@@ -89,13 +85,12 @@ __all__ = [
     "Queue",
     "SMDataParallel",
     "SMModelParallel",
-    "SMModelParallelV2",
     "Script",
     "Session",
     "Severity",
-    "SingleProcess",
     "SmTrnError",
     "Spot",
+    "Sweep",
     "TorchDistributed",
     "TrainingCompiler",
     "TrainingJob",
@@ -125,5 +120,6 @@ __all__ = [
     "results",
     "scripts_folder",
     "specs",
+    "tune",
     "why",
 ]

@@ -25,6 +25,8 @@ from .forecast.planning.value import Plan
 from .hosting.endpoints import Endpoint, Transform
 from .report.comparison.compare import Comparison
 from .report.fleets.fleet import Fleet
+from .tuning.job import TuningJob
+from .tuning.ports import Trial, TuningSnapshot
 
 __all__ = [
     "Calibration",
@@ -56,6 +58,9 @@ __all__ = [
     "RequestCost",
     "SavedLog",
     "Transform",
+    "Trial",
+    "TuningJob",
+    "TuningSnapshot",
     "Unresolved",
     "Verdict",
 ]

@@ -7,19 +7,25 @@ from datetime import date
 from .core import preflight
 from .core.specs.job import JobSpec
 from .core.specs.problems import Problems
+from .core.specs.tuning import Sweep
 from .forecast.rules import ALL_RULES as RULES
 
 
-def check(job: JobSpec, *, today: date | None = None) -> Problems:
+def check(job: JobSpec | Sweep, *, today: date | None = None) -> Problems:
     """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network.
 
-    ``today`` is the day on which the job is looked at: images are patched until a day. None takes the clock's.
+    Of a sweep they are those of its jobs at both ends of the space, and its own. ``today`` is the day on which the job is looked at:
+    images are patched until a day. None takes the clock's.
     A list, which shows itself as text and in notebooks.
 
     >>> wrong = job.replace(distribution=st.SMDataParallel())
     >>> [problem.id for problem in st.check(wrong) if problem.severity is st.Severity.ERROR]
     ['DIST003']
     """
+    if isinstance(job, Sweep):
+        from .tuning.checking import check_sweep  # noqa: PLC0415 - few jobs are searched
+
+        return check_sweep(job, today=today, rules=RULES)
     return preflight.check(job, today=today, rules=RULES)
 
 

@@ -22,6 +22,7 @@ from .forecast.costs import estimated_cost
 from .hosting.handles import DeployableJob, HostingSession
 from .report.handles import MeasuredJob, ReportingSession
 from .rules import RULES, check
+from .tuning.handles import TuningSession
 
 if TYPE_CHECKING:
     from .bridge.launchers.launches import Launchers
@@ -46,6 +47,7 @@ class Session(
     GuardedSession[TrainingJob],
     ReportingSession[TrainingJob],
     HostingSession[TrainingJob],
+    TuningSession[TrainingJob],
 ):
     """One account and region – or the emulator – with everything that a job needs. Made by ``connect``."""
 

@@ -51,7 +51,7 @@ LLAMA = st.JobSpec(
     framework=st.NeuronX("2.9.0"),
     compute=st.Compute("ml.trn1.32xlarge"),
     distribution=st.TorchDistributed(),
-    neuron=st.NeuronOptions(tensor_parallel=8, zero_1=True),
+    neuron=st.specs.NeuronOptions(tensor_parallel=8, zero_1=True),
     hyperparameters={
         "model_name_or_path": "meta-llama/Llama-2-7b-hf",
         "gradient_accumulation_steps": 16,

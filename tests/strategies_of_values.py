@@ -70,7 +70,7 @@ SMP = some.builds(
     processes_per_host=some.sampled_from([None, 1, 4, 8, 16]),
 )
 SMP_V2 = some.builds(
-    st.SMModelParallelV2,
+    st.specs.SMModelParallelV2,
     hybrid_shard_degree=_maybe(0, 8),
     tensor_parallel_degree=some.sampled_from([None, 2, 8]),
     context_parallel_degree=_maybe(1, 2),
@@ -81,7 +81,7 @@ SMP_V2 = some.builds(
 )
 DISTRIBUTIONS = some.one_of(
     some.none(),
-    some.just(st.SingleProcess()),
+    some.just(st.specs.SingleProcess()),
     some.builds(st.TorchDistributed, workers_per_host=some.sampled_from([None, None, 1, 2, 3, 8, 32])),
     some.builds(st.SMDataParallel, custom_mpi_options=MPI_OPTIONS),
     some.just(st.PyTorchXLA()),
@@ -91,7 +91,7 @@ DISTRIBUTIONS = some.one_of(
     SMP_V2,
 )
 OPTIONS = some.builds(
-    st.NeuronOptions,
+    st.specs.NeuronOptions,
     tensor_parallel=some.sampled_from([1, 2, 8]),
     pipeline_parallel=some.sampled_from([1, 2]),
     sequence_parallel=some.booleans(),
@@ -515,7 +515,7 @@ def _sensible(source_dir: str) -> Any:
     )
     frameworks = some.one_of(_pytorch("pytorch"), _hugging_face("huggingface"))
     smddp = some.builds(st.SMDataParallel, custom_mpi_options=MPI_OPTIONS)
-    one = some.sampled_from([None, st.SingleProcess()])
+    one = some.sampled_from([None, st.specs.SingleProcess()])
 
     def jobs(**parts: Any) -> Any:
         return _specs(source_dir, **{"spot": spot, "kept": KEPT, **parts})

@@ -45,7 +45,7 @@ def test_every_environment_variable_of_the_code_is_described_or_internal() -> No
 def test_the_page_says_of_every_target_what_it_is_for() -> None:
     own = {
         found[1]: " ".join(found[2].split()).replace("``", "`")
-        for path in (PACKAGE / "core/render").glob("*.py")
+        for path in (PACKAGE / "core/render").rglob("*.py")
         if (found := re.match(r'"""Target ``([\w-]+)``: (.+?)(?:\n\n|""")', path.read_text("utf-8"), re.DOTALL))
     }
     assert set(TARGETS) == set(own)

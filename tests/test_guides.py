@@ -77,6 +77,7 @@ def test_the_python_of_a_guide_runs_as_it_stands(page: Path, folder: Path, emula
     assert 0 == done.returncode, done.stderr
 
 
+@pytest.mark.skipif("SM_TRN_CLIENTS" not in os.environ, reason="set SM_TRN_CLIENTS=all: a suite in a suite")
 @pytest.mark.local
 def test_the_readers_own_test_passes_with_the_plugin(folder: Path) -> None:
     done = subprocess.run(

@@ -22,6 +22,8 @@ LIBRARIES = {
               "datasets", "peft", "trl", "sklearn"),
     "sdk": ("sagemaker",),
     "bridge": ("libcst",),
+    "tune": ("optuna",),
+    "mlflow": ("mlflow",),
     "hosting": ("sagemaker_inference", "sagemaker_pytorch_serving_container"),
 }  # fmt: skip
 ALL = "all extras"
@@ -46,6 +48,7 @@ for name in sm_trn.__all__:
 print(json.dumps(len(names)))
 """
 USES = """
+from types import SimpleNamespace
 import sm_trn as st
 from sm_trn.report.fleets.fleet import fleet
 
@@ -55,6 +58,7 @@ job = st.JobSpec(
 )
 facts = dict(model="bert-base-cased", batch=16, length=128, examples=3600, epochs=1)
 pair = ["published/bert-p4d", "published/bert-trn1"]
+idle = SimpleNamespace(emulated=True, get_trials=lambda **_: [])
 uses = {
     "check": lambda: str(st.check(job)),
     "render": lambda: st.render(job)["TrainingJobName"],
@@ -69,6 +73,7 @@ uses = {
     "frame": lambda: str(st.compare(pair).frame),
     "figure": lambda: str(st.compare(pair).plot_cost()),
     "save": lambda: str(st.compare(pair).save("report")),
+    "study": lambda: str(st.tune(idle, job, {}, "train_loss", session=idle, n_trials=0)),
     "emulator": lambda: st.connect("emulator").announcement,
     "estimator": lambda: str(st.estimator(job, role="arn:aws:iam::111122223333:role/r", bucket="b")),
 }
@@ -94,7 +99,14 @@ for name in COMMANDS:
     assert said.getvalue().startswith("Usage: "), name
 print(json.dumps(len(COMMANDS)))
 """
-NEEDS = {"frame": "report", "figure": "report", "save": "report", "emulator": "local", "estimator": "sdk"}
+NEEDS = {
+    "study": "tune",
+    "frame": "report",
+    "figure": "report",
+    "save": "report",
+    "emulator": "local",
+    "estimator": "sdk",
+}
 FREE = ("check", "render", "estimate", "plan", "read", "why", "policies", "compare", "card", "fleet")
 JOB = """
 name = "bert"
@@ -161,6 +173,7 @@ def test_a_part_works_or_names_its_extra_in_one_sentence(blocked: str, folder: P
         ("local", ["launch", "job.toml", "--backend", "emulator"]),
         ("local", ["rehearse", "job.toml"]),
         ("local", ["quickstart"]),
+        ("mlflow", ["track", "published/bert-trn1", "--mlflow", "http://127.0.0.1:9"]),
         ("report", ["quickstart"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(value[:2]),

@@ -41,7 +41,7 @@ open(os.path.join(os.environ["SM_MODEL_DIR"], "weights"), "w").write("w")
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> st.JobSpec:
-    metrics = st.TRAINER_METRICS + st.EVALUATION_METRICS
+    metrics = st.TRAINER_METRICS + st.specs.EVALUATION_METRICS
     return job_of(tmp_path_factory.mktemp("source"), TINY, name="tiny", metrics=metrics)
 
 

@@ -15,7 +15,8 @@ from typing import Any, Iterable, Iterator, NoReturn
 
 from sm_spot import UsageError, exit_code_of
 
-CHECKPOINTS = Path("/opt/ml/checkpoints")  # exists in a job that was given a checkpoint_s3_uri
+# exists in a job that was given a checkpoint_s3_uri
+CHECKPOINTS = Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml")) / "checkpoints"
 GRAPHS_ONLY_STEPS = 5  # neuron_parallel_compile sees every graph of a training loop within these
 SAMPLES = Path(__file__).resolve().parent.parent / "sample"
 

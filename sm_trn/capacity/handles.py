@@ -16,7 +16,7 @@ from ..core.session import handles
 from ..core.session.budget import OverBudget, as_usd
 from ..core.session.launches import unique_name
 from ..core.specs.guard import Guard
-from ..core.specs.job import JobSpec
+from ..core.specs.job import JobSpec, specs_of
 from ..core.specs.services import Queue
 from ..core.specs.units import Usd
 from .ports import Offer, Plans, Queues
@@ -126,8 +126,7 @@ class QueueingSession(handles.Session[Q_co]):
             return super(QueueingSession, self).submit_all(jobs, ignore=ignore, max_usd=max_usd)
         from .submitting import submit_all  # noqa: PLC0415 - few jobs are queued
 
-        specs = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
-        return submit_all(self, self.queues, specs, queue, ignore=ignore, max_usd=max_usd, journal=journal)
+        return submit_all(self, self.queues, specs_of(jobs), queue, ignore=ignore, max_usd=max_usd, journal=journal)
 
     def queued(self, job_id: str) -> QueuedJob:
         """A handle for a job that is in a queue, by its id or ARN. Raises CloudError when there is none."""

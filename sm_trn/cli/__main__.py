@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -73,9 +74,17 @@ GROUPS = {
         ),
         "resubmit": ("cli.jobs.resubmit", "launch a job again, with changes"),
         "queue": ("capacity.commands.queue", "list the jobs of a training queue of AWS Batch, explain or end them"),
+        "tune": (
+            "tuning.commands.tune",
+            "start a search for hyperparameters, show its training jobs and the best of them",
+        ),
         "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
         "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
         "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
+        "track": (
+            "report.commands.track",
+            "send jobs to an MLflow server: settings, metrics, cost and the report page",
+        ),
         "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),
     },
     "hosting": {
@@ -102,6 +111,7 @@ GROUPS = {
     },
 }
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+VARIABLE = "_SM_TRN_COMPLETE"  # by which a shell asks for completions
 # A command with an option that makes another command of it.
 MODES = {"import --run": "bridge.commands.record", "resubmit --resume": "cli.jobs.resume"}
 # Names of earlier releases.
@@ -112,6 +122,10 @@ def load(name: str) -> click.Command:
     """The command of this name, from its module."""
     module = MODES[name] if name in MODES else COMMANDS[name][0]
     command: click.Command = import_module(f"sm_trn.{module}").command
+    if VARIABLE in os.environ:
+        from .completing import completing  # noqa: PLC0415 - only a shell that completes needs it
+
+        return completing(command, name)
     return command
 
 
@@ -191,7 +205,7 @@ def run() -> None:
     """The console script. Exit code 0: fine; 1: problems found or a job failed; 2: usage; 130: Ctrl-C."""
     debug = "--debug" in sys.argv[1:]
     try:
-        outcome = cli.main(prog_name="sm-trn", complete_var="_SM_TRN_COMPLETE", standalone_mode=False)
+        outcome = cli.main(prog_name="sm-trn", complete_var=VARIABLE, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         if isinstance(error, click.MissingParameter):
@@ -241,7 +255,9 @@ def _say_where_names_are(error: click.MissingParameter) -> None:
     if parameter is None or parameter.name not in {"name", "names"}:
         return
     command = error.ctx.info_name if error.ctx is not None else ""
-    if str(parameter.metavar or "").startswith("FILE"):
+    if command == "import":
+        click.echo("FILE is a script or a notebook that calls SageMaker's SDK; --survey takes a folder.", err=True)
+    elif str(parameter.metavar or "").startswith("FILE"):
         click.echo("A job file is TOML, YAML or JSON; notebooks/jobs of the repository holds seven.", err=True)
     else:
         source = "endpoints" if command in {"predict", "delete-endpoint"} else "list"

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -65,27 +66,41 @@ def _prices() -> tables.FactTable:
 
 
 @command.command("instances")
+@click.argument("patterns", nargs=-1, metavar="[PATTERN]…")
+@region_option("Show the prices of this region.")
 @json_option
-def show_instances(*, as_json: bool) -> None:
-    """List instance types: accelerators, workers, memory, network."""
-    rows = list(catalog.instances().values())
+def show_instances(patterns: tuple[str, ...], *, region: str | None, as_json: bool) -> None:
+    """List instance types: accelerators and their memory, workers, memory of the host, network, price of an hour.
+
+    PATTERN is a name, in which * stands for anything: 'ml.p5*'.
+    """
+    book, where = known_prices(), known_region(region)
+    wanted = patterns or ("*",)
+    rows = [row for row in catalog.instances().values() if any(fnmatchcase(row.name, each) for each in wanted)]
+    if not rows:
+        raise UnknownName(f"instance: got {' '.join(patterns)}, wanted a name or a pattern of one, such as 'ml.p5*'")
+    found = []
+    for row in rows:
+        price = book.of([(row.name, 1)], where)
+        usd = price.usd_per_hour if price is not None else None
+        found.append({**dataclasses.asdict(row), "accelerator": row.accelerator.name, "usd_per_hour": usd})
     if as_json:
-        emit([{**dataclasses.asdict(row), "accelerator": row.accelerator.name} for row in rows])
+        emit(found)
         return
     _list(
         "Instance",
         (
-            Column(name="chip", heading="Accelerator", align=Align.LEFT),
+            Column(name="shown", heading="Accelerator", align=Align.LEFT),
+            Column(name="accelerator_memory_gib", heading="Its memory", short="ITS GiB", form=fmt.count),
             Column(name="workers", heading="Workers"),
-            Column(name="memory_gib", heading="Memory", short="MEMORY GiB", form=fmt.count),
+            Column(name="memory_gib", heading="Memory", short="HOST GiB", form=fmt.count),
             Column(name="network_gbps", heading="Network", short="NETWORK Gbit/s", form=lambda speed: f"{speed:g}"),
             Column(name="efa", heading="EFA", form=lambda efa: "yes" if efa else ""),
+            Column(name="usd_per_hour", heading="Price", short="USD/h", form=lambda usd: f"{usd:,.2f}"),
         ),
-        [
-            (row.name, {**dataclasses.asdict(row), "chip": f"{row.chips} × {row.chip}" if row.chips else None})
-            for row in rows
-        ],
+        [(row["name"], {**row, "shown": f"{row['chips']} × {row['chip']}" if row["chips"] else None}) for row in found],
     )
+    say(f"\nPrices of {where}, the newest known: sm-trn catalog prices shows their days.")
 
 
 def _list(rows_are: str, columns: Sequence[Column], rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:

@@ -7,7 +7,6 @@ from click.shell_completion import get_completion_class
 
 from .shared import emit, json_option
 
-VARIABLE = "_SM_TRN_COMPLETE"
 WHERE = {
     "bash": 'eval "$(sm-trn completion bash)" in ~/.bashrc',
     "zsh": 'eval "$(sm-trn completion zsh)" in ~/.zshrc',
@@ -27,7 +26,7 @@ def command(shell: str, *, as_json: bool) -> None:
     zsh   eval "$(sm-trn completion zsh)" in ~/.zshrc
     fish  sm-trn completion fish > ~/.config/fish/completions/sm-trn.fish
     """
-    from .__main__ import cli  # noqa: PLC0415 - it loads this module
+    from .__main__ import VARIABLE, cli  # noqa: PLC0415 - it loads this module
 
     made = get_completion_class(shell)
     if made is None:

@@ -7,13 +7,15 @@ import math
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
+from click.types import StringParamType
 
 from ..core.errors import NotConfigured
 from ..core.formatting.printable import printable
@@ -54,6 +56,20 @@ class Day(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic i
         except ValueError as error:
             self.fail(str(error).removeprefix("at: "), param, ctx)
         return str(value)
+
+
+class Completed(StringParamType):
+    """A text of which a shell knows words, and that may be a file."""
+
+    def __init__(self, words: Callable[[], Iterable[str]] | None, *, files: bool = False) -> None:
+        self._words, self._files = words, files
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The words that begin so; then the shell's own completion of files."""
+        del ctx, param
+        words = self._words() if self._words is not None else ()
+        found = [CompletionItem(word) for word in words if word.startswith(incomplete)]
+        return [*found, CompletionItem(incomplete, type="file")] if self._files else found
 
 
 def role_arn(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

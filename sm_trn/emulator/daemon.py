@@ -157,7 +157,10 @@ def status(state: Path | None = None) -> Status:
 
 def interrupt(name: str, state: Path | None = None, *, notice: bool = True) -> None:
     """Take a spot job's capacity away. Without ``notice`` it gets no SIGTERM. Raises EmulatorError."""
-    ask(_running(state), "InterruptTrainingJob", {"TrainingJobName": name, "Notice": notice})
+    try:
+        ask(_running(state), "InterruptTrainingJob", {"TrainingJobName": name, "Notice": notice})
+    except EmulatorError as error:
+        raise EmulatorError(f"{error} (job {name!r}; sm-trn list shows the jobs that are here)") from error
 
 
 def add_fault(fault: Fault, state: Path | None = None) -> None:

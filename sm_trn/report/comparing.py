@@ -20,7 +20,7 @@ from ..core.render.from_request import parse_request
 from ..core.session.defaults import expect_region, known_prices
 from ..core.session.handles import TrainingJob
 from ..core.session.names import short_names
-from ..core.specs.job import JobSpec
+from ..core.specs.job import JobSpec, expect_spec
 from ..core.specs.record import JobRecord, Origin, parse_record
 from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.value import misfit, suggestion
@@ -157,6 +157,9 @@ def diff(before: Side, after: Side) -> Diff:
     Hyperparameters are compared by value, and what the service adds equals what was not sent. A spec is compared with a job as
     if it had gone to the same account and bucket; what is in its source and local data is then not compared. Raises CloudError.
     """
+    for side in (before, after):
+        if not isinstance(side, (TrainingJob, Mapping)):
+            expect_spec(side)
     one, two = (side.request() if isinstance(side, TrainingJob) else side for side in (before, after))
     titles = [
         side.name if isinstance(side, (TrainingJob, JobSpec)) else str(side.get("TrainingJobName"))

@@ -30,6 +30,7 @@ PARTS = (
     "report",
     "scripts",
     "templates",
+    "tuning",
 )
 FOLDERS = ("aws", "catalog", "jobfile", "logs", "preflight", "pricing", "render", "session", "specs", "strategies")
 QUICK = ("catalog", "pricing", "session", "specs", "strategies")  # unless SM_TRN_CORE=all

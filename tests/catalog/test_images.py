@@ -117,7 +117,7 @@ def test_every_compiled_pytorch_version_has_the_sdks_image() -> None:
 @pytest.mark.parametrize("instance", ["ml.p4d.24xlarge", "ml.p5.48xlarge"])
 def test_every_version_of_the_model_parallel_library_has_the_sdks_image(instance: str) -> None:
     for version, python in itertools.product(set(spellings("pytorch-smp")) - NOT_PYTORCH, PYTHONS):
-        asked = job(st.PyTorch(version, python=python), instance).replace(distribution=st.SMModelParallelV2())
+        asked = job(st.PyTorch(version, python=python), instance).replace(distribution=st.specs.SMModelParallelV2())
         sdk = theirs(
             "us-east-1",
             "pytorch",

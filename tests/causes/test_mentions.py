@@ -33,6 +33,13 @@ MENTIONS = (
     "We recommend a longer NCCL_TIMEOUT when you see watchdog timeouts on slow file systems.",
     "Known errors: ResourceLimitExceeded, ThrottlingException, AccessDeniedException",
 )
+PAGES = (  # of a manual: several lines, of which none reports
+    "Sharding reduces the memory that optimizer states need.\nEach parameter then takes a quarter of its bytes on a GPU.",
+    "The inner function must take the batch size first.\nWhatever lives in device memory is declared inside it, and freed with it.",
+    "Only the weights are kept when you stop a run by hand.\nThe optimizer state is not in that folder.",
+    "Tagging is done by hand, or by a solver.\nIt splits the work by memory budget and by what a step costs, and nothing is lost.",
+    "Start the second replica with its own CUDA_VISIBLE_DEVICES.\nThe node_rank must differ.",
+)
 REPORTS = (
     ("CUDA error: out of memory", "mem.cuda_oom"),
     ("RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB')", "mem.cuda_oom"),
@@ -45,6 +52,23 @@ REPORTS = (
 @pytest.mark.parametrize("text", MENTIONS)
 def test_what_only_mentions_a_failure_is_no_evidence(text: str) -> None:
     assert st.why(text).id in {"none", "unknown"}
+
+
+@pytest.mark.parametrize("text", PAGES)
+def test_a_page_of_a_manual_is_no_evidence(text: str) -> None:
+    assert st.why(text).id in {"none", "unknown"}
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("Loading the data\nstep 1 loss 0.5\nstep 2 loss 0.4\n", "none"),
+        ("Loading the data\nstep 1 loss 0.5\nlost a worker\n", "unknown"),
+        ("Loading the data\n", "unknown"),
+    ],
+)
+def test_a_few_lines_that_learn_and_complain_of_nothing_have_no_cause(text: str, cause: str) -> None:
+    assert cause == st.why(text).id
 
 
 @pytest.mark.parametrize(("text", "cause"), REPORTS)

@@ -859,3 +859,68 @@ def test_a_launchers_command_line_tells_nothing_of_why_it_failed(launcher: str) 
 )
 def test_what_cannot_be_mounted_or_reached_is_told_by_any_programs_words(text: str, cause: str) -> None:
     assert cause == st.why(text).id
+
+
+TABLE = """
+Traceback (most recent call last):
+  File "/opt/ml/code/train.py", line 7, in main
+    dist.barrier()
+RuntimeError: [pair.cc:553] Connection closed by peer [10.0.0.2]:40355. This is typically caused by a remote worker crashing.
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+[0]:
+  rank      : 0 (local_rank: 0)
+  exitcode  : 1 (pid: 71)
+  error_file: /tmp/torchelastic_a/none_b/attempt_0/0/error.json
+  traceback : Traceback (most recent call last):
+    File "/opt/ml/code/train.py", line 7, in main
+      dist.barrier()
+  RuntimeError: [pair.cc:553] Connection closed by peer [10.0.0.2]:40355.
+------------------------------------------------------------
+Root Cause (first observed failure):
+[1]:
+  rank      : 1 (local_rank: 1)
+  exitcode  : 1 (pid: 72)
+  error_file: /tmp/torchelastic_a/none_b/attempt_0/1/error.json
+  traceback : Traceback (most recent call last):
+    File "/opt/ml/code/train.py", line 6, in main
+      raise ValueError("the third row has no label")
+  ValueError: the third row has no label
+============================================================
+"""
+
+
+def test_torchruns_table_names_the_worker_that_failed_first() -> None:
+    """The table of torch 2.13 with an error file (torch/distributed/elastic/multiprocessing/errors/__init__.py, ChildFailedError)."""
+    found = st.why(TABLE)
+    assert found.cause is not None
+    assert ("script.exception", 1, "train.py:6") == (found.cause.id, found.cause.rank, found.cause.place)
+    assert "ValueError: the third row has no label" == found.cause.error
+
+
+@pytest.mark.parametrize(
+    ("pieces", "cause", "error"),
+    [
+        (("IndexError", ":", "list index out of range"), "script.exception", "IndexError: list index out of range"),
+        (("RuntimeError", ": CUDA out of memory."), "mem.cuda_oom", "RuntimeError: CUDA out of memory."),
+        (("AssertionError", "Command failed"), "script.exception", "AssertionError"),
+    ],
+)
+def test_an_exception_in_pieces_is_one(pieces: tuple[str, ...], cause: str, error: str) -> None:
+    """Python writes one so where its output is not buffered, and the toolkit prints each piece as a line (process.py, watch)."""
+    head = "2026-01-01 00:00:00,000 sagemaker-training-toolkit INFO     Invoking user script\nTraceback (most recent call last):\n"
+    found = st.why(
+        head + '  File "/opt/ml/code/train.py", line 3, in <module>\nprint(rows[5])\n~\n^\n' + "\n".join(pieces) + "\n"
+    )
+    assert found.cause is not None
+    assert (cause, error, "train.py:3") == (found.cause.id, found.cause.error, found.cause.place)
+
+
+def test_a_reason_in_two_lines_keeps_its_words() -> None:
+    reason = 'AlgorithmError: ExecuteUserScriptError:\nExitCode 1\nErrorMessage "IndexError\n list index out of range"'
+    found = st.why(reason)
+    assert found.cause is not None
+    assert "IndexError: list index out of range" == found.cause.error

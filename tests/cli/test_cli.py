@@ -150,8 +150,11 @@ def test_local_env_without_an_emulator_says_what_to_type(tmp_path: Path) -> None
 def test_catalog_prints_tables_and_json() -> None:
     for table in ("instances", "images", "prices"):
         assert json.loads(sm_trn("catalog", table, "--json").stdout)
-    listed = sm_trn("catalog", "instances").stdout.splitlines()[1:]
-    assert list(instances()) == [line.split()[0] for line in listed]
+    listed = sm_trn("catalog", "instances").stdout.splitlines()
+    assert list(instances()) == [line.split()[0] for line in listed[1 : listed.index("")]]
+    (few,) = json.loads(sm_trn("catalog", "instances", "ml.p4d.*", "--region", "us-west-2", "--json").stdout)
+    assert ("ml.p4d.24xlarge", 320) == (few["name"], few["accelerator_memory_gib"])
+    assert float(few["usd_per_hour"]) > 20
 
 
 def test_a_copied_script_is_complete(tmp_path: Path) -> None:

@@ -21,6 +21,12 @@ compute = { instance = "ml.p4d.24xlarge" }
 max_run_s = 3600
 hyperparameters = { model_name = "bert-base-uncased", max_length = 128, per_device_train_batch_size = 16, max_steps = 100 }
 """
+SWEEP = """
+job = "job.toml"
+max_jobs = 2
+objective = {metric = "train_loss", goal = "Minimize"}
+space = {max_steps = {kind = "integer", low = 50, high = 100}}
+"""
 AREAS = {
     " ".join(path[1:]): option
     for name in COMMANDS
@@ -36,6 +42,8 @@ SHOWN: dict[str, tuple[list[str], str]] = {
     "render": (["job.toml"], ".dkr.ecr.REGION.amazonaws.com"),
     "policy": (["job.toml"], ":REGION:"),
     "launch": (["job.toml", "--dry-run"], ".dkr.ecr.REGION.amazonaws.com"),
+    "tune": (["sweep.toml", "--dry-run"], ".dkr.ecr.REGION.amazonaws.com"),
+    "catalog instances": (["ml.p4d.*"], "Prices of REGION, "),
     "conformance": (["--plan", "--json"], '"region": "REGION"'),
 }
 
@@ -43,6 +51,7 @@ SHOWN: dict[str, tuple[list[str], str]] = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "job.toml").write_text(JOB)
+    (tmp_path / "sweep.toml").write_text(SWEEP)
     (tmp_path / "config").write_text("[profile ml]\nregion = eu-central-1\n[default]\nregion = eu-north-1\n")
     return tmp_path
 

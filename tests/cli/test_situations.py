@@ -335,6 +335,22 @@ def test_commands_and_options_are_completed() -> None:
     assert "--dry-run" in completed("sm-trn", "launch", "--d")
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("check", "jo"), ["jo"]),
+        (("why", "la"), ["la"]),
+        (("render", "job.toml", "--to", "model-t"), ["model-trainer-v3"]),
+        (("compare", "published/bert-t"), ["published/bert-trn1", "published/bert-t"]),
+        (("scripts", "copy", "sm_"), ["sm_spot.py"]),
+        (("check", "job.toml", "--ignore", "IMG00"), [f"IMG00{n}" for n in range(1, 10)]),
+        (("images", "show", "pytorch-2.13"), ["pytorch-2.13.0-cpu", "pytorch-2.13.0-gpu"]),
+    ],
+)
+def test_files_and_words_are_completed(words: tuple[str, ...], found: list[str]) -> None:
+    assert found == completed("sm-trn", *words)
+
+
 def in_process(*line: str) -> str:
     """What a command writes to stdout; a process for each would take a minute."""
     done = CliRunner().invoke(cli, list(line), standalone_mode=False)

@@ -7,12 +7,26 @@ from pathlib import Path
 import pytest
 from command import sm_trn
 
+from sm_trn.emulator import Endpoint
+
 JOB = 'name = "a"\n[framework]\nkind = "huggingfac"\n[compute]\ninstance = "ml.g5.xlarge"\n'
+
+GOOD = """
+name = "bert"
+script = {entry = "train_text_classification.py"}
+framework = {kind = "huggingface", transformers = "4.56.2", pytorch = "2.8.0", python = "py312"}
+compute = {instance = "ml.g5.xlarge"}
+max_run_s = 3600
+hyperparameters = {model = "bert-base-cased", train = "sample"}
+"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "job.toml").write_text(JOB)
+    (tmp_path / "good.toml").write_text(GOOD)
+    (tmp_path / "words.toml").write_text('distribution = "torch_distribted"\n' + GOOD)
+    (tmp_path / "cpu.toml").write_text(GOOD.replace("ml.g5.xlarge", "ml.c5.xlarge"))
     (tmp_path / "noise.log").write_bytes(bytes(range(256)) * 20)
     (tmp_path / "noise.toml").write_bytes(b"\xff\x98" * 40)
     return tmp_path
@@ -27,6 +41,29 @@ def folder(tmp_path: Path) -> Path:
         (("check", "noise.toml"), "wanted a job file, which is UTF-8 text"),
         (("check", "job.toml"), 'did you mean "huggingface"?'),
         (("check", "--explain", "limit01"), "did you mean 'LIMIT001'?"),
+        (("check", "--schema", "good.toml"), "--schema takes no FILE, got good.toml"),
+        (("check", "--rules", "good.toml"), "--rules takes no FILE, got good.toml"),
+        (("check", "--explain", "IMG001", "good.toml"), "--explain takes no FILE, got good.toml"),
+        (("check", "s3://bucket/job.toml"), "got 's3://bucket/job.toml', wanted a file of this machine"),
+        (("check", "https://example.com/job.toml"), "wanted a file of this machine"),
+        (
+            ("launch", "good.toml", "--dry-run", "--queue", ""),
+            "--queue: got '', wanted the name or the ARN of a job queue",
+        ),
+        (
+            ("estimate", "good.toml", "--data", "good.toml"),
+            "--data: got good.toml, a job file or code; wanted the training data",
+        ),
+        (("import", "."), "got ., a folder; --survey PAGE.html lists all launches in it"),
+        (("import",), "a script or a notebook that calls SageMaker's SDK"),
+        (("catalog", "instances", "ml.zz*"), "instance: got ml.zz*, wanted a name or a pattern of one"),
+        (("check", "words.toml"), 'wanted: a table such as {kind = "torch_distributed"}'),
+        (
+            ("plan", "cpu.toml", "--examples", "100"),
+            'such as instance = "ml.g5.xlarge"; jobs on CPUs are not estimated',
+        ),
+        (("cost", "--all", "--by", "tag:"), "by: got 'tag:', wanted one of instance"),
+        (("why", "good.toml"), "A job file is read by sm-trn check"),
     ],
 )
 def test_the_answer_says_what_to_do(folder: Path, command: tuple[str, ...], said: str) -> None:
@@ -38,3 +75,16 @@ def test_the_answer_says_what_to_do(folder: Path, command: tuple[str, ...], said
     assert done.returncode in {1, 2}, done.stdout
     assert said in done.stderr, done.stderr + done.stdout
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["@first", "@last2"])
+def test_a_word_that_means_no_job_is_refused_in_words(emulator: Endpoint, name: str) -> None:
+    done = sm_trn("describe", name, environment={"SM_TRN_STATE": str(emulator.state), "SM_TRN_BACKEND": "emulator"})
+    assert 2 == done.returncode
+    assert f"job: got '{name}', wanted the name or the ARN of a job, or @last" in done.stderr
+
+
+def test_an_emulator_without_the_job_says_where_jobs_are(emulator: Endpoint) -> None:
+    done = sm_trn("local", "interrupt", "no-such-job", environment={"SM_TRN_STATE": str(emulator.state)})
+    assert 1 == done.returncode
+    assert "sm-trn list shows the jobs" in done.stderr

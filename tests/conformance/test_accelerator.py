@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import wired
 from command import sm_trn
-from fitting.rows import Measurement, read
+from forecast.rows import Measurement, read
 
 import sm_trn as st
 from sm_trn.account.conformance.accelerator import EXAMPLES, STEPS, Measured, spec_of

@@ -345,11 +345,13 @@ class NoRoom(TrainingApi):
 def test_a_tuning_job_whose_training_jobs_cannot_be_kept_fails_and_says_why(tmp_path: Path) -> None:
     store = Store(tmp_path / "emulator.db")
     resources = Resources(store, "us-west-2")
-    config = {"Strategy": "Random", "ResourceLimits": {"MaxNumberOfTrainingJobs": 1, "MaxParallelTrainingJobs": 1}}
-    definition: dict[str, Any] = {"HyperParameterRanges": {}}
+    config = {"Strategy": "Grid", "ResourceLimits": {"MaxNumberOfTrainingJobs": 1, "MaxParallelTrainingJobs": 1}}
+    definition: dict[str, Any] = {
+        "HyperParameterRanges": {"CategoricalParameterRanges": [{"Name": "n", "Values": ["1"]}]}
+    }
     request = {"HyperParameterTuningJobConfig": config, "TrainingJobDefinitions": [definition]}
     resources.add(KIND, "search", request, tags={}, status="InProgress")
-    JobTuner(resources, Jobs(store), NoRoom(), tmp_path).start("search")
+    JobTuner(resources, Jobs(store), NoRoom(), lambda _job, _metric: (), tmp_path).start("search")
     assert within(lambda: resources.get(KIND, "search").status == "Failed")
     assert FULL in (resources.get(KIND, "search").reason or "")
     store.close()

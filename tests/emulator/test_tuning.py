@@ -12,13 +12,13 @@ from typing import Any, Final
 import pytest
 from emulator.bench import IMAGE, TERMINAL, Bench, shell
 from emulator.contract import World
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from waiting import within
 
 from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.tuning.api import training_request
-from sm_trn.emulator.tuning.search import chosen, grid_size, wrong_range
+from sm_trn.emulator.tuning.search import Search, grid_size, grid_values, wrong_range
 
 pytest.importorskip("boto3")
 ROLE = "arn:aws:iam::000000000000:role/SageMakerExecutionRole"
@@ -108,10 +108,13 @@ def test_a_search_whose_jobs_all_fail_has_failed(bench: Bench) -> None:
 
 
 @pytest.mark.local
-def test_the_tuner_of_sdk_v2_searches_here(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tuner_of_sdk_v2_drives_eight_trainings_to_their_end(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fit, attach, best_training_job and analytics of the SDK, and boto3's own waiter on each training job."""
     sagemaker = pytest.importorskip("sagemaker")
     from sagemaker.pytorch import PyTorch
-    from sagemaker.tuner import HyperparameterTuner, IntegerParameter
+    from sagemaker.tuner import CategoricalParameter, ContinuousParameter, HyperparameterTuner, IntegerParameter
 
     (tmp_path / "train.py").write_text(
         "import sys\nprint('loss=' + sys.argv[sys.argv.index('--size') + 1])\n", encoding="utf-8"
@@ -123,23 +126,56 @@ def test_the_tuner_of_sdk_v2_searches_here(bench: Bench, tmp_path: Path, monkeyp
         "train.py", source_dir=str(tmp_path), role=ROLE, framework_version="2.6.0", py_version="py312", instance_count=1,
         instance_type="ml.c5.xlarge", sagemaker_session=session,
     )  # fmt: skip
-    ranges = {"size": IntegerParameter(1, 9)}
-    tuner = HyperparameterTuner(
-        estimator, "loss", ranges, REGEX, objective_type="Minimize", max_jobs=2, max_parallel_jobs=2
-    )
-    tuner.fit(wait=False)
-    found = ended(bench, tuner.latest_tuning_job.name)
-    assert "Completed" == found["HyperParameterTuningJobStatus"], [
-        bench.describe(row["TrainingJobName"]).get("FailureReason")
-        for row in tried(bench, found["HyperParameterTuningJobName"])
-    ]
-    best = found["BestTrainingJob"]
-    assert float(best["TunedHyperParameters"]["size"]) == best["FinalHyperParameterTuningJobObjectiveMetric"]["Value"]
-    assert best["TrainingJobName"] == tuner.best_training_job()
-    assert {"ml.c5.xlarge"} == {
-        bench.describe(row["TrainingJobName"])["ResourceConfig"]["InstanceType"]
-        for row in tried(bench, found["HyperParameterTuningJobName"])
+    ranges = {
+        "size": IntegerParameter(1, 99),
+        "rate": ContinuousParameter(1e-5, 1e-1, scaling_type="Logarithmic"),
+        "optimizer": CategoricalParameter(["sgd", "adam"]),
     }
+    tuner = HyperparameterTuner(
+        estimator, "loss", ranges, REGEX, objective_type="Minimize", max_jobs=8, max_parallel_jobs=4, random_seed=5
+    )
+    tuner.fit()
+    name = tuner.latest_tuning_job.name
+    rows = tried(bench, name)
+    waiter = bench.sagemaker.get_waiter("training_job_completed_or_stopped")
+    for row in rows:
+        waiter.wait(TrainingJobName=row["TrainingJobName"])
+    assert ["Completed"] * 8 == [row["TrainingJobStatus"] for row in rows]
+    attached = HyperparameterTuner.attach(name, sagemaker_session=session)
+    best = ended(bench, name)["BestTrainingJob"]
+    assert best["TrainingJobName"] == tuner.best_training_job() == attached.best_training_job()
+    assert float(best["TunedHyperParameters"]["size"]) == best["FinalHyperParameterTuningJobObjectiveMetric"]["Value"]
+    frame = attached.analytics().dataframe()
+    assert (8, float(frame["size"].min())) == (len(frame), frame["FinalObjectiveValue"].min())
+    assert {"sgd", "adam"} >= {json.loads(value) for value in frame["optimizer"]}
+    assert {"ml.c5.xlarge"} == {
+        bench.describe(row["TrainingJobName"])["ResourceConfig"]["InstanceType"] for row in rows
+    }
+
+
+@pytest.mark.local
+def test_hyperband_stops_what_is_worse_before_its_end(bench: Bench) -> None:
+    """With this seed n is 2, 1, 5 and 7: the last two are worse at their third value, and would go on for a long time."""
+    script = """
+        import json, os, time
+        n = json.loads(os.environ['SM_HPS'])['n']
+        for epoch in range(4):
+            print(f'loss={n}.5', flush=True)
+        time.sleep(200 if n > 4 else 0)
+    """
+    band = {"HyperbandStrategyConfig": {"MinResource": 1, "MaxResource": 9}}
+    limits = {"MaxNumberOfTrainingJobs": 4, "MaxParallelTrainingJobs": 1}
+    body = scripted(
+        bench, "band", script, Strategy="Hyperband", StrategyConfig=band, ResourceLimits=limits, RandomSeed=11
+    )
+    bench.sagemaker.create_hyper_parameter_tuning_job(**body)
+    found = ended(bench, "band")
+    assert "Completed" == found["HyperParameterTuningJobStatus"]
+    assert [("2", "Completed"), ("1", "Completed"), ("5", "Stopped"), ("7", "Stopped")] == [
+        (row["TunedHyperParameters"]["n"], row["TrainingJobStatus"])
+        for row in tried(bench, "band", SortBy="CreationTime")
+    ]
+    assert "1" == found["BestTrainingJob"]["TunedHyperParameters"]["n"]
 
 
 ONE: Final = {"InstanceType": "ml.c5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 3}
@@ -177,10 +213,16 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"WarmStartConfig": {"ParentHyperParameterTuningJobs": [{}], "WarmStartType": "TransferLearning"}},
         {},
-        "no warm start",
+        "knows its own training jobs alone",
     ),
     ({"Autotune": {"Mode": "Enabled"}}, {}, "chooses no ranges"),
-    ({}, {"Strategy": "Hyperband"}, "no Hyperband"),
+    ({}, {"Strategy": "Hyperband"}, "MaxResource is missing"),
+    (
+        {},
+        {"Strategy": "Hyperband", "StrategyConfig": {"HyperbandStrategyConfig": {"MinResource": 9, "MaxResource": 3}}},
+        "wanted at most MaxResource",
+    ),
+    ({}, {"Strategy": "Hyperband", "TrainingJobEarlyStoppingType": "Auto"}, "wanted Off"),
     ({}, {"Strategy": "Grid"}, "categorical parameters only"),
     ({}, {"ParameterRanges": {}}, "no hyperparameter has a range"),
     ({"TrainingJobDefinitions": [{}]}, {}, "exactly one of"),
@@ -213,25 +255,73 @@ def test_what_is_not_tuned_here_is_refused_with_the_reason(
 NUMBERS = some.tuples(some.floats(0.001, 0.5), some.floats(0.001, 0.4)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 
 
+def search_of(ranges: Any, strategy: str, seed: int = 0, **config: Any) -> Search:
+    body: Any = request("search", shell("true"), ranges, Strategy=strategy, RandomSeed=seed, **config)
+    body["TrainingJobDefinition"]["StaticHyperParameters"]["epochs"] = "9"
+    return Search(body, 0)
+
+
+@settings(max_examples=25)
 @given(
     NUMBERS,
     some.sampled_from(["Auto", "Linear", "Logarithmic", "ReverseLogarithmic"]),
-    some.integers(0, 99),
-    some.integers(0, 99),
+    some.sampled_from(["Bayesian", "Random", "Hyperband"]),
+    some.sampled_from([0, 7, 2**32, 2**63]),
 )
 def test_a_number_is_in_its_range_and_the_same_again(
-    limits: tuple[float, float], scaling: str, seed: int, number: int
+    limits: tuple[float, float], scaling: str, strategy: str, seed: int
 ) -> None:
     low, high = limits
     each: Any = {"Name": "x", "MinValue": str(low), "MaxValue": str(high), "ScalingType": scaling}
     whole: Any = {"Name": "n", "MinValue": str(low * 1000), "MaxValue": str(high * 1000 + 1)}
     ranges: Any = {"ContinuousParameterRanges": [each], "IntegerParameterRanges": [whole]}
-    if high < 1:
-        assert "" == wrong_range(ranges)
-        values = chosen(ranges, "Bayesian", seed, number)
+    assert "" == wrong_range(ranges)
+    first, again = search_of(ranges, strategy, seed), search_of(ranges, strategy, seed)
+    for _ in range(3):
+        values = first.values()[1]
         assert low <= float(values["x"]) <= high
         assert math.ceil(low * 1000) <= int(values["n"]) <= math.floor(high * 1000 + 1)
-        assert values == chosen(ranges, "Random", seed, number)
+        assert values == again.values()[1]
+
+
+def test_bayesian_is_optunas_tpe() -> None:
+    """One seed, and the same answers to what was tried: the same trials as Optuna's own study."""
+    optuna = pytest.importorskip("optuna")
+    ranges: Any = {
+        "ContinuousParameterRanges": [
+            {"Name": "x", "MinValue": "0.001", "MaxValue": "1", "ScalingType": "Logarithmic"}
+        ],
+        "CategoricalParameterRanges": [{"Name": "c", "Values": ["a", "b"]}],
+    }
+    search = search_of(ranges, "Bayesian", seed=7)
+    ours = []
+    for number in range(20):
+        trial, values = search.values()
+        search.started(str(number), trial)
+        search.ended(str(number), float(values["x"]), stopped=False)
+        ours.append(values)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=7))
+    chosen = {
+        "c": optuna.distributions.CategoricalDistribution(["a", "b"]),
+        "x": optuna.distributions.FloatDistribution(0.001, 1, log=True),
+    }
+    for _ in range(20):
+        trial = study.ask(chosen)
+        study.tell(trial, trial.params["x"])
+    assert [{name: str(value) for name, value in trial.params.items()} for trial in study.trials] == ours
+
+
+def test_early_stopping_gives_up_what_is_worse_than_the_median() -> None:
+    search = search_of(RANGES, "Random", TrainingJobEarlyStoppingType="Auto")
+    for number in range(6):
+        trial, _ = search.values()
+        search.started(str(number), trial)
+        assert not search.hopeless(str(number), [1.0, 0.5])
+        search.ended(str(number), 0.5, stopped=False)
+    search.started("worse", search.values()[0])
+    assert search.hopeless("worse", [9.0])
+    search.ended("worse", None, stopped=True)
+    assert not search.hopeless("worse", [9.0, 9.0])
 
 
 @given(some.lists(some.integers(1, 4), min_size=1, max_size=3))
@@ -241,5 +331,15 @@ def test_a_grid_is_every_combination_once(sizes: list[int]) -> None:
             {"Name": f"p{at}", "Values": [str(value) for value in range(size)]} for at, size in enumerate(sizes)
         ]
     }
-    rows = {tuple(chosen(ranges, "Grid", 0, number).values()) for number in range(grid_size(ranges))}
+    search = search_of(ranges, "Grid")
+    rows = {tuple(search.values()[1].values()) for _ in range(grid_size(ranges))}
     assert math.prod(sizes) == len(rows) == grid_size(ranges)
+    assert grid_values(ranges, 0) == grid_values(ranges, grid_size(ranges))
+
+
+def test_without_optuna_a_search_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    body = request("plain", {"TrainingImage": IMAGE, "TrainingInputMode": "File"})
+    assert 'pip install "sm_trn[tune]"' in refusal(body)

@@ -31,7 +31,7 @@ from sm_spot import DONE, INTERRUPTED, USAGE_ERROR, Checkpoints
 from launch import QUIET, SCRIPTS, Launch
 
 pytestmark = [pytest.mark.local, pytest.mark.timeout(1800)]
-INTERRUPTIONS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "3"))
+INTERRUPTIONS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "2"))
 DEADLINE_S = 300.0
 LONGER = 1 + INTERRUPTIONS // 12  # so that each interruption finds some steps still to be done
 EVAL_STEPS = 7

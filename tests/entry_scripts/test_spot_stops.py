@@ -3,6 +3,7 @@ checkpoints, at the end of the job's time."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -90,6 +91,20 @@ def test_two_workers_of_which_one_has_no_checkpoint_begin_together(tmp_path: Pat
     again = Group(tmp_path, "plain_loop", hosts=2)
     assert [DONE, DONE] == again.end(), again.said[-3000:]
     assert "from the start" in again.said
+
+
+def test_an_exception_is_left_where_torchrun_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = tmp_path / "error.json"
+    monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(left))
+
+    def fails() -> None:
+        raise ValueError("the third row has no label")
+
+    with pytest.raises(ValueError, match="the third row"):
+        sm_spot.exit_code_of(fails)
+    message = json.loads(left.read_text())["message"]
+    assert "ValueError: the third row has no label" == message["message"]
+    assert 'raise ValueError("the third row has no label")' in message["extraInfo"]["py_callstack"]
 
 
 def test_the_jobs_time_is_a_stop_that_comes_before_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ import statistics
 from pathlib import Path
 
 import pytest
-from fitting import evaluate
-from fitting.fields import Refusal
-from fitting.published import published_rows
-from fitting.rows import Measurement, group_of, read
+from forecast import evaluate
+from forecast.fields import Refusal
+from forecast.published import published_rows
+from forecast.rows import Measurement, group_of, read
 from hypothesis import given
 from hypothesis import strategies as some
 

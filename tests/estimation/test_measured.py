@@ -11,8 +11,7 @@ from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import World, world
 
 import sm_trn as st
-from sm_trn.core.logs.saved import parse_log
-from sm_trn.core.session.log_reader import read_log
+from sm_trn.core.logs.saved import parse_log, read_log
 from sm_trn.forecast.jobs.estimate import calibration_from
 from sm_trn.forecast.jobs.measured import StepTimes, step_times
 from sm_trn.forecast.trial import measure_steps, trial_spec

@@ -13,6 +13,7 @@ from typing import Any
 
 from fakes.simulated_batch import Batch
 from fakes.simulated_hosting import Hosting
+from fakes.simulated_tuning import Tuning
 
 ACCOUNT, REGION = "123456789012", "us-west-2"
 NOT_FOUND = "Requested resource not found."
@@ -156,10 +157,14 @@ class Service:
     def __init__(self, clock: VirtualClock, story_of: Callable[[str], Story] = lambda _name: Story()) -> None:
         self.clock = clock
         self.story_of = story_of
+        self.story_of_request: Callable[[Mapping[str, Any]], Story] | None = (
+            None  # in its place, where what happens depends on it
+        )
         self.jobs: dict[str, SimulatedJob] = {}
         self.objects: dict[str, bytes] = {}
         self.hosting = Hosting(clock.now, Refusal)
         self.batch = Batch(clock.now, Refusal)
+        self.tuning = Tuning(self, Refusal)
         self.counts: Counter[str] = Counter()
         self.created: Counter[str] = Counter()
         self.page_events = 10_000
@@ -180,12 +185,18 @@ class Service:
         self.jobs[name] = job
         return job
 
+    def start(self, name: str, created: float, request: Mapping[str, Any]) -> None:
+        """A training job that a service starts."""
+        self.jobs[name] = SimulatedJob(name, created, self.story_of(name), request)
+
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
         with self._lock:
             if self.hosting.answers(operation):
                 return self.hosting.answer(operation, body)
             if self.batch.answers(operation):
                 return self.batch.answer(operation, body)
+            if self.tuning.answers(operation):
+                return self.tuning.answer(operation, body)
             return {
                 "CreateTrainingJob": self._create,
                 "DescribeTrainingJob": lambda body: self._job(body).described(self.clock.now()),
@@ -213,7 +224,8 @@ class Service:
         if name in self.jobs:
             raise Refusal("ResourceInUse", "Training job names must be unique within an AWS account and region.")
         request = {key: value for key, value in body.items() if key != "Tags"}
-        self.jobs[name] = SimulatedJob(name, self.clock.now(), self.story_of(name), request, list(body.get("Tags", ())))
+        story = self.story_of(name) if self.story_of_request is None else self.story_of_request(request)
+        self.jobs[name] = SimulatedJob(name, self.clock.now(), story, request, list(body.get("Tags", ())))
         self.created[name] += 1
         return {"TrainingJobArn": self.jobs[name].arn}
 

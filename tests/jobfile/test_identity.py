@@ -47,10 +47,10 @@ MORE: dict[str, Any] = {
     "tags": some.dictionaries(TEXTS, TEXTS, max_size=2),
     "metrics": some.lists(some.builds(st.MetricRule, TEXTS, TEXTS), max_size=2).map(tuple),
     "distribution": some.sampled_from(
-        [st.SMModelParallel(memory_weight=0.5, ddp=False, partition_file="no"), st.SMModelParallelV2(random_seed=0)]
+        [st.SMModelParallel(memory_weight=0.5, ddp=False, partition_file="no"), st.specs.SMModelParallelV2(random_seed=0)]
     ),
     "neuron": some.builds(
-        st.NeuronOptions, sequence_parallel=some.booleans(), precompile=some.booleans(), efa=some.sampled_from([None, True, False])
+        st.specs.NeuronOptions, sequence_parallel=some.booleans(), precompile=some.booleans(), efa=some.sampled_from([None, True, False])
     ),
 }  # fmt: skip
 

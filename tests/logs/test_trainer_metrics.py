@@ -23,13 +23,13 @@ NAMES = {
 
 def service(line: str) -> dict[str, float]:
     """What SageMaker keeps of a line: of each rule the first group, as a number."""
-    rules = (*st.TRAINER_METRICS, *st.EVALUATION_METRICS)
+    rules = (*st.TRAINER_METRICS, *st.specs.EVALUATION_METRICS)
     found = {rule.name: re.search(rule.regex, line) for rule in rules}
     return {name: float(match[1]) for name, match in found.items() if match is not None}
 
 
 def wanted(logs: Mapping[str, Any]) -> dict[str, float]:
-    names = {rule.name: NAMES.get(rule.name, rule.name) for rule in (*st.TRAINER_METRICS, *st.EVALUATION_METRICS)}
+    names = {rule.name: NAMES.get(rule.name, rule.name) for rule in (*st.TRAINER_METRICS, *st.specs.EVALUATION_METRICS)}
     return {name: logs[key] for name, key in names.items() if key in logs}
 
 
@@ -96,5 +96,5 @@ def test_the_numbers_have_exponents(trained: tuple[list[dict[str, Any]], list[st
 
 
 def test_the_service_reads_what_we_read(trained: tuple[list[dict[str, Any]], list[str]]) -> None:
-    reader = MetricReader((*st.TRAINER_METRICS, *st.EVALUATION_METRICS)).rules
+    reader = MetricReader((*st.TRAINER_METRICS, *st.specs.EVALUATION_METRICS)).rules
     assert [service(line) for line in trained[1]] == [reader.values(line) for line in trained[1]]

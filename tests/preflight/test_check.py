@@ -233,7 +233,13 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
     ("DIST016", "c", lambda j: j.replace(distribution=st.TorchDistributed(workers_per_host=16)), "16", "1, 2, 8, 32"),
     ("DIST017", "a", lambda j: j.replace(distribution=st.SMModelParallel(partitions=3)), "3 of 16", "divisor"),
     ("DIST018", "a", lambda j: j.replace(distribution=st.SMModelParallel(partitions=2)), "1.11", ""),
-    ("DIST019", "b", lambda j: j.replace(compiler=None, distribution=st.SMModelParallelV2()), "HuggingFace", "PyTorch"),
+    (
+        "DIST019",
+        "b",
+        lambda j: j.replace(compiler=None, distribution=st.specs.SMModelParallelV2()),
+        "HuggingFace",
+        "PyTorch",
+    ),
     ("COST001", "a", lambda j: j, "24 h × 2 × $25.25/h", ""),
     ("COST002", "c", lambda j: j.replace(compute=st.Compute("ml.trn2.48xlarge")), "", ""),
 ]

@@ -27,7 +27,7 @@ def job(distribution: Any, *instances: str, **more: Any) -> st.JobSpec:
     ("distribution", "instances", "rule"),
     [
         (None, (GPU, CPU), None),
-        (st.SingleProcess(), (GPU, CPU), None),
+        (st.specs.SingleProcess(), (GPU, CPU), None),
         (st.TorchDistributed(), (GPU,), None),
         (st.MPI(), (GPU,), None),
         (st.SMDataParallel(), (GPU,), None),
@@ -35,7 +35,7 @@ def job(distribution: Any, *instances: str, **more: Any) -> st.JobSpec:
         (st.TorchDistributed(), (GPU, CPU), "DIST025"),
         (st.MPI(), (GPU, OTHER), "DIST025"),
         (st.SMModelParallel(), (GPU, GPU), "DIST025"),
-        (st.SMModelParallelV2(), (GPU,), "DIST025"),
+        (st.specs.SMModelParallelV2(), (GPU,), "DIST025"),
         (st.TorchDistributed(), (CPU,), "DIST002"),
         (st.SMDataParallel(), (OTHER,), "DIST004"),
         (st.MPI(processes_per_host=9), (GPU,), "DIST015"),

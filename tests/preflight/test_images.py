@@ -133,7 +133,7 @@ def job_of(row: images.ImageRow) -> st.JobSpec:
     spec = job(own, GPU)
     if row.family.endswith("-compiler"):
         return spec.replace(compute=st.Compute("ml.p3.2xlarge"), compiler=st.TrainingCompiler())
-    return spec.replace(distribution=st.SMModelParallelV2()) if row.family == "pytorch-smp" else spec
+    return spec.replace(distribution=st.specs.SMModelParallelV2()) if row.family == "pytorch-smp" else spec
 
 
 @pytest.mark.parametrize(

@@ -299,13 +299,15 @@ def test_neuron_options_say_how_a_model_is_shared_wherever_the_source_is() -> No
     )
     job = jobs.trainium("x").replace(script=git, hyperparameters=dict(LLAMA))
     assert [WARNING] == severities(job, "MEM001")
-    assert [ERROR] == severities(job.replace(neuron=st.NeuronOptions(tensor_parallel=2)), "MEM001")
-    assert [] == severities(job.replace(neuron=st.NeuronOptions(tensor_parallel=8, zero_1=True)), "MEM001")
+    assert [ERROR] == severities(job.replace(neuron=st.specs.NeuronOptions(tensor_parallel=2)), "MEM001")
+    assert [] == severities(job.replace(neuron=st.specs.NeuronOptions(tensor_parallel=8, zero_1=True)), "MEM001")
 
 
 @pytest.mark.parametrize(("asked", "near"), [(3, "2 or 4"), (5, "4 or 8"), (20, "16 or 32"), (48, "32")])
 def test_the_next_divisors_are_proposed(source: str, asked: int, near: str) -> None:
-    job = jobs.trainium(source).replace(hyperparameters=dict(LLAMA), neuron=st.NeuronOptions(tensor_parallel=asked))
+    job = jobs.trainium(source).replace(
+        hyperparameters=dict(LLAMA), neuron=st.specs.NeuronOptions(tensor_parallel=asked)
+    )
     (heads,) = found(job, "MEM003")
     assert heads.wanted.endswith(near)
     assert heads.fix == f"tensor_parallel={near.rsplit(maxsplit=1)[-1]}"
@@ -318,7 +320,7 @@ def test_the_next_divisors_are_proposed(source: str, asked: int, near: str) -> N
 def test_parallel_sizes_are_corrected_to_the_next_ones(
     source: str, tensor: int, pipeline: int, fix: tuple[int, int]
 ) -> None:
-    options = st.NeuronOptions(tensor_parallel=tensor, pipeline_parallel=pipeline)
+    options = st.specs.NeuronOptions(tensor_parallel=tensor, pipeline_parallel=pipeline)
     (problem,) = found(jobs.trainium(source).replace(neuron=options), "DIST020")
     assert "tensor_parallel={}, pipeline_parallel={}".format(*fix) == problem.fix
 
@@ -368,7 +370,7 @@ def test_kept_hyperparameters_and_neuron_options_count_against_the_limit(source:
     more = tuple(kept(f"/HyperParameters/k{n}", "[1]") for n in range(3))
     assert [ERROR] == severities(job.replace(kept=more), "LIMIT004")
     assert [ERROR] == severities(
-        job.replace(neuron=st.NeuronOptions(tensor_parallel=2, pipeline_parallel=2)), "LIMIT004"
+        job.replace(neuron=st.specs.NeuronOptions(tensor_parallel=2, pipeline_parallel=2)), "LIMIT004"
     )
 
 

@@ -21,7 +21,7 @@ def source(tmp_path: Path) -> str:
 
 
 def neuron(**options: object) -> Change:
-    return lambda job: job.replace(neuron=st.NeuronOptions(**options))  # type: ignore[arg-type]  # a test's table
+    return lambda job: job.replace(neuron=st.specs.NeuronOptions(**options))  # type: ignore[arg-type]  # a test's table
 
 
 def flags(**values: object) -> Change:

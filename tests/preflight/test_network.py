@@ -143,7 +143,7 @@ def test_one_of_a_kind() -> None:
 def test_trainium_beside_the_list() -> None:
     neuron: dict[str, Any] = {"framework": st.NeuronX("2.9.0"), "script": st.Script("t.py", source_dir="/nowhere")}
     assert found(job("ml.trn2.48xlarge", **neuron)).keys() == {"NET002"}
-    assert found(job("ml.trn2.48xlarge", **{**neuron, "neuron": st.NeuronOptions()})).keys() == set()
+    assert found(job("ml.trn2.48xlarge", **{**neuron, "neuron": st.specs.NeuronOptions()})).keys() == set()
     assert found(job("ml.trn1.32xlarge", **neuron)).keys() == set()
 
 

@@ -23,6 +23,7 @@ from sm_trn.bridge.recorder.recording import REMOVED, Recorded, RecordedCall, wi
 from sm_trn.core.errors import SmTrnError
 from sm_trn.core.specs.json import Json
 
+WHOLE = pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
 BOTO3 = """
 import boto3, os, socket, subprocess, sys, urllib.request
 session = boto3.Session(profile_name="not-of-this-machine")
@@ -101,13 +102,15 @@ def test_what_stays_in_the_copy_goes_well(tmp_path: Path, tier: str) -> None:
             "x = 1\nprint(1 / (x - 1))",
             "✗ cell 2, line 2 failed: print(1 / (x - 1)): ZeroDivisionError: division by zero",
         ),
-        (
+        pytest.param(
             "raise ValueError('one\\ntwo')",
             "✗ cell 2, line 1 failed: raise ValueError('one\\ntwo'): ValueError: one two",
+            marks=WHOLE,
         ),
-        (
+        pytest.param(
             "import sys; sys.exit('no data')",
             "✗ cell 2, line 1 failed: import sys; sys.exit('no data'): SystemExit: no data",
+            marks=WHOLE,
         ),
         ("x = (", "✗ cell 2, line 1 failed: x = (: SyntaxError: '(' was never closed"),
     ],
@@ -124,8 +127,8 @@ def test_a_cell_that_failed_is_named_and_the_exit_code_says_it(tmp_path: Path, b
     ("options", "text", "code"),
     [
         ((), notebook(ONE), 0),
-        (("--stop-at-submit",), notebook(ONE), 0),
-        (("--stop-at-submit",), notebook(ONE, "1 / 0"), 1),
+        pytest.param(("--stop-at-submit",), notebook(ONE), 0, marks=WHOLE),
+        pytest.param(("--stop-at-submit",), notebook(ONE, "1 / 0"), 1, marks=WHOLE),
         (("--json",), notebook(ONE, "1 / 0"), 1),
     ],
 )
@@ -282,7 +285,7 @@ estimator.fit({"train": data}, wait=False)
 """
 
 
-@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
+@WHOLE
 @pytest.mark.sdk
 def test_a_comparison_names_the_cell_that_kept_a_launch_from_being_reached(tmp_path: Path) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
@@ -296,7 +299,7 @@ def test_a_comparison_names_the_cell_that_kept_a_launch_from_being_reached(tmp_p
     assert "✗ cell 2, line 1 failed: estimator.latest_training_job.wait(): AttributeError:" in done.stdout
 
 
-@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
+@WHOLE
 @pytest.mark.sdk
 def test_what_is_read_is_what_the_sdk_sends(tmp_path: Path) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
@@ -330,7 +333,7 @@ spot.fit("s3://b/again")
 """
 
 
-@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
+@WHOLE
 @pytest.mark.sdk
 def test_each_launch_is_compared_with_what_its_own_statement_sent(tmp_path: Path) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")

@@ -234,7 +234,7 @@ def test_two_hosts_have_their_ranks_and_a_placeholder_for_the_first() -> None:
 
 
 def test_neuron_options_become_environment_arguments_and_the_precompiler() -> None:
-    options = st.NeuronOptions(tensor_parallel=8, precompile=True, malloc_arena_max=64)
+    options = st.specs.NeuronOptions(tensor_parallel=8, precompile=True, malloc_arena_max=64)
     (host,) = rendered(jobs.trainium("./src").replace(neuron=options)).hosts
     assert ("neuron_parallel_compile", "torchrun", "--nproc_per_node=32", "run_clm.py") == host.argv[:4]
     assert "8" == host.argv[host.argv.index("--tensor_parallel_size") + 1]
@@ -255,7 +255,7 @@ S3 = "s3://a-bucket/x"
 REFUSED = {
     "TARGET051": small(compute=P4D, distribution=st.SMDataParallel()),
     "TARGET052": jobs.compiled("./src"),
-    "TARGET053": small(compute=P4D, distribution=st.SMModelParallelV2()),
+    "TARGET053": small(compute=P4D, distribution=st.specs.SMModelParallelV2()),
     "TARGET054": small(
         compute=st.Compute(
             groups=(

@@ -54,7 +54,7 @@ def test_an_undeclared_hyperparameter_is_an_error_with_a_suggestion(source: str)
 
 def test_what_the_neuron_options_tell_the_script_must_be_declared_too(source: str) -> None:
     Path(source, "run_clm.py").write_text(PARSER.format("p.add_argument('--zero_1')"))
-    options = st.NeuronOptions(zero_1=True, tensor_parallel=8)
+    options = st.specs.NeuronOptions(zero_1=True, tensor_parallel=8)
     (problem,) = of_scripts(jobs.trainium(source).replace(hyperparameters={}, neuron=options))
     assert ("SCRIPT008", "neuron", "'tensor_parallel_size'") == (problem.id, problem.where, problem.got)
 

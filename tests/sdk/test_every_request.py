@@ -51,7 +51,9 @@ def at(region: str) -> Destination:
 
 
 class Wire:
-    """SDK sessions of every region whose calls end in this process, and the last request that passed."""
+    """SDK sessions of every region whose calls end in this process, and the last request for ``asked`` that passed."""
+
+    asked = "CreateTrainingJob"
 
     def __init__(self) -> None:
         self.sent: dict[str, Any] = {}
@@ -59,7 +61,7 @@ class Wire:
 
     def _session(self, region: str) -> Any:
         session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name=region)
-        session.events.register("provide-client-params.sagemaker.CreateTrainingJob", self._keep)
+        session.events.register(f"provide-client-params.sagemaker.{self.asked}", self._keep)
         session.events.register("before-call", self._answer)
         return sdk.sdk_session(boto_session=session, bucket=jobs.BUCKET)
 

@@ -243,7 +243,7 @@ def fitted(job: JobSpec, wire: Any) -> dict[str, Any]:
         (st.HuggingFace("4.56", pytorch="2.8", python="py312"), "ml.g5.48xlarge", st.TorchDistributed()),
         (st.PyTorch("2.0", python="py310"), "ml.p4d.24xlarge", st.SMDataParallel()),
         (st.HuggingFace("4.26", pytorch="1.13", python="py39"), "ml.p4d.24xlarge", st.SMDataParallel()),
-        (st.PyTorch("2.0", python="py310"), "ml.p4d.24xlarge", st.SMModelParallelV2()),
+        (st.PyTorch("2.0", python="py310"), "ml.p4d.24xlarge", st.specs.SMModelParallelV2()),
     ],
 )
 def test_a_spelling_that_the_sdks_lists_lack_is_sent_all_the_same(

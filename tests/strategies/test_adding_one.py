@@ -81,7 +81,9 @@ RICH = {
     "smdistributed.dataparallel": st.SMDataParallel(custom_mpi_options="-x NCCL_DEBUG=VERSION"),
     "mpi": st.MPI(processes_per_host=4, custom_mpi_options="-verbose"),
     "smdistributed.modelparallel": st.SMModelParallel(partitions=2, ddp=True, memory_weight=0.5, processes_per_host=8),
-    "smdistributed.modelparallel.v2": st.SMModelParallelV2(tensor_parallel_degree=8, sm_activation_offloading=True),
+    "smdistributed.modelparallel.v2": st.specs.SMModelParallelV2(
+        tensor_parallel_degree=8, sm_activation_offloading=True
+    ),
 }
 
 

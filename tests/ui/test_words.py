@@ -170,6 +170,12 @@ def test_a_running_spot_job_costs_at_most_what_it_shows() -> None:
     assert "at most $" in below
 
 
+def test_the_costs_are_the_fleets_to_the_cent() -> None:
+    rows = [row(f"run-{n}", status="Completed", BillableTimeInSeconds=601 + n) for n in range(7)]
+    jobs: list[tuple[JobSnapshot, dict[str, str]]] = [(one.snapshot, {}) for one in rows]
+    assert str(spending(jobs, snapshot_book())["title"]).endswith(fmt.usd(fleet(jobs, book=snapshot_book()).usd))
+
+
 def test_groups_of_the_costs_add_up_whatever_the_key() -> None:
     rows = [
         row(f"run-{n:02d}", status="Failed" if n % 3 == 0 else "Completed", BillableTimeInSeconds=600 + n)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec, expect_spec
+from ...core.specs.tuning import Sweep
 from . import hosting as policy_hosting
 from .parts import CODE, LOG_GROUP, Place, Policy, Statement, allow, in_a_container, places, policy
 
@@ -32,16 +33,18 @@ class Policies:
     hosting_execution: Policy
 
 
-def policies(job: JobSpec, at: Destination | None = None) -> Policies:
-    """The policies for ``job`` sent to ``at``; placeholders of its role, bucket and account stay visible.
+def policies(job: JobSpec | Sweep, at: Destination | None = None) -> Policies:
+    """The policies for ``job``, or for a sweep of one, sent to ``at``; placeholders of its role, bucket and account stay visible.
 
     >>> "sagemaker:CreateTrainingJob" in str(st.policies(job))
     True
     """
+    sweep = job if isinstance(job, Sweep) else None
+    job = job.job if isinstance(job, Sweep) else job
     expect_spec(job)
     where = Place(at or Destination())
     return Policies(
-        launch=policy(_launch(job, where)),
+        launch=policy([*_launch(job, where), *_searched(sweep, where)]),
         execution=policy(_execution(job, where)),
         trust=policy(
             [{"Effect": "Allow", "Principal": {"Service": "sagemaker.amazonaws.com"}, "Action": "sts:AssumeRole"}]
@@ -81,6 +84,23 @@ def _looking(job: JobSpec, where: Place) -> Iterator[Statement]:
     """The bucket must be found to exist, and the age of checkpoints is shown."""
     buckets = {where.at.bucket, *(bucket for bucket, _ in places([job.checkpoints.s3_uri] if job.checkpoints else []))}
     yield allow("Buckets", ["s3:ListBucket"], (where.s3(bucket) for bucket in buckets))
+
+
+def _searched(sweep: Sweep | None, where: Place) -> Iterator[Statement]:
+    """The tuning job of a sweep, and the training jobs that it makes: their names begin with its own."""
+    if sweep is None:
+        return
+    own = ["Create", "Describe", "ListTrainingJobsFor", "Stop"]
+    actions = [f"sagemaker:{verb}HyperParameterTuningJob" for verb in own]
+    yield allow(
+        "Searches",
+        [*actions, "sagemaker:AddTags"],
+        [where.arn("sagemaker", f"hyper-parameter-tuning-job/{sweep.base.lower()}-*")],
+    )
+    jobs = [where.arn("sagemaker", f"training-job/{sweep.base.lower()}-*")]
+    yield allow(
+        "JobsOfSearches", ["sagemaker:DescribeTrainingJob", "sagemaker:ListTags", "sagemaker:StopTrainingJob"], jobs
+    )
 
 
 def _queued(job: JobSpec, where: Place) -> Iterator[Statement]:

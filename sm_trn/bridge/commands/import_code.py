@@ -106,11 +106,7 @@ def command(  # noqa: PLR0913 - its options
     \b
     Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
     """
-    for name in names:
-        if Path(name).suffix in {".toml", ".yaml", ".yml"}:
-            raise click.UsageError(
-                f"got {name}, a job file already: sm-trn check reads it; wanted Python or a notebook"
-            )
+    _refuse_others(names, folders=survey_page is not None)
     values = _values(given)
     as_json = how["as_json"]
     if survey_page is not None:
@@ -134,6 +130,19 @@ def command(  # noqa: PLR0913 - its options
     elif not _write(found, form, output):
         return 1
     return int(any(_lacks(each) for each in found))
+
+
+def _refuse_others(names: tuple[str, ...], *, folders: bool) -> None:
+    """Raises UsageError for what is neither Python nor a notebook; ``folders`` may be surveyed."""
+    for name in names:
+        if Path(name).suffix in {".toml", ".yaml", ".yml"}:
+            raise click.UsageError(
+                f"got {name}, a job file already: sm-trn check reads it; wanted Python or a notebook"
+            )
+        if Path(name).is_dir() and not folders:
+            raise click.UsageError(
+                f"got {name}, a folder; --survey PAGE.html lists all launches in it; wanted Python or a notebook"
+            )
 
 
 def _lacks(found: Launchers) -> bool:

@@ -78,6 +78,9 @@ def command(  # noqa: PLR0913 - an argument for each option
     \b
     Example: sm-trn check bert.toml --format short
     """
+    alone = {"--schema": show_schema, "--rules": show_rules, "--explain": explain is not None}
+    for option in [option for option, asked in alone.items() if asked and names]:
+        raise click.UsageError(f"{option} takes no FILE, got {names[0]}; check it by itself: sm-trn check {names[0]}")
     if show_schema:
         from ...core.jobfile.json_schema import json_schema  # noqa: PLC0415 - a check needs none of it
 

@@ -18,12 +18,14 @@ HOMES = (
     "core.preflight",
     "core.strategies",
     "core.render",
+    "core.render.machines",
     "core.aws.online",
     "core.session.policy",
     "images.rules",
     "forecast.rules",
     "scripts",
     "hosting.deployment",
+    "tuning.checking",
 )
 FAMILIES = {
     "IMG": "containers",
@@ -44,6 +46,7 @@ FAMILIES = {
     "KEPT": "parts of an attached job's request",
     "TARGET": "what a render target cannot say",
     "ONLINE": "what the account says (`Session.check`, before a launch)",
+    "TUNE": "searches for hyperparameters (`st.check` of a sweep, `sm-trn tune`)",
     "HOST": "what a job left, before it is hosted (`deploy`, `transform`)",
 }
 # What no rule looks at, and what tells it instead.

@@ -165,6 +165,8 @@ def _swept(jobs: list[Job], grids: tuple[str, ...]) -> list[Job]:
 
 def _queued(jobs: list[Job], name: str | None, priority: int | None, share: str | None) -> list[Job]:
     """The jobs with their queue: that of the command line, else their own. Raises UsageError for a place without a queue."""
+    if name == "":
+        raise click.UsageError("--queue: got '', wanted the name or the ARN of a job queue")
     given: dict[str, Any] = {"name": name, "priority": priority, "share": share}
     changes = {field: value for field, value in given.items() if value is not None}
     queued = []

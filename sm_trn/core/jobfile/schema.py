@@ -6,11 +6,12 @@ Unions carry ``kind``: a distribution's is its name in the registry of strategie
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import enum
 import functools
 import sys
 from collections.abc import Callable, Mapping
-from types import GenericAlias, MappingProxyType
+from types import GenericAlias, MappingProxyType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
 from cattrs import Converter
@@ -68,6 +69,7 @@ def _converter() -> Converter:
     converter.register_structure_hook(
         str | Channel | FileSystem | Dataset, functools.partial(_text_or_channel, converter)
     )
+    converter.register_structure_hook_factory(_has_kinds, lambda union: _of_its_kinds(converter, union))
     converter.register_structure_hook(Framework, functools.partial(_kind, converter, FRAMEWORKS))
     converter.register_structure_hook_func(_is_distribution, functools.partial(_kind, converter, STRATEGIES))
     converter.register_unstructure_hook_func(_is_distribution, functools.partial(_strategy_tree, converter))
@@ -98,6 +100,16 @@ def _is_tuple(kind: Any) -> bool:
 
 def _is_enum(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, enum.Enum)
+
+
+def _has_kinds(union: Any) -> bool:
+    """Whether it is a union of classes that each have a ``kind`` of their own."""
+    members = get_args(union) if isinstance(union, UnionType) else ()
+    return bool(members) and all(hasattr(each, "kind") for each in members)
+
+
+def _of_its_kinds(converter: Converter, union: Any) -> Structure:
+    return functools.partial(_kind, converter, {each.kind: each for each in get_args(union)})
 
 
 def _is_distribution(kind: Any) -> bool:
@@ -160,7 +172,8 @@ def _kind(converter: Converter, registry: Mapping[str, type[Any]], value: Any, _
     names = tuple(registry)
     quoted = " or ".join(f'"{name}"' for name in names)
     if not isinstance(value, Mapping):
-        raise MismatchError(got=value, wanted=f"a table whose kind is {quoted}")
+        near = difflib.get_close_matches(str(value), names, n=1, cutoff=0.0)[0]
+        raise MismatchError(got=value, wanted=f'a table such as {{kind = "{near}"}}, whose kind is {quoted}')
     if "kind" not in value:
         raise MismatchError(got=value, wanted=f"kind = {quoted}")
     kind = value["kind"]

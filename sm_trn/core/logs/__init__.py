@@ -2,11 +2,11 @@
 
 from ..formatting.printable import plain, shown
 from .dicts import dicts, numbers
-from .events import LogEvent, host_of, merge, printable
+from .events import LogEvent, host_of, merge, printable, saved_line
 from .metrics import MetricLine, MetricLog, MetricReader, points
 from .prefixes import Prefix, prefix_of
 from .rules import RuleReader
-from .saved import SavedLog, parse_log, saved_line
+from .saved import SavedLog, parse_log, read_log
 from .selection import LogFilter, since_s
 from .throughput import Throughput, throughput
 
@@ -29,6 +29,7 @@ __all__ = [
     "points",
     "prefix_of",
     "printable",
+    "read_log",
     "saved_line",
     "shown",
     "since_s",

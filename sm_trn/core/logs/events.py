@@ -6,12 +6,14 @@ import heapq
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 from ..formatting.printable import printable
 from .prefixes import prefix_of
 
-__all__ = ["LogEvent", "host_of", "merge", "printable"]
+__all__ = ["LogEvent", "host_of", "merge", "printable", "saved_line"]
 
+_CONTROLS = {"\n": "#012", "\r": "#015"}
 _STREAM = re.compile(r"(?P<job>[^/]+)/(?P<host>algo-\d+)")
 
 
@@ -43,3 +45,10 @@ def host_of(stream: str) -> str:
 def merge(streams: Iterable[Iterable[LogEvent]]) -> Iterator[LogEvent]:
     """Interleave by timestamp. Lazy; keeps each stream's own order when times tie."""
     return heapq.merge(*streams, key=lambda event: event.time_s)
+
+
+def saved_line(event: LogEvent) -> str:
+    """The event as one line of text: time, host, text, with tabs between; line breaks in octal, as CloudWatch shows them."""
+    when = datetime.fromtimestamp(event.time_s, tz=timezone.utc)
+    text = event.text.replace("\n", _CONTROLS["\n"]).replace("\r", _CONTROLS["\r"])
+    return f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03d}Z\t{event.host}\t{text}\n"

@@ -6,29 +6,23 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from ..errors import SmTrnError
 from ..specs.metrics import MetricPoint, MetricRule
 from .events import LogEvent
 from .marks import HEAD, marked_lines
 from .metrics import AT_ONCE, MetricLine, MetricLog, MetricReader, uncollected
+from .rules import RuleReader
 from .sdk_output import Ending, SdkOutput, StatusLine, host_and_text, host_colours
 from .sdk_panel import is_panel
 
 _OURS = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\t([^\t\n]{1,512})\t")
 _BLOCK = 250_000  # bytes of a file that are held
-_CONTROLS = {"\n": "#012", "\r": "#015"}
-
-
-def saved_line(event: LogEvent) -> str:
-    """The event as one line of text: time, host, text, with tabs between; line breaks in octal, as CloudWatch shows them."""
-    when = datetime.fromtimestamp(event.time_s, tz=timezone.utc)
-    text = event.text.replace("\n", _CONTROLS["\n"]).replace("\r", _CONTROLS["\r"])
-    return f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03d}Z\t{event.host}\t{text}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +140,19 @@ class SavedLog:
 
 def _unwrapped(event: LogEvent) -> str:
     return event.text.replace("\n", " ") + "\n"
+
+
+def read_log(path: str | Path, *, rules: Iterable[MetricRule] = ()) -> SavedLog:
+    """Read a log that was saved as text: by ``save_logs``, by ``sm-trn logs --json``, or as the output of a cell that waited
+    for the job with SageMaker's SDK 2 or 3. ``rules`` find numbers that do not stand in dict lines.
+
+    Bytes that are no UTF-8 become U+FFFD. Raises SmTrnError for a wrong expression, OSError for a file that cannot be read.
+    """
+    known = tuple(rules)
+    for name, why in RuleReader(known).disabled.items():
+        raise SmTrnError(f"rules: {name!r} is {why}")
+    with Path(path).open("rb"):  # raises OSError now for a file that cannot be read
+        return SavedLog(path=Path(path), rules=known)
 
 
 def parse_log(text: str | bytes) -> SavedLog:

@@ -13,8 +13,6 @@ from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Severity
 from ..specs.value import suggestion
 from . import (
-    local,
-    local_problems,
     model_v2,
     request,
     request_problems,
@@ -27,7 +25,9 @@ from .calls import EstimatorCall
 from .differences import Diff, Difference, diff
 from .from_describe import OWN_TAGS, as_request, destination_of
 from .from_request import parse_request
-from .local import LocalHost, LocalRun
+from .machines import hyperpod, hyperpod_problems, local, local_problems, slurm, slurm_problems
+from .machines.local import LocalHost, LocalRun
+from .machines.slurm import SlurmJob
 
 
 def _says_everything(job: JobSpec) -> Iterable[Problem]:
@@ -62,6 +62,8 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
         ),
         "model-v2": Target(render=model_v2.render, problems=model_v2.problems),
         "local": Target(render=local.render, problems=local_problems.problems),
+        "slurm": Target(render=slurm.render, problems=slurm_problems.problems),
+        "hyperpod-pytorch-job": Target(render=hyperpod.render, problems=hyperpod_problems.problems),
     }
 )
 
@@ -69,7 +71,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
 def render(job: JobSpec, target: str = "request", *, at: Destination | None = None) -> Any:
     """What would be sent: ``request`` is the CreateTrainingJob dict, the SDKs' targets an EstimatorCall (``model-v2`` that of
     the model which the job leaves, on ``at.host``), ``local``
-    a LocalRun. Each prints as what it is.
+    a LocalRun, ``slurm`` a SlurmJob, ``hyperpod-pytorch-job`` a manifest. Each prints as what it is.
 
     Without ``at``, role, bucket and account are visible placeholders. Raises UnknownName for an unknown target, or when
     the catalogue has no image for the job; InvalidJob when the target cannot say what the job asks for.
@@ -104,6 +106,7 @@ __all__ = [
     "EstimatorCall",
     "LocalHost",
     "LocalRun",
+    "SlurmJob",
     "Target",
     "as_request",
     "destination_of",

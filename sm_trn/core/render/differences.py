@@ -13,7 +13,7 @@ from ..catalog import limits
 from ..formatting.cards import HasCard
 from ..specs.data import Source
 from ..specs.destination import Destination
-from ..specs.job import JobSpec
+from ..specs.job import JobSpec, expect_spec
 from ..specs.json import Json
 from . import request as target
 from .from_describe import decoded, destination_of
@@ -75,6 +75,9 @@ def diff(
     A spec is compared with a request as if it had gone to the same account and bucket; what is in its source and local data
     is not compared. Two specs are compared by their sources' places too, and by their names.
     """
+    for side in (before, after):
+        if not isinstance(side, Mapping):
+            expect_spec(side)
     sent = [side for side in (before, after) if not isinstance(side, JobSpec)]
     one, two = (_request(side, sent[0] if sent else None) for side in (before, after))
     titles = names or (_title(before), _title(after))

@@ -88,7 +88,7 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         **_container(job, at),
     }
     fit = {"inputs": _inputs(job), "job_name": at.job_name, "wait": False, **kwargs.pop("fit", {})}
-    return EstimatorCall(cls=_estimator(job), kwargs=_given(kwargs), fit=_given(fit))
+    return EstimatorCall(cls=estimator_class(job), kwargs=_given(kwargs), fit=_given(fit))
 
 
 def _words(table: tuple[fields.Field, ...], value: object) -> dict[str, Any]:
@@ -154,7 +154,8 @@ def _git(git: Git) -> dict[str, str]:
     return {name: value for name in ("repo", "branch", "commit") if (value := getattr(git, name)) is not None}
 
 
-def _estimator(job: JobSpec) -> str:
+def estimator_class(job: JobSpec) -> str:
+    """The class of SDK v2 that makes an estimator of the job."""
     if job.script is None:
         return "sagemaker.estimator.Estimator"
     return (

@@ -19,7 +19,7 @@ from ..errors import NotConfigured
 from ..render import render
 from ..render.calls import EstimatorCall
 from ..specs.destination import Destination
-from ..specs.job import JobSpec
+from ..specs.job import JobSpec, expect_spec
 
 # The SDK's own switch for its usage reports (schema 1.0 of its defaults file).
 QUIET_CONFIG = {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": {"TelemetryOptOut": True}}}}
@@ -65,6 +65,7 @@ def estimator(job: JobSpec, *, role: str, bucket: str | None = None, session: An
     ``session`` is a ``sagemaker.Session``; None makes one from boto3's own configuration. Raises NotConfigured without
     SDK v2, UnknownName when no image fits.
     """
+    expect_spec(job)
     session = session or sdk_session(bucket=bucket)
     at = Destination(role=role, region=session.boto_region_name, bucket=bucket or session.default_bucket())
     return build(render(job, "estimator-v2", at=at), sagemaker_session=session)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from ..errors import CloudError, InvalidJob, NotConfigured
 from ..formatting import numbers as fmt
@@ -49,7 +49,10 @@ def refuse_over(max_usd: Usd | float, jobs: Sequence[JobSpec], price_of: PriceOf
 def as_usd(value: Usd | float) -> Usd:
     """Return US dollars as they were written: 0.1 is a tenth of a dollar, not its binary neighbour. Raises NotConfigured
     for a number below 0 and for what is no number."""
-    amount = Decimal(str(value))
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        amount = Decimal("NaN")
     if not amount.is_finite() or amount < 0:
         raise NotConfigured(f"USD: got {value!r}, wanted a number of dollars from 0")
     return amount

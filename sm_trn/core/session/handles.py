@@ -31,12 +31,13 @@ from ..render import request as target
 from ..render.differences import Diff, diff
 from ..specs import record
 from ..specs.destination import Destination, spec_key
-from ..specs.job import JobSpec
+from ..specs.job import JobSpec, specs_of
 from ..specs.metrics import MetricPoint
 from ..specs.problems import Problem, Problems, Severity
 from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
+from ..specs.value import misfit
 from ..status import Verdict, ending
 from .attachment import Attached, fetch_attached, once
 from .budget import as_usd, refuse_over
@@ -276,7 +277,7 @@ class Session(Cloud, Generic[J_co]):
         Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
         LaunchInterrupted: both hold the jobs, and name each.
         """
-        specs: list[JobSpec] = [jobs] if isinstance(jobs, JobSpec) else list(jobs)
+        specs = specs_of(jobs)
         queued = [spec for spec in specs if spec.queue is not None]
         if queued:
             raise UnknownName(
@@ -306,10 +307,11 @@ class Session(Cloud, Generic[J_co]):
         max_usd: Usd | float | None = None,
     ) -> list[dict[str, Any]]:
         """The requests of jobs under these names, checked, and with sources and data in S3. Raises InvalidJob, OverBudget, CloudError."""
+        limit = None if max_usd is None else as_usd(max_usd)
         for spec in specs:
             self._refuse(spec, ignore)
-        if max_usd is not None and not self.emulated:
-            refuse_over(max_usd, specs, self.price_of)
+        if limit is not None and not self.emulated:
+            refuse_over(limit, specs, self.price_of)
         staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
         return [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
 
@@ -320,11 +322,14 @@ class Session(Cloud, Generic[J_co]):
     def attach(self, name: str) -> J_co:
         """A handle for any existing job, by name or ARN, by the unique beginning of its name, or by ``@last``, the newest. Raises
         CloudError when there is none, UnknownName for what no job can be called, and where several begin so."""
+        if not isinstance(name, str):
+            raise TypeError(f"name: {misfit(name, 'a text')}")
         short = name.rsplit("/", 1)[-1]
         short = self._meant(short) if short.startswith("@") else short
         if not limits.matches("TrainingJobName", short):
             raise UnknownName(
-                f"job: got {name!r}, wanted the name or the ARN of a job: letters, digits and hyphens; sm-trn list shows them. "
+                f"job: got {name!r}, wanted the name or the ARN of a job, or @last: a name has letters, digits and hyphens; "
+                "sm-trn list shows them. "
                 "A job file is read by sm-trn check, estimate, launch and render"
             )
         try:
@@ -344,6 +349,8 @@ class Session(Cloud, Generic[J_co]):
 
     def jobs(self, containing: str = "", *, tag: tuple[str, str] | None = None, limit: int = 20) -> list[J_co]:
         """Existing jobs, newest first; with a ``tag`` those that have it among the newest thousand. Raises CloudError."""
+        _expect_limit(limit)
+        _expect_tag(tag)
         query = JobQuery(containing=containing)
         found = list(itertools.islice(listed(self.backend, query), limit if tag is None else 1000))
         if tag is not None:
@@ -354,6 +361,7 @@ class Session(Cloud, Generic[J_co]):
 
     def snapshots(self, containing: str = "", *, limit: int = 20) -> list[JobSnapshot]:
         """Existing jobs as they are now, newest first: many in few calls. Raises CloudError."""
+        _expect_limit(limit)
         query = JobQuery(containing=containing)
         return fetch_details(self.backend, query, list(itertools.islice(listed(self.backend, query), limit)))
 
@@ -457,6 +465,17 @@ class Session(Cloud, Generic[J_co]):
         errors = self.refused(job, ignore)
         if errors:
             raise InvalidJob(job.name, errors)
+
+
+def _expect_tag(tag: object) -> None:
+    if tag is not None and not (isinstance(tag, (tuple, list)) and len(tag) == 2):
+        meant = "a key and a value, such as ('team', 'nlp')"
+        raise TypeError(f"tag: {misfit(tag, meant)}")
+
+
+def _expect_limit(limit: int) -> None:
+    if not isinstance(limit, int) or limit < 0:
+        raise ValueError(f"limit: got {limit!r}, wanted a whole number from 0")
 
 
 def _ignored(_text: str) -> None:

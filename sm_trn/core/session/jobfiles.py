@@ -29,6 +29,8 @@ def read_file(name: str) -> JobFile:
     Raises UnknownName when there is no such file or job, InvalidJobFile for what stands in it.
     """
     path, wanted = split(name)
+    if "://" in path:
+        raise UnknownName(f"file: got {path!r}, wanted a file of this machine; copy it here first")
     file = parse_jobs(_text(Path(path)), FORMAT_OF[Path(path).suffix], name=path)
     jobs = tuple(_from(Path(path).parent, job) for job in file.jobs)
     places = range(len(jobs))

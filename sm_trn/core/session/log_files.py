@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..errors import SmTrnError
-from ..logs.events import LogEvent
-from ..logs.saved import saved_line
+from ..logs.events import LogEvent, saved_line
 from ..logs.selection import LogFilter
 from ..ports import LogCursor, dump_cursor, parse_cursor
 from .log_reader import JobLog

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from ..errors import CloudError, SmTrnError
+from ..errors import CloudError
 from ..formatting.printable import printable
 from ..logs.events import LogEvent
 from ..logs.metrics import MetricLine, MetricLog, MetricReader
-from ..logs.rules import RuleReader
-from ..logs.saved import SavedLog
 from ..logs.script import ScriptLines, exception_of
 from ..logs.selection import LogFilter, since_s
 from ..ports import OTHER_ACCOUNT, LogBatch, LogCursor, Trouble
@@ -200,19 +197,6 @@ class JobLog:
 
     def _snapshot(self) -> JobSnapshot:
         return self.cloud.backend.fetch_snapshot(self.name)
-
-
-def read_log(path: str | Path, *, rules: Iterable[MetricRule] = ()) -> SavedLog:
-    """Read a log that was saved as text: by ``save_logs``, by ``sm-trn logs --json``, or as the output of a cell that waited
-    for the job with SageMaker's SDK 2 or 3. ``rules`` find numbers that do not stand in dict lines.
-
-    Bytes that are no UTF-8 become U+FFFD. Raises SmTrnError for a wrong expression, OSError for a file that cannot be read.
-    """
-    known = tuple(rules)
-    for name, why in RuleReader(known).disabled.items():
-        raise SmTrnError(f"rules: {name!r} is {why}")
-    with Path(path).open("rb"):  # raises OSError now for a file that cannot be read
-        return SavedLog(path=Path(path), rules=known)
 
 
 def _epoch_s(value: Any) -> float | None:

@@ -48,6 +48,8 @@ def meant_by(feed: JobFeed, word: str) -> str | None:
         if newest is None:
             raise UnknownName(f"job: got {LAST}, wanted the newest of the jobs here, and there are none")
         return newest.name
+    if word.startswith("@"):  # no name begins so
+        return None
     return meant(word, [job.name for job in itertools.islice(listed(feed, JobQuery(containing=word)), LOOKED_AT)])
 
 

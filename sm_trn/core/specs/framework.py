@@ -166,7 +166,7 @@ class NeuronOptions:
     makes the job compile and not train (``neuron_parallel_compile``). ``efa`` None follows the number of hosts.
     Sources: optimum-neuron 0.4.5, NeuronTrainingArguments; AWS Neuron samples (environment).
 
-    >>> dict(st.NeuronOptions(tensor_parallel=8, zero_1=True).arguments())
+    >>> dict(st.specs.NeuronOptions(tensor_parallel=8, zero_1=True).arguments())
     {'tensor_parallel_size': 8, 'zero_1': True}
     """
 

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -315,6 +315,18 @@ def _channel(uri: str) -> Channel:
 @functools.lru_cache(maxsize=256)
 def _checkpoint(s3_uri: str, local_path: str | None) -> Checkpoint:
     return Checkpoint(s3_uri=s3_uri, local_path=local_path)
+
+
+def specs_of(jobs: JobSpec | Iterable[JobSpec]) -> list[JobSpec]:
+    """The specs of one job or of several. Raises TypeError where something else is among them."""
+    if isinstance(jobs, JobSpec):
+        return [jobs]
+    if isinstance(jobs, (str, os.PathLike)) or not isinstance(jobs, Iterable):
+        raise TypeError(f"jobs: {misfit(jobs, 'JobSpecs; st.read_jobs returns those of a file')}")
+    found = list(jobs)
+    for job in found:
+        expect_spec(job)
+    return found
 
 
 def expect_spec(job: object) -> None:

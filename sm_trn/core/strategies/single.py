@@ -18,7 +18,7 @@ from ..specs.value import suggesting
 class SingleProcess:
     """``python train.py`` on every host.
 
-    >>> st.SingleProcess().name
+    >>> st.specs.SingleProcess().name
     'single'
     """
 

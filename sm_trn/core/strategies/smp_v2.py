@@ -28,7 +28,7 @@ GUIDE = "SageMaker developer guide, model-parallel-v2"
 class SMModelParallelV2:
     """``torch_distributed`` with ``smdistributed.modelparallel``. A parameter that is None is not sent.
 
-    >>> dict(st.SMModelParallelV2(tensor_parallel_degree=8).parameters())
+    >>> dict(st.specs.SMModelParallelV2(tensor_parallel_degree=8).parameters())
     {'tensor_parallel_degree': 8}
     """
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 from ...core.formatting.printable import printable
-from ...core.logs.events import LogEvent
+from ...core.logs.events import LogEvent, saved_line
 from ...core.logs.losses import LONGEST, loss_of, norm_of
 from ...core.logs.marks import HEAD
 from ...core.logs.prefixes import prefix_of
-from ...core.logs.saved import SavedLog, saved_line
+from ...core.logs.saved import SavedLog
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Advice
 from ...core.specs.snapshot import JobSnapshot, JobStatus
@@ -218,8 +218,9 @@ def _name(finding: Finding, scan: Scan | None) -> tuple[str, bool]:
 
 
 def _reason(job: JobSnapshot | None) -> LogReading:
-    reading = LogReading(short=True)
-    for at, line in enumerate((job.failure_reason if job is not None else "").splitlines(), 1):
+    lines = job.failure_reason.splitlines() if job is not None else []
+    reading = LogReading(short=True, alone=len(lines) == 1)
+    for at, line in enumerate(lines, 1):
         reading.feed(LogEvent(math.nan, DESCRIBE, line), at)
     reading.finish()
     return reading
@@ -234,13 +235,15 @@ def _service_says(job: JobSnapshot | None, finding: Finding) -> bool:
 def _says_failure(scan: Scan) -> bool:
     if scan.reading.failed:
         return True
-    return not (scan.reading.succeeded or scan.reading.log or scan.beats or scan.lines > SHORT)
+    if scan.reading.succeeded or scan.reading.log or scan.beats or scan.lines > SHORT:
+        return False
+    return scan.reading.complained or not any(loss_of(line.decode("utf-8", "replace")) for line in scan.last)
 
 
-def _is_short(log: SavedLog) -> bool:
-    """Whether a text is a reason or a few lines rather than a job's log."""
+def _lines_of(log: SavedLog) -> int:
+    """How many lines a text has; more than ``SHORT`` where it is a job's log rather than a reason."""
     head = log.head()
-    return len(head) < HEAD and head.count(b"\n") < SHORT
+    return head.strip().count(b"\n") + 1 if len(head) < HEAD else SHORT + 1
 
 
 def why_text(
@@ -249,7 +252,8 @@ def why_text(
     """Why the job of a saved log ended as it did; the file may be of any size."""
     parse, blocks = log.scanned()
     log_like = log.timed or LOG_MARK.search(log.head()) is not None
-    scan = Scan(parse, LogReading(short=not log_like and _is_short(log), log=log_like))
+    lines = _lines_of(log)
+    scan = Scan(parse, LogReading(short=not log_like and lines <= SHORT, alone=lines == 1, log=log_like))
     scan.run(blocks)
     scan.reading.finish()
     return JobText(name, snapshot, spec, scan).diagnosis()

@@ -45,6 +45,7 @@ _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # as pages print 
 _LAST = "Last error:"  # NCCL's kind of error stands before it, behind it what happened
 _NCCL = "dist.nccl_config"
 _PIP = "pip.failed"
+_NAME = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}")  # of an exception
 _CARETS = re.compile(r"[\s^~]{1,400}")
 _CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
     r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
@@ -64,7 +65,7 @@ _COMPLAINS = re.compile(  # of few lines, in small letters: what says that somet
     r"|does not (?:fit|support)|can not|too (?:small|large|many|few|old)|older than|larger than|back-off"
     r"|unavailable|segfault|non-numeric|requested more|reached|need to|tried to|insufficient|disappear|non-finite|not finite"
 )
-_SUSPECT = re.compile(  # and what may say so
+_SUSPECT = re.compile(  # and what may say so, where it is all that is said
     r"warn|nan\b|\binf(?:init[ey])?\b|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|returned:? -"
     r"|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
     r"|insufficient|limit|expired|undefined|malformed|different|only|must|please|required|fault|panic|terminat|hang|stuck|stopped"
@@ -138,6 +139,7 @@ class _Worker:
     inside: bool = False  # between "Traceback" and the exception
     chained: bool = False
     code: bool = False  # the next line is source code that a frame shows
+    indent: int = 0  # of that frame: torchrun's table moves a whole traceback to the right
     place: str = ""
     shown: str = ""  # the code at that place
     own: bool = False  # the next line is that code
@@ -146,6 +148,15 @@ class _Worker:
     ignored: int = -NEXT  # the line that says that Python ignores an exception
     last: int = -NEXT  # the line that announces NCCL's last error
     idle: bool = False  # the exception of this traceback ends nothing
+    bare: int = -1  # the place of a finding that is an exception's name alone: its words may come in lines of their own
+    colon: bool = False  # what stands between them has come
+
+    def announce(self, said: str, at: int) -> None:
+        """Note a line that says what the next ones are."""
+        if said.startswith(_IGNORED):
+            self.ignored = at
+        if said == _LAST:
+            self.last = at
 
 
 @dataclass(slots=True)
@@ -156,6 +167,8 @@ class LogReading:
     watchdog: Watchdog = field(default_factory=Watchdog)
     network: FastNetwork = FastNetwork.UNKNOWN
     short: bool = False  # a reason or a few lines: each may say why, though no traceback stands before it
+    complained: bool = False  # of few lines, one spoke of trouble
+    alone: bool = False  # one line is all that is said
     log: bool = False  # the toolkit or the SDK spoke: it is a job's log
     over: bool = False  # what follows is the notebook's, not the job's
     succeeded: bool = False
@@ -214,17 +227,36 @@ class LogReading:
             self.over = True
         if self.over and not spoken and _CLIENTS not in said:
             return
-        if said.startswith(_IGNORED):
-            worker.ignored = at
-        if said == _LAST:
-            worker.last = at
+        if worker.bare >= 0 and self._goes_on(worker, said):
+            return
+        worker.announce(said, at)
         if TRACEBACK in said[:400]:
             self._begin(worker, at)
             if said.startswith(TRACEBACK) or said.endswith(f": {TRACEBACK}:"):
                 return
         if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
             return
+        before = len(self.findings)
         self._weigh(worker, line, said, spoken=spoken, beats=beats)
+        if len(self.findings) > before and _NAME.fullmatch(self.findings[-1].error):
+            worker.bare, worker.colon = before, spoken and not text.rstrip().endswith('"')
+
+    def _goes_on(self, worker: _Worker, said: str) -> bool:
+        """Take in the words of an exception whose name came alone: the toolkit prints what it reads, and Python writes an
+        exception in three pieces where its output is not buffered (sagemaker_training/process.py, watch).
+        """
+        if said == ":":
+            worker.colon = True
+            return True
+        named = self.findings[worker.bare]
+        goes_on = worker.colon or said.startswith(": ")
+        if goes_on:
+            error = f"{named.error}: {said.removeprefix(': ').rstrip(chr(34))}"
+            line = replace(named.evidence, text=printable(error)[:LONGEST])
+            found = match(line.text) or named.match
+            self.findings[worker.bare] = replace(named, evidence=line, error=error, match=found)
+        worker.bare, worker.colon = -1, False
+        return goes_on
 
     def _weigh(self, worker: _Worker, line: Evidence, said: str, *, spoken: bool, beats: int) -> None:
         """Keep a line that is an exception, or that a row knows."""
@@ -287,10 +319,13 @@ class LogReading:
     def _lists(self, said: str, *, complains: bool, within: bool) -> int:
         """How many of a row's lists count for a line; ``within`` says that it belongs to an exception's message."""
         if complains:
+            self.complained = True
             return ALL
         text = said[:LONGEST]
         low = text.lower() if self.short else ""
-        complaint = _COMPLAINS.search(low) is not None or _SUSPECT.search(low) is not None
+        suspect = _SUSPECT.search(low) is not None
+        complaint = _COMPLAINS.search(low) is not None or (self.alone and suspect)
+        self.complained = self.complained or complaint or suspect
         if _CALM.search(said[:160]) is not None:
             return SURE if complaint else 0
         if _WARNS.match(text) is not None or (self.short and _DUMPS.match(text)):
@@ -318,8 +353,9 @@ class LogReading:
     def _frame(worker: _Worker, text: str) -> bool:
         """Whether the line is a frame of a traceback, or the code that it shows."""
         frame = _FRAME.match(text)
+        indent = len(text) - len(text.lstrip(" "))
         if frame is not None:
-            worker.code = True
+            worker.code, worker.indent = True, indent
             if not any(mark in frame["file"] for mark in _LIBRARY):
                 worker.place, worker.inner = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}", None
                 worker.shown, worker.own = "", True
@@ -327,7 +363,8 @@ class LogReading:
             return True
         if worker.code and worker.own:
             worker.shown, worker.own = printable(text.strip())[:LONGEST], False
-        if (worker.code and text[:2] == "  ") or _CARETS.fullmatch(text[:LONGEST]):
+        ends = indent < worker.indent and raised(text.strip()) != ""
+        if (worker.code and text[:2] == "  " and not ends) or _CARETS.fullmatch(text[:LONGEST]):
             return True
         if worker.code:
             worker.code = False

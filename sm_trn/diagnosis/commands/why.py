@@ -90,6 +90,10 @@ def _without_a_job(name: str) -> Diagnosis | None:
         return why(name)
     if Path(name).is_file() or (Path(name).is_dir() and "/" in name):  # a folder may be called like a job
         path = Path(name)
+        if path.suffix in {".toml", ".yaml", ".yml"}:
+            raise SmTrnError(
+                f"log: got {name!r}, wanted a log or a describe answer. A job file is read by sm-trn check, estimate and launch"
+            )
         if path.is_file() and _binary(path):
             raise SmTrnError(
                 f"log: got {name!r}, which holds bytes of a program or an archive, wanted a log, which is text"

@@ -43,6 +43,14 @@ class MetricStore:
         if batch:
             self._keep(job, batch)
 
+    def values(self, job: str, name: str) -> list[float]:
+        """Return every value of one metric of a job so far, in their order."""
+        file = self._root / f"{job}.jsonl"
+        kept = list(_points(file.read_text(encoding="utf-8").splitlines())) if file.exists() else []
+        with self._lock:
+            waiting = list(self._waiting.get(job, ()))
+        return [value for known, value, _ in [*kept, *waiting] if known == name]
+
     def restore(self) -> None:
         for file in sorted(self._root.glob("*.jsonl")):
             points = list(_points(file.read_text(encoding="utf-8").splitlines()))

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ...core.errors import MissingLibrary
+from ...core.extras import expect_library
 from ..api.paging import ListRequest, page
 from ..api.shapes import given
 from ..api.tags import tags_of
 from ..errors import validation
 from ..state.resources import Resource, Resources, row
 from .request import Config, Definition, TuningCluster, TuningRequest, definitions_of
-from .search import grid_size, wrong_range
+from .search import EPOCHS, grid_size, max_resource, min_resource, needs_optuna, wrong_range
 from .trials import Trials
 
 if TYPE_CHECKING:
@@ -55,6 +57,9 @@ class TuningApi:
         """Answer CreateHyperParameterTuningJob. Raises AwsError for what is not tuned here."""
         _check(body)
         self._tuner.check(body)
+        for definition in (*body.get("TrainingJobDefinitions", ()), body.get("TrainingJobDefinition")):
+            if definition:
+                _name_objective(definition, body["HyperParameterTuningJobConfig"])
         tags = tags_of(body.pop("Tags", []))
         resource = self._resources.add(KIND, body["HyperParameterTuningJobName"], body, tags=tags, status="InProgress")
         self._tuner.start(resource.name)
@@ -64,8 +69,14 @@ class TuningApi:
         resource = self._get(body)
         trials = Trials(resource, self._jobs)
         best = trials.best()
+        request: TuningRequest = resource.request
         return {
-            **resource.request,
+            **request,
+            **given(
+                TrainingJobDefinition=_answered(request["TrainingJobDefinition"])
+                if "TrainingJobDefinition" in request
+                else None
+            ),
             **row(resource),
             **trials.counters(),
             **given(BestTrainingJob=trials.summary(*best) if best else None),
@@ -121,15 +132,36 @@ class TuningApi:
 def _check(body: TuningRequest) -> None:
     config = body["HyperParameterTuningJobConfig"]
     if body.get("WarmStartConfig"):
-        raise validation("WarmStartConfig: the emulator's search learns nothing, so it has no warm start")
+        raise validation("WarmStartConfig: the emulator's search knows its own training jobs alone")
     if (body.get("Autotune") or {}).get("Mode") == "Enabled":
         raise validation("Autotune: the emulator chooses no ranges; give ParameterRanges")
-    if config["Strategy"] == "Hyperband":
-        raise validation("Strategy: the emulator has Bayesian, Random and Grid, no Hyperband")
+    if config["Strategy"] == "Hyperband" and config.get("TrainingJobEarlyStoppingType") == "Auto":
+        raise validation("TrainingJobEarlyStoppingType: got Auto beside Hyperband, wanted Off")
+    if needs_optuna(config):
+        _expect_optuna()
     if bool(body.get("TrainingJobDefinition")) == bool(body.get("TrainingJobDefinitions")):
         raise validation("give exactly one of TrainingJobDefinition and TrainingJobDefinitions")
     for each in definitions_of(body):
         _check_definition(config, each)
+        if config["Strategy"] == "Hyperband":
+            _check_resource(min_resource(body), max_resource(body, each))
+
+
+def _check_resource(least: int, most: int | None) -> None:
+    """Raise AwsError for epochs between which Hyperband cannot choose."""
+    if most is None:
+        epochs = ", ".join(EPOCHS)
+        raise validation(f"HyperbandStrategyConfig: MaxResource is missing, and none of {epochs} says it")
+    if least > most:
+        raise validation(f"HyperbandStrategyConfig: MinResource: got {least}, wanted at most MaxResource, {most}")
+
+
+def _expect_optuna() -> None:
+    """Raise AwsError where Optuna, which chooses the values here, is not installed."""
+    try:
+        expect_library("optuna", "tune", "Strategy: Optuna chooses the values here, so this search")
+    except MissingLibrary as error:
+        raise validation(str(error)) from None
 
 
 def _check_definition(config: Config, each: Definition) -> None:
@@ -155,6 +187,24 @@ def _check_definition(config: Config, each: Definition) -> None:
         )
 
 
+def _answered(definition: Definition) -> Definition:
+    """A definition as SDK v2's ``attach`` reads it: with the cluster in a training job's words too, though its ``fit`` gave it in the
+    other ones alone (sagemaker/tuner.py, _prepare_estimator). No answer of the service was seen."""
+    cluster = definition.get("HyperParameterTuningResourceConfig")
+    if cluster is None or "InstanceConfigs" in cluster:
+        return definition
+    answered = definition.copy()
+    answered["ResourceConfig"] = _cluster(cluster)  # type: ignore[typeddict-item]  # the same members
+    return answered
+
+
+def _name_objective(definition: Definition, config: Config) -> None:
+    """The objective's name stands among the static hyperparameters: SDK v2's ``attach`` deletes it there (sagemaker/tuner.py)."""
+    objective = definition.get("TuningObjective") or config.get("HyperParameterTuningJobObjective") or {}
+    static = definition.get("StaticHyperParameters") or {}
+    definition["StaticHyperParameters"] = {**static, "_tuning_objective_metric": objective.get("MetricName", "")}
+
+
 def training_request(body: TuningRequest, number: int, name: str) -> TrainingRequest:
     """Return the request of a training job without its tuned values, from the definition whose turn it is."""
     definitions = definitions_of(body)
@@ -163,8 +213,7 @@ def training_request(body: TuningRequest, number: int, name: str) -> TrainingReq
     if cluster := definition.get("HyperParameterTuningResourceConfig"):
         chosen["ResourceConfig"] = _cluster(cluster)
     made: TrainingRequest = {"TrainingJobName": name, **chosen}  # type: ignore[typeddict-item]  # what is left is a training job's
-    objective = definition.get("TuningObjective", {}).get("MetricName", "")
-    made["HyperParameters"] = {**(definition.get("StaticHyperParameters") or {}), "_tuning_objective_metric": objective}
+    made["HyperParameters"] = dict(definition.get("StaticHyperParameters") or {})
     return made
 
 

@@ -41,6 +41,8 @@ class Ranges(TypedDict, total=False):
 
 class Config(TypedDict, total=False):
     Strategy: str
+    StrategyConfig: dict[str, dict[str, int]]
+    TrainingJobEarlyStoppingType: str
     HyperParameterTuningJobObjective: Objective
     ResourceLimits: dict[str, int]
     ParameterRanges: Ranges

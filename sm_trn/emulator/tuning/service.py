@@ -13,7 +13,9 @@ class TuningService(Service):
     """It starts the training jobs that they try."""
 
     def __init__(self, parts: RegionParts) -> None:
-        self._tuner = JobTuner(parts.resources, parts.jobs, parts.training, parts.shared.root)
+        self._tuner = JobTuner(
+            parts.resources, parts.jobs, parts.training, parts.context.metrics.values, parts.shared.root
+        )
         self.operations = operations(TuningApi(parts.resources, parts.jobs, self._tuner))
 
     def restore(self) -> None:

@@ -65,6 +65,22 @@ class Trials:
         ]
         return max(ranked, key=lambda row: row[0])[1:] if ranked else None
 
+    def not_improved(self) -> int:
+        """Return how many training jobs have completed since the best of them; 0 before there is one."""
+        best = self.best()
+        if best is None or best[1].state.ended is None:
+            return 0
+        since = best[1].state.ended
+        return sum(job.status == "Completed" and (job.state.ended or 0) > since for _, job in self.rows)
+
+    def metric(self, trial: Trial) -> str:
+        """Return the name of the objective of a training job."""
+        return str(self._objectives[trial["definition"]].get("MetricName", ""))
+
+    def last(self, trial: Trial, job: Job) -> float | None:
+        """Return the objective's value; None without one."""
+        return score(job, self._objectives[trial["definition"]])
+
     def reached(self, target: float) -> bool:
         """Return whether the best value is at least as good as ``target``."""
         best = self.best()
@@ -107,7 +123,7 @@ class Trials:
 
     def value(self, trial: Trial, job: Job) -> float:
         """Return the objective's value, to sort by. A trial without one sorts first."""
-        found = score(job, self._objectives[trial["definition"]])
+        found = self.last(trial, job)
         return float("-inf") if found is None else found
 
     def _objective_status(self, trial: Trial, job: Job) -> str:

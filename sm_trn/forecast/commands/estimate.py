@@ -15,9 +15,9 @@ from ...cli.shared import Number, emit, json_option, role_arn, say
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
+from ...core.logs.saved import read_log
 from ...core.session.defaults import known_prices, known_region
 from ...core.session.handles import Session, TrainingJob
-from ...core.session.log_reader import read_log
 from ...core.specs.job import JobSpec
 from ..jobs import Calibration, estimate
 from ..jobs.estimate import calibration_from

@@ -11,6 +11,15 @@ from ..jobs import Calibration, read_calibration
 from ..jobs.facts import Known
 
 
+def _is_data(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    del context, parameter
+    if value is not None and value.endswith((".toml", ".yaml", ".yml", ".py", ".ipynb")):
+        raise click.UsageError(
+            f"--data: got {value}, a job file or code; wanted the training data: .jsonl, .json, .csv, .tsv, .txt, .parquet or a folder"
+        )
+    return value
+
+
 def known_options(command: Any) -> Any:
     """The options that say what a job file does not."""
     for option in reversed(
@@ -20,6 +29,7 @@ def known_options(command: Any) -> Any:
             click.option(
                 "--data",
                 type=click.Path(exists=True),
+                callback=_is_data,
                 metavar="FILE",
                 help="Count the examples of this local file or folder.",
             ),

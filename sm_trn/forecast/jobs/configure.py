@@ -127,7 +127,7 @@ def machine(job: JobSpec) -> tuple[InstanceType, Chip]:
         raise MissingFact(
             "instance",
             f"how fast {instance.name} is: no accelerator of it is in the table",
-            "an instance with an accelerator",
+            'an instance with an accelerator, such as instance = "ml.g5.xlarge"; jobs on CPUs are not estimated',
         )
     return instance, chip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
@@ -22,7 +23,7 @@ from ..work import fastest_seconds, model_flop, work_of
 from .calibration import Calibration, calibration_key, step_key
 from .configure import Configured, configure
 from .data import steps_of
-from .facts import KNOWN, Facts, Known, MissingFact
+from .facts import COUNTS, KNOWN, Facts, Known, MissingFact
 from .phases import billed, phases
 from .value import Basis, Estimate
 
@@ -55,13 +56,27 @@ def estimate(
     (98.0, True)
     """
     expect_spec(job)
-    for name in known:
+    for name, value in known.items():
         if name not in KNOWN:
-            raise TypeError(f"estimate: got {name!r}, wanted one of {', '.join(KNOWN)}{suggestion(name, KNOWN)}")
+            of_plans = "; a deadline or a budget is said by limits=st.Limits(…) of st.plan" if name in _LIMITS else ""
+            hint = of_plans or suggestion(name, KNOWN)
+            raise TypeError(f"estimate: got {name!r}, wanted one of {', '.join(KNOWN)}{hint}")
+        _expect_number(name, value)
     if measured is not None:
         calibration = calibration_from(measured, job, calibration, **known)
     facts = Facts(job, known)
     return estimate_of(facts, configure(facts), prices=prices, region=region, calibration=calibration)
+
+
+_LIMITS = {"deadline", "deadline_s", "max_usd", "budget", "goal"}
+
+
+def _expect_number(name: str, value: object) -> None:
+    """Raises ValueError for a count that is none, or not above 0."""
+    if name in COUNTS and (
+        isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0
+    ):
+        raise ValueError(f"{name}: got {value!r}, wanted a number above 0")
 
 
 def estimate_of(

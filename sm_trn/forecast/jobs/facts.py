@@ -92,6 +92,7 @@ class Known(TypedDict, total=False):
 
 
 KNOWN = tuple(Known.__annotations__)
+COUNTS = ("examples", "tokens", "length", "batch", "epochs", "steps")  # those of them that are numbers above 0
 
 
 class MissingFact(SmTrnError):  # noqa: N818 - what is missing, as NotConfigured

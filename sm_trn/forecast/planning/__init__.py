@@ -17,6 +17,7 @@ from ...core.specs.compute import Spot
 from ...core.specs.destination import DEFAULT_REGION
 from ...core.specs.job import JobSpec, expect_spec
 from ...core.specs.problems import Severity
+from ...core.specs.value import misfit
 from ..jobs.calibration import Calibration
 from ..jobs.configure import configure
 from ..jobs.estimate import estimate
@@ -54,7 +55,9 @@ def plan(  # noqa: PLR0913 - what is asked, what is known, and of which machines
     [True, 'fastest']
     """
     expect_spec(job)
-    bounds = limits or Limits()
+    bounds = limits if limits is not None else Limits()
+    if not isinstance(bounds, Limits):
+        raise TypeError(f"limits: {misfit(bounds, 'Limits(max_usd=…, deadline_s=…)')}")
     book = prices if prices is not None else snapshot_book()
     whole = configure(Facts(job, known)).configuration.global_batch
     spots: tuple[Spot | None, ...] = (None,) if job.spot is None else (None, job.spot)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
 
+from ...core.specs.value import suggesting
 from ..jobs.value import span
 from .value import Choice, Excluded
 
 
+@suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """``goal`` is ``cheapest`` or ``fastest``. ``at`` is ``upper``: limits hold at the upper end of the 80 % interval; or ``likely``.
@@ -15,6 +20,10 @@ class Limits:
     >>> st.Limits(deadline_s=3 * 3600, max_usd=50).goal
     'cheapest'
     """
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType({
+        "deadline": "deadline_s=3 * 3600", "budget": "max_usd=…", "usd": "max_usd=…", "hours": "deadline_s=3 * 3600",
+    })  # fmt: skip
 
     goal: str = "cheapest"
     deadline_s: float | None = None

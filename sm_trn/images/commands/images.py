@@ -9,7 +9,7 @@ import click
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
-from ...cli.shared import emit, json_option, say
+from ...cli.shared import Completed, emit, json_option, say
 from ...core.catalog import images
 from ...core.catalog.instances import find_instance
 from ...core.errors import UnknownName
@@ -18,6 +18,8 @@ from ...core.formatting.table import Align, Cell, Column, Row, Table
 from ...core.formatting.text import WHOLE_NAMES, WIDE, Screen, table_lines
 from ...core.specs.value import suggestion
 from ..contents import Contents, all_contents
+
+NAMES = Completed(lambda: (each.name for each in all_contents()))
 
 
 class Versions(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases alone
@@ -94,7 +96,7 @@ def command(
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", type=NAMES)
 @json_option
 def show(*, name: str, as_json: bool) -> None:
     """Show every package of an image, with the file that says so."""
@@ -113,8 +115,8 @@ def show(*, name: str, as_json: bool) -> None:
 
 
 @command.command("diff")
-@click.argument("before")
-@click.argument("after")
+@click.argument("before", type=NAMES)
+@click.argument("after", type=NAMES)
 def diff(*, before: str, after: str) -> None:
     """Show what differs between two images: Python, CUDA and each package."""
     one, two = find(before), find(after)

@@ -9,17 +9,15 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import group, group_options
-from ...cli.shared import Region, at_option, json_option, say
-from ...core.catalog import limits
-from ...core.session.handles import Session, TrainingJob
-from ...core.session.names import LAST
-from ...core.specs.record import JobRecord
-from .. import published_record
+from ...cli.shared import Completed, Region, at_option, json_option, say
+from ...core.session.handles import Session
 from ..comparing import as_record, compare
+from ..published import published_names
+from .named import record_or_job
 
 
 @click.command("compare")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=Completed(published_names, files=True))
 @group_options
 @click.option(
     "--baseline",
@@ -58,20 +56,9 @@ def command(  # noqa: PLR0913 - an argument for each option
     \b
     Example: sm-trn compare published/bert-p4d published/bert-trn1 --baseline bert-p4d --output report/
     """
-
-    def resolve(name: str) -> JobRecord | TrainingJob | Path:
-        found = published_record(name)
-        if found is not None:
-            return found
-        if Path(name).is_file():
-            return Path(name)
-        if name != LAST and not limits.matches("TrainingJobName", name.rsplit("/", 1)[-1]):
-            return as_record(name)  # says what it is not: neither a file, nor published, nor a job's name
-        return connection().attach(name)
-
     if bool(names) == (tag is not None or sweep is not None):
         raise click.UsageError("wanted either NAMES, or --tag or --sweep to find the jobs")
-    records = [as_record(resolve(name)) for name in names] or [
+    records = [as_record(record_or_job(name, connection)) for name in names] or [
         as_record(job) for job in group(connection(), tag, sweep)
     ]
     named = dict(zip(names, records, strict=False))

@@ -217,8 +217,8 @@ def expect_key(key: str) -> None:
 
 
 def _namer(key: str) -> Callable[[FleetRow], str]:
-    if key.startswith(TAG):
-        tag = key.removeprefix(TAG)
+    tag = key.removeprefix(TAG)
+    if tag and tag != key:
         return lambda row: one_line(row.tags.get(tag, "")) or f"no {tag}"
     if key not in _NAMERS:
         raise UnknownName(f"by: got {key!r}, wanted one of {', '.join(_NAMERS)} or tag:KEY{suggestion(key, _NAMERS)}")

@@ -7,9 +7,32 @@ import { isTicked, slot, tick, ticked, untickAll } from "./ticks.js";
 const MANY = 40; // from so many on, a cell for each
 const AROUND = 8; // rows beyond the window on either side
 const SINCE = [["", "all"], ["3600", "last hour"], ["86400", "last day"], ["604800", "last 7 days"]];
-const kept = { find: "", words: new Set(), since: "" };
+const ORDERS = [["", "what needs you first"], ["newest", "newest first"], ["cost", "dearest first"], ["loss", "lowest loss first"], ["name", "by name"], ["tag", "by tag"]];
+const kept = { find: "", words: new Set(), since: "", order: "" };
+
+// The list that is shown has an address: #/?find=bert&status=failed&since=86400&order=cost
+function readAddress() {
+  const [, query] = location.hash.split("?", 2);
+  if (query === undefined) {
+    if (kept.find || kept.since || kept.order || kept.words.size) writeAddress(); // back from a job: as the list was
+    return;
+  }
+  const asked = new URLSearchParams(query);
+  const known = (value, words) => (words.some(([one]) => one === value) ? value : "");
+  kept.find = asked.get("find") ?? "";
+  kept.since = known(asked.get("since"), SINCE);
+  kept.order = known(asked.get("order"), ORDERS);
+  kept.words = new Set((asked.get("status") ?? "").split(",").filter(Boolean));
+}
+
+function writeAddress() {
+  const asked = { find: kept.find, status: [...kept.words].join(","), since: kept.since, order: kept.order };
+  const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value));
+  history.replaceState(null, "", String(query) ? `#/?${query}` : "#/");
+}
 
 export function jobsView() {
+  readAddress();
   const title = h("h1", {}, "Asking for the newest jobs");
   const below = h("p", { class: "stand" });
   const trouble = h("div", { class: "banner", role: "alert", hidden: true }, h("b"), h("p"), h("p", { class: "ink3" }));
@@ -20,6 +43,7 @@ export function jobsView() {
   const find = h("input", { type: "search", placeholder: "Name, instance or tag", "aria-label": "Find jobs by name, instance or tag", autocomplete: "off", spellcheck: "false" });
   find.value = kept.find;
   const since = h("select", { "aria-label": "Created" }, SINCE.map(([value, words]) => h("option", { value, selected: value === kept.since }, words)));
+  const sort = h("select", { "aria-label": "Order" }, ORDERS.map(([value, words]) => h("option", { value, selected: value === kept.order }, words)));
   const chips = h("div", { class: "chips", role: "group", "aria-label": "Statuses" });
   const sum = h("p", { class: "sum" });
   const heads = ["", "Job", "Status", "Phases", "Throughput", "Loss", "Left", "Cost"];
@@ -28,7 +52,7 @@ export function jobsView() {
   const body = h("div", { role: "rowgroup", class: "rows" });
   const table = h("div", { role: "table", "aria-label": "Jobs", class: "jobs" }, h("div", { role: "rowgroup" }, headRow), body);
   const nothing = h("div", { class: "empty", hidden: true });
-  const listHead = h("div", { class: "head" }, h("h2", {}, "Jobs"), h("p", {}, "what needs you first, then what runs, then the newest"));
+  const listHead = h("div", { class: "head" }, h("h2", {}, "Jobs"), h("p", {}, ""));
   const tickWords = h("span", {});
   const compare = h("a", { class: "btn solid", href: "#/compare" }, "Compare");
   const untick = h("button", { type: "button" }, "Untick all");
@@ -38,8 +62,10 @@ export function jobsView() {
   const pool = new Map();
   let list = [], order = new Map(), drawnNeeds = "", drawnChips = "", drawnCells = "", scheduled = 0;
 
-  find.addEventListener("input", () => { kept.find = find.value; update(); });
-  since.addEventListener("change", () => { kept.since = since.value; update(); });
+  const again = () => { order = new Map(); writeAddress(); update(); };
+  find.addEventListener("input", () => { kept.find = find.value; again(); });
+  since.addEventListener("change", () => { kept.since = since.value; again(); });
+  sort.addEventListener("change", () => { kept.order = sort.value; again(); });
   untick.addEventListener("click", () => { untickAll(); update(); });
   const onScroll = () => { scheduled ||= requestAnimationFrame(() => { scheduled = 0; drawWindow(); }); };
   addEventListener("scroll", onScroll, { passive: true });
@@ -68,7 +94,17 @@ export function jobsView() {
       return found.sort((a, b) => (order.get(a.name) ?? -1) - (order.get(b.name) ?? -1));
     }
     const rank = (row) => (row.ended && row.word !== "failed" ? 9 : row.word === "failed" && now() - (row.created ?? 0) > 172800 ? 9 : row.order);
-    found.sort((a, b) => rank(a) - rank(b) || (a.ended ? 0 : (a.left_s ?? Infinity) - (b.left_s ?? Infinity) || 0) || (b.created ?? 0) - (a.created ?? 0) || (a.name < b.name ? -1 : 1));
+    const newer = (a, b) => (b.created ?? 0) - (a.created ?? 0) || (a.name < b.name ? -1 : 1);
+    const last = (row) => (row.losses.length ? row.losses.at(-1) ?? Infinity : Infinity);
+    const by = {
+      newest: newer,
+      cost: (a, b) => (b.usd ?? -1) - (a.usd ?? -1) || newer(a, b),
+      loss: (a, b) => (last(a) === last(b) ? 0 : last(a) - last(b)) || newer(a, b),
+      name: (a, b) => (a.name < b.name ? -1 : 1),
+      tag: (a, b) => (a.tags.join() === b.tags.join() ? newer(a, b) : (a.tags.join() || "~") < (b.tags.join() || "~") ? -1 : 1),
+    }[kept.order];
+    if (by) found.sort(by);
+    else found.sort((a, b) => rank(a) - rank(b) || (a.ended ? 0 : (a.left_s ?? Infinity) - (b.left_s ?? Infinity) || 0) || (b.created ?? 0) - (a.created ?? 0) || (a.name < b.name ? -1 : 1));
     order = new Map(found.map((row, n) => [row.name, n]));
     return found;
   }
@@ -78,6 +114,7 @@ export function jobsView() {
     if (!head) return;
     put(title, state.ended ? "This page has ended" : head.sentence);
     put(below, state.ended ? "" : head.below);
+    put(listHead.lastChild, kept.order ? ORDERS.find(([value]) => value === kept.order)[1] : "what needs you first, then what runs, then the newest");
     drawTrouble(head);
     drawNeeds(head);
     drawChips();
@@ -140,7 +177,7 @@ export function jobsView() {
     if (key === drawnChips) return;
     drawnChips = key;
     const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.word : null;
-    chips.replaceChildren(...[...counts].map(([word, { glyph, count }]) => h("button", { type: "button", "aria-pressed": String(kept.words.has(word)), "data-word": word, onclick: () => { kept.words.has(word) ? kept.words.delete(word) : kept.words.add(word); update(); } }, `${glyph} ${word} ${count}`)));
+    chips.replaceChildren(...[...counts].map(([word, { glyph, count }]) => h("button", { type: "button", "aria-pressed": String(kept.words.has(word)), "data-word": word, onclick: () => { kept.words.has(word) ? kept.words.delete(word) : kept.words.add(word); again(); } }, `${glyph} ${word} ${count}`)));
     if (focused !== null) [...chips.children].find((one) => one.dataset.word === focused)?.focus();
   }
 
@@ -258,7 +295,7 @@ export function jobsView() {
     const none = state.rows.size === 0;
     nothing.replaceChildren(...(none
       ? [h("p", {}, head.ready ? "There are no training jobs here yet. Try one on this machine, or launch a job file:" : "Asking for the newest jobs …"), ...(head.ready ? [command("sm-trn quickstart"), command(`sm-trn launch job.toml${head.options}`)] : [])]
-      : [h("p", {}, "No job matches."), h("button", { type: "button", onclick: () => { kept.find = find.value = ""; kept.since = since.value = ""; kept.words.clear(); update(); } }, "Show all")]));
+      : [h("p", {}, "No job matches."), h("button", { type: "button", onclick: () => { kept.find = find.value = ""; kept.since = since.value = ""; kept.words.clear(); again(); } }, "Show all")]));
   }
 
   function drawTray() {
@@ -282,7 +319,7 @@ export function jobsView() {
     pool.get(next.name)?.node.querySelector("a").focus({ preventScroll: true });
   }
 
-  const filters = h("div", { class: "filters" }, find, since, chips, sum);
+  const filters = h("div", { class: "filters" }, find, since, sort, chips, sum);
   return {
     nodes: [title, below, trouble, needs, cellBox, listHead, filters, nothing, table, legend, tray],
     update, key,

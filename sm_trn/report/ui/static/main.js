@@ -13,7 +13,7 @@ const VIEWS = { "": jobsView, job: jobView, compare: compareView, costs: costsVi
 let view = null, shown = null, frame = 0, saidAt = -Infinity, waiting = [], waitingTimer = 0;
 
 function place() {
-  const [, name = "", ...rest] = location.hash.split("/");
+  const [, name = "", ...rest] = location.hash.split("?")[0].split("/");
   return { name: Object.hasOwn(VIEWS, name) ? name : "", rest: decoded(rest.join("/")) };
 }
 
@@ -29,7 +29,7 @@ function route() {
   if (!location.hash.startsWith("#/") && location.hash) return; // the skip link
   const { name, rest } = place();
   open(name === "job" ? rest : "");
-  const key = `${name}/${rest}`;
+  const key = name === "" ? location.hash : `${name}/${rest}`;
   if (shown !== key) {
     view?.leave?.();
     view = VIEWS[name](rest);

@@ -1,4 +1,4 @@
-"""How far the estimates can be trusted: ``PYTHONPATH=tests python -m fitting.evaluate ROWS.json --json OUT``.
+"""How far the estimates can be trusted: ``python tests/forecast/evaluate.py ROWS.json --json OUT``.
 
 Each row is estimated by constants that never saw its repository. ``--max-batch FILE`` does the same for
 published largest batches. What cannot be estimated is refused, with its reason.
@@ -16,17 +16,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from forecast.fields import Refusal
+from forecast.largest import batch_configuration, batch_flag
+from forecast.published import published_rows
+from forecast.rows import Measurement, read
+
 from sm_trn.core.specs.json import Object
 from sm_trn.forecast.intervals import Interval, around, repository_of, spread_of, support_width
 from sm_trn.forecast.memory import largest_batch
 from sm_trn.forecast.rates import Constants, shipped, support_key
 from sm_trn.forecast.step import step_parts
 from sm_trn.forecast.work import fastest_seconds, model_flop, work_of
-
-from .fields import Refusal
-from .largest import batch_configuration, batch_flag
-from .published import published_rows
-from .rows import Measurement, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,10 @@ def by_groups(title: str, rows: Sequence[Judged]) -> str:
     return f"{title:<58} {len(groups):>5} {100 * shares[0]:>4.0f} % {100 * shares[1]:>4.0f} % {100 * middle:>6.1f} %"
 
 
+def _tensorflow(judged: Judged) -> bool:
+    return str(judged.row.get("framework")).startswith("TensorFlow")
+
+
 def _share(errors: Sequence[float], bound: float, of: int) -> str:
     return f"{100 * sum(error <= bound for error in errors) / of:.0f} %"
 
@@ -155,6 +161,8 @@ def report(judged: Sequence[Judged]) -> str:
         summary("not flagged", answered),
         summary("  refused rows counted as outside", answered, refused=len(refused)),
         by_groups("  one vote a group", answered),
+        summary("PyTorch, as every job of this package", [each for each in answered if not _tensorflow(each)]),
+        summary("TensorFlow", [each for each in answered if _tensorflow(each)]),
         summary("without MPT", rest),
         summary("without MPT and BERT-Large on Trainium", few),
         summary("baseline: median MFU by chip and precision", mfu_baseline(answered)),
@@ -306,7 +314,7 @@ def batch_report(judged: Sequence[BatchJudged]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line. Returns its exit code."""
-    parser = argparse.ArgumentParser(prog="PYTHONPATH=tests python -m fitting.evaluate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python tests/forecast/evaluate.py", description=__doc__)
     parser.add_argument("rows", nargs="?", help="a JSON list of published rows; without it, the table beside this file")
     parser.add_argument("--json", metavar="OUT", help="write p10, p50 and p90 of each row, in order")
     parser.add_argument("--max-batch", metavar="FILE", help="a JSON list of published largest batches")

@@ -1,39 +1,30 @@
-"""What a machine of one's own cannot do of a job, or does differently, as problems. Must not know how a job is rendered.
+"""What machines without SageMaker cannot do of a job, or do differently, as problems. Must not know how a job is rendered.
 
-Ids TARGET050 to TARGET099.
+Ids TARGET050 to TARGET099, with those of the targets beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Final
 
-from .. import _entry, fields
-from ..catalog import images
-from ..specs.data import Channel, InputMode, S3Kind, Spread
-from ..specs.job import JobSpec
-from ..specs.launch import Runner
-from ..specs.problems import Advice, Field, Problem, python, rules_of
-from ..strategies import debugged, plan, profiled, strategy
-from . import passthrough
+from ... import fields
+from ...catalog import images
+from ...preflight.source import REQUIREMENTS, source_folder
+from ...specs.data import Channel, InputMode, S3Kind, Spread
+from ...specs.job import JobSpec
+from ...specs.launch import Runner
+from ...specs.problems import Advice, Field, Problem, python, rules_of
+from ...strategies import debugged, plan, profiled, strategy
+from .. import passthrough
 
 REHEARSE: Final = "rehearse it in the emulator, which says what it puts in the place of that"
-IMAGES: Final = "the library comes with AWS's images; it is in no package index"
-CONTAINER: Final = "/opt/ml"
 STARTS_OTHERWISE: Final = (
     "/InputDataConfig",
     "/AlgorithmSpecification/ContainerEntrypoint",
     "/AlgorithmSpecification/ContainerArguments",
     "/ServerlessJobConfig",
 )
-# Fields that the commands follow, or that have problems of their own.
-FOLLOWED: Final = frozenset(
-    {
-        "metrics", "variables", "max_run_s", "compute.instance", "compute.count", "compute.groups", "compute.volume_gb",
-        "output.compress", "checkpoints.s3_uri", "checkpoints.local_path", "container_entrypoint", "container_arguments",
-    }
-)  # fmt: skip
 
 _RULES = rules_of(__package__)
 TARGET051 = _RULES["TARGET051"]
@@ -44,17 +35,9 @@ TARGET055 = _RULES["TARGET055"]
 TARGET056 = _RULES["TARGET056"]
 TARGET057 = _RULES["TARGET057"]
 TARGET058 = _RULES["TARGET058"]
-TARGET059 = _RULES["TARGET059"]
-TARGET060 = _RULES["TARGET060"]
 TARGET061 = _RULES["TARGET061"]
 TARGET062 = _RULES["TARGET062"]
 TARGET063 = _RULES["TARGET063"]
-
-
-def problems(job: JobSpec) -> Iterator[Problem]:
-    """Everything that the commands leave out or do differently, each by its id."""
-    for rule in RULES:
-        yield from rule(job)
 
 
 def launcher(job: JobSpec) -> Iterator[Problem]:
@@ -144,14 +127,14 @@ def channels(job: JobSpec) -> Iterator[Problem]:
 
 
 def script(job: JobSpec) -> Iterator[Problem]:
-    """TARGET057, TARGET058: kinds of script; packages that a container would install."""
+    """TARGET057, TARGET062: kinds of script, and none."""
     if job.script is None:
         yield TARGET062.problem(
             Field("script"),
-            "the program is inside the image, and no image is started here",
+            "the program is inside the image, and this target starts scripts",
             got=images.describe(job),
             wanted="a script",
-            fix=Advice("docker run with that image, where it can be pulled"),
+            fix=Advice("start the image itself, such as with docker run"),
         )
         return
     allowed = (".py", ".sh") if plan(job).runner is Runner.PYTHON else (".py",)
@@ -163,37 +146,18 @@ def script(job: JobSpec) -> Iterator[Problem]:
             wanted=" or ".join(allowed),
             fix=Advice("a Python script that starts it"),
         )
-    if (Path(job.script.source_dir or _entry.scripts_folder()) / "requirements.txt").is_file():
+
+
+def requirements(job: JobSpec) -> Iterator[Problem]:
+    """TARGET058: packages that a container would install."""
+    folder = source_folder(job)
+    if folder is not None and (folder / REQUIREMENTS).is_file():
         yield TARGET058.problem(
             Field("script.source_dir"),
             "the commands install nothing into your environment",
             consequence="a container would",
-            got="requirements.txt",
-            fix=Advice(f"pip install -r {job.name}/code/requirements.txt, after the first step"),
-        )
-
-
-def container_paths(job: JobSpec) -> Iterator[Problem]:
-    """TARGET059, TARGET060: folders that exist in a container only; arguments are passed as they are."""
-    for key, value in job.arguments.items():
-        if isinstance(value, str) and (value == CONTAINER or value.startswith(f"{CONTAINER}/")):
-            yield TARGET059.problem(
-                Field(f"hyperparameters.{key}"),
-                "this folder exists in a container only, and the value is passed as it is",
-                got=repr(value),
-                wanted="a folder of this machine",
-                fix=Advice(
-                    f"{key}='../{value.removeprefix(CONTAINER).strip('/') or 'model'}' here, or a script that reads SM_MODEL_DIR"
-                ),
-            )
-    if job.checkpoints is not None:
-        folder = job.checkpoints.local_path or f"{CONTAINER}/checkpoints"
-        yield TARGET060.problem(
-            Field("spot.checkpoint_s3_uri" if job.spot and job.spot.checkpoint_s3_uri else "checkpoint"),
-            "nothing copies checkpoints to S3 here, or back",
-            got=f"{folder} to {job.checkpoints.s3_uri}",
-            wanted="a folder of this machine",
-            fix=Advice("name one in the script's own argument, and copy it with aws s3 sync"),
+            got=REQUIREMENTS,
+            fix=Advice(f"pip install -r {folder / REQUIREMENTS}, where the script runs"),
         )
 
 
@@ -219,11 +183,11 @@ def otherwise(job: JobSpec) -> Iterator[Problem]:
             )
 
 
-def service(job: JobSpec) -> Iterator[Problem]:
-    """TARGET061: what only the service does."""
+def service(job: JobSpec, followed: frozenset[str]) -> Iterator[Problem]:
+    """TARGET061: what only the service does: all that the request says and that is not ``followed``."""
     words = fields.write(fields.REQUEST, job, "request")
     left_out = [
-        field.spec for field in fields.REQUEST if field.spec not in FOLLOWED and fields.is_in(words, field.request)
+        field.spec for field in fields.REQUEST if field.spec not in followed and fields.is_in(words, field.request)
     ]
     left_out += [
         name
@@ -235,7 +199,7 @@ def service(job: JobSpec) -> Iterator[Problem]:
             ("image_uri", job.image_uri is not None),
             ("kept", bool(job.kept)),
         )
-        if there
+        if there and name not in followed
     ]
     if left_out:
         yield TARGET061.problem(
@@ -244,15 +208,3 @@ def service(job: JobSpec) -> Iterator[Problem]:
             got=", ".join(left_out),
             fix=Advice("nothing, if that is meant"),
         )
-
-
-RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
-    launcher,
-    compiler,
-    groups,
-    channels,
-    script,
-    container_paths,
-    otherwise,
-    service,
-)

@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from .. import _entry
-from ..catalog import images
-from ..catalog.instances import find_instance
-from ..preflight.source import command_line
-from ..specs.compute import Accelerator
-from ..specs.destination import Destination
-from ..specs.job import JobSpec
-from ..specs.launch import Runner
-from ..strategies import plan
+from ...catalog import images
+from ...preflight.source import command_line
+from ...specs.destination import Destination
+from ...specs.job import JobSpec
+from ...specs.launch import Runner
+from ...strategies import plan
+from . import layout
 
 MASTER = "YOUR-FIRST-HOST"  # the placeholder of a run on several hosts: the address of the first
 MASTER_PORT = 7777  # sagemaker-training 5.1.4, torch_distributed.MASTER_PORT
@@ -104,28 +102,18 @@ def _launcher(job: JobSpec, rank: int) -> Iterator[str]:
             yield from (f"--master_addr={MASTER}", f"--master_port={MASTER_PORT}")
         yield f"--nproc_per_node={launch.workers_per_host}"
     else:
-        yield "sh" if _entry_of(job).endswith(".sh") else "python"
-    yield _entry_of(job)
-
-
-def _entry_of(job: JobSpec) -> str:
-    return job.script.entry if job.script is not None else ""  # TARGET062: such a job is not rendered
+        yield "sh" if layout.entry_of(job).endswith(".sh") else "python"
+    yield layout.entry_of(job)
 
 
 def _environment(job: JobSpec, rank: int) -> dict[str, str]:
     """The job's own variables, and those of the toolkit that scripts read."""
     hosts = [f"algo-{number}" for number in range(1, job.compute.hosts + 1)]
-    row = find_instance(job.compute.instances[0])
-    gpus = row.chips if row is not None and row.accelerator is Accelerator.CUDA else 0
+    channels = {name: _channel(job, name) for name in job.channels}
     return {
-        **job.variables,
-        **{f"SM_CHANNEL_{name.upper()}": _channel(job, name) for name in job.channels},
-        "SM_CHANNELS": json.dumps(sorted(job.channels), separators=(",", ":")),
-        "SM_MODEL_DIR": "../model",
-        "SM_OUTPUT_DATA_DIR": "../output/data",
+        **layout.variables(job, "..", channels),
         "SM_HOSTS": json.dumps(hosts, separators=(",", ":")),
         "SM_CURRENT_HOST": hosts[rank],
-        "SM_NUM_GPUS": str(gpus),
     }
 
 
@@ -143,42 +131,7 @@ def _prepare(job: JobSpec) -> Iterator[tuple[str, ...]]:
     }  # fmt: skip
     folders = ["code", "model", "output/data", *(f"data/{name}" for name in fetched)]
     yield ("mkdir", "-p", *(f"{job.name}/{folder}" for folder in folders))
-    yield from _source(job)
+    yield from layout.source_steps(job, job.name, job.name)
     for name, uri in fetched.items():
         there = f"{job.name}/data/{name}"
         yield ("aws", "s3", "sync", uri, there) if uri.startswith("s3://") else ("cp", uri, there)
-
-
-def _source(job: JobSpec) -> Iterator[tuple[str, ...]]:
-    """A copy of the source in ``code``: the script runs in a folder of its own, as in a container."""
-    script, code, packed = job.script, f"{job.name}/code", f"{job.name}/sourcedir.tar.gz"
-    if script is None:
-        return
-    folder = script.source_dir or ("." if script.git else str(_entry.scripts_folder()))
-    if script.git is not None:
-        clone = f"{job.name}/repository"
-        yield ("git", "init", "--quiet", clone)
-        yield (
-            "git",
-            "-C",
-            clone,
-            "fetch",
-            "--depth=1",
-            script.git.repo,
-            script.git.commit or script.git.branch or "HEAD",
-        )
-        yield ("git", "-C", clone, "checkout", "--quiet", "FETCH_HEAD")
-        folder = posixpath.normpath(f"{clone}/{folder}")
-    if folder.startswith("s3://") and not folder.endswith(".tar.gz"):
-        yield ("aws", "s3", "sync", folder, code)
-        return
-    if folder.startswith("s3://"):
-        yield ("aws", "s3", "cp", folder, packed)
-    else:  # a folder may hold the one that is written into
-        left_out = (f"--exclude=./{job.name}", "--exclude=.git", "--exclude=__pycache__")
-        yield ("tar", *left_out, "-czf", packed, "-C", folder, ".")
-    yield ("tar", "-xzf", packed, "-C", code)
-    for path in script.dependencies:
-        beside = posixpath.normpath(f"{job.name}/repository/{path}") if script.git else path.rstrip("/")
-        whole = posixpath.basename(path) in {"", "."}
-        yield ("cp", "-R", f"{beside}/." if whole else beside, f"{code}/")

@@ -1,4 +1,4 @@
-"""Make the constants again from the published rows: ``PYTHONPATH=tests python -m fitting.fit``. Needs numpy and scipy.
+"""Make the constants again from the published rows: ``python tests/forecast/fit.py``. Needs numpy and scipy.
 
 Residuals are logarithms of published over estimated seconds under a soft L1 loss; a repository weighs at most as twelve rows, its
 models alike; every constant is held by its prior. Each repository is then left out in turn: the constants without it judge it, and
@@ -18,15 +18,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from forecast.fields import Refusal
+from forecast.published import published_rows
+from forecast.rows import Measurement, read
+
 from sm_trn.forecast import rates
 from sm_trn.forecast.intervals import repository_of
 from sm_trn.forecast.rates import PRIORS, Prior, chosen, support_key
 from sm_trn.forecast.step import Rates, Work, step_parts
 from sm_trn.forecast.work import work_of
-
-from .fields import Refusal
-from .published import published_rows
-from .rows import Measurement, read
 
 REPOSITORY_WEIGHT = 12.0
 NOISE = 0.10  # spread of a published row around its own truth
@@ -125,7 +127,7 @@ def fit() -> tuple[dict[str, Any], Mapping[str, dict[str, float]]]:
         support.setdefault(support_key(row.configuration), set()).add(repository_of(row.group))
     body = {
         "schema": 1,
-        "made_by": "tests/fitting/fit.py",
+        "made_by": "tests/forecast/fit.py",
         "rows": len(rows),
         "constants": _named(problem.names, whole),
         "residuals": residuals,

@@ -1,0 +1,1 @@
+"""Searches for hyperparameters: tuning jobs of SageMaker, and studies of Optuna whose trials are training jobs."""
