@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import TypedDict
 
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -52,20 +51,6 @@ class _Table(TypedDict):
     names: dict[str, list[_Change]]
     model_types: dict[str, str]
     imports: list[_Import]
-
-
-class _Breakage(TypedDict):
-    package: str
-    versions: str
-    other: str
-    broken: str
-    why: str
-    newest: bool  # the other one is as new as it can be where nobody asks for a version
-
-
-@functools.cache
-def _breakages() -> list[_Breakage]:
-    return json.loads((files(__package__) / "breakages.json").read_text("utf-8"))["rows"]  # type: ignore[no-any-return]
 
 
 @functools.cache
@@ -135,13 +120,6 @@ def misfits(there: Mapping[str, str]) -> Iterator[str]:
         if (library, other) not in told:
             told.add((library, other))
             yield f"{library} {there[library]} imports {name} from {module}, which {other} {there[other]} does not have"
-    for row in _breakages():
-        package, other = row["package"], row["other"]
-        if package not in there or not SpecifierSet(row["versions"]).contains(there[package]):
-            continue
-        beside = there.get(other, "newest" if row["newest"] else "")
-        if beside and (beside == "newest" or SpecifierSet(row["broken"]).contains(beside)):
-            yield f"{package} {there[package]} fails beside {other} {beside}: {row['why']}"
 
 
 def imports(job: JobSpec) -> Iterator[Problem]:

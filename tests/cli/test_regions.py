@@ -69,7 +69,7 @@ def shows(text: str, command: str, region: str) -> bool:
 
 def test_every_command_with_a_region_is_looked_at() -> None:
     asks = {"attach", "catalog prices", "compare", "cost", "delete-endpoint", "deploy", "describe", "diff", "doctor", "endpoints",
-            "guard", "init", "list", "local up", "logs", "predict", "queue", "resubmit", "stop", "ui", "watch", "why"}  # fmt: skip
+            "guard", "init", "list", "local up", "logs", "predict", "queue", "resubmit", "stop", "track", "ui", "watch", "why"}  # fmt: skip
     assert asks | set(SHOWN) == set(AREAS)
 
 
