@@ -16,7 +16,7 @@ from ..core.logs.events import LogEvent, printable
 from ..core.ports import Trouble
 from ..core.pricing.cost import job_cost
 from ..core.session.handles import Session
-from ..core.session.pace import EMULATED_PAUSE_S, LONGEST_PAUSE_S
+from ..core.session.looks import looks
 from ..core.specs.job import JobSpec
 from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.units import Usd
@@ -76,25 +76,7 @@ class QueuedJob:
 
     def watch(self) -> Iterator[ServiceJob]:
         """Snapshots until the job has succeeded or failed, one for each look. A throttle or a lost connection does not end it."""
-        attempt = 0
-        while True:
-            now = self._look()
-            if now is not None:
-                yield now
-                if now.terminal:
-                    return
-            attempt += 1
-            self.session.clock.sleep(EMULATED_PAUSE_S if self.session.emulated else min(LONGEST_PAUSE_S, 5.0 + attempt))
-
-    def _look(self) -> ServiceJob | None:
-        """The job now; None where the service could not say it. Raises CloudError for what does not pass by itself."""
-        try:
-            return self.snapshot()
-        except CloudError as error:
-            if self.session.backend.trouble(error) not in {Trouble.TRANSIENT, Trouble.EXPIRED}:
-                raise
-            self.session.backend.renew()
-            return None
+        return looks(self.session, self.snapshot)
 
     def wait(self, *, progress: bool = True, stream: TextIO | None = None) -> ServiceJob:
         """Wait until the job has succeeded; each change is a line on ``stream``. Raises JobFailed when it failed, with Batch's reason,

@@ -9,15 +9,15 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any, TextIO
 
-from ..core.errors import CloudError, JobFailed, SmTrnError
+from ..core.errors import JobFailed, SmTrnError
 from ..core.formatting import numbers as fmt
 from ..core.formatting.missing import Missing
 from ..core.logs.events import printable
-from ..core.ports import JobQuery, Trouble
+from ..core.ports import JobQuery
 from ..core.pricing.cost import job_cost
 from ..core.session.details import fetch_details, listed
 from ..core.session.handles import Session, TrainingJob
-from ..core.session.pace import EMULATED_PAUSE_S, LONGEST_PAUSE_S
+from ..core.session.looks import looks
 from ..core.specs.job import JobSpec
 from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.tuning import Sweep
@@ -54,25 +54,7 @@ class TuningJob:
 
     def watch(self) -> Iterator[TuningSnapshot]:
         """Snapshots until the search is over, one for each look. A throttle or a lost connection does not end it."""
-        attempt = 0
-        while True:
-            now = self._look()
-            if now is not None:
-                yield now
-                if now.terminal:
-                    return
-            attempt += 1
-            self.session.clock.sleep(EMULATED_PAUSE_S if self.session.emulated else min(LONGEST_PAUSE_S, 5.0 + attempt))
-
-    def _look(self) -> TuningSnapshot | None:
-        """The tuning job now; None where the service could not say it. Raises CloudError for what does not pass by itself."""
-        try:
-            return self.snapshot()
-        except CloudError as error:
-            if self.session.backend.trouble(error) not in {Trouble.TRANSIENT, Trouble.EXPIRED}:
-                raise
-            self.session.backend.renew()
-            return None
+        return looks(self.session, self.snapshot)
 
     def wait(self, *, progress: bool = True, stream: TextIO | None = None) -> TuningSnapshot:
         """Wait until the search is over; each change is a line on ``stream``. Ctrl-C stops the waiting alone.
