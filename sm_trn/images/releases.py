@@ -6,6 +6,7 @@ import ast
 import functools
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import TypedDict
 
@@ -98,28 +99,44 @@ def _certain(library: str, version: str, at: str, since: str) -> bool:
     return Version(version) <= Version(at) or releases.index(since) != releases.index(at) + 1
 
 
-def broken_imports(there: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
-    """Libraries that cannot be imported beside others: library, the other one, module and name that it lacks."""
-    for row in _table()["imports"]:
-        library, other = row["library"], row["module"].split(".")[0]
-        names = canonicalize_name(library), canonicalize_name(other)
-        if names[0] not in there or names[1] not in there:
-            continue
-        at = release(other, there[names[1]])
-        if at is None or at not in row["lacking"] or release(library, there[names[0]]) not in row["by"]:
-            continue
-        since = next(each for each in _table()["releases"][other] if each not in row["lacking"])
-        if _certain(other, there[names[1]], at, since):
-            yield names[0], names[1], row["module"], row["name"]
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A library that cannot be imported beside another one, whose release lacks what it imports; names are canonical."""
+
+    library: str
+    version: str
+    other: str
+    beside: str
+    module: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.library} {self.version} imports {self.name} from {self.module}, which {self.other} {self.beside} does not have"
 
 
-def misfits(there: Mapping[str, str]) -> Iterator[str]:
-    """Why releases that can be installed together fail together, in sentences: one for two libraries."""
+def misfits(there: Mapping[str, str]) -> Iterator[Misfit]:
+    """Releases that can be installed together and fail together: one for two libraries."""
     told: set[tuple[str, str]] = set()
-    for library, other, module, name in broken_imports(there):
-        if (library, other) not in told:
+    for row in _table()["imports"]:
+        library, other = (canonicalize_name(each) for each in (row["library"], row["module"].split(".")[0]))
+        if (
+            library in there
+            and other in there
+            and (library, other) not in told
+            and _broken(row, there[library], there[other])
+        ):
             told.add((library, other))
-            yield f"{library} {there[library]} imports {name} from {module}, which {other} {there[other]} does not have"
+            yield Misfit(library, there[library], other, there[other], row["module"], row["name"])
+
+
+def _broken(row: _Import, version: str, beside: str) -> bool:
+    """Whether one release imports what the other one surely lacks."""
+    other = row["module"].split(".")[0]
+    at = release(other, beside)
+    if at is None or at not in row["lacking"] or release(row["library"], version) not in row["by"]:
+        return False
+    since = next(each for each in _table()["releases"][other] if each not in row["lacking"])
+    return _certain(other, beside, at, since)
 
 
 def imports(job: JobSpec) -> Iterator[Problem]:
@@ -136,13 +153,14 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         if isinstance(node, ast.Import)
         for each in node.names
     }
-    for sentence in misfits(installed(job)):
-        if not any(sentence.startswith(f"{canonicalize_name(module)} ") for module in imported):
+    packages = {canonicalize_name(module) for module in imported}
+    for misfit in misfits(installed(job)):
+        if misfit.library not in packages:
             continue
         yield ENV007.problem(
             Field("script.source_dir"),
-            sentence,
-            got=" ".join(sentence.split(" ")[:2]),
+            str(misfit),
+            got=f"{misfit.library} {misfit.version}",
             wanted="releases that go together",
             fix=Advice("other releases in requirements.txt; sm-trn check --resolve prints what pip would take"),
         )

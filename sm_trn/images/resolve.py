@@ -149,7 +149,7 @@ def _misfits(job: JobSpec, pins: tuple[str, ...], held: Contents, *, complete: b
         name, _, wanted = pin.split(";", maxsplit=1)[0].strip().partition("==")
         there[canonicalize_name(name)] = wanted
     taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
-    yield from (sentence for sentence in misfits(there) if sentence.split(" ", maxsplit=1)[0] in taken)
+    yield from (str(misfit) for misfit in misfits(there) if misfit.library in taken)
     trains = any(word in (program(job) or "") for word in ("TrainingArguments(", "Trainer("))
     known = held.holds("accelerate") is True or "accelerate" in there
     if complete and trains and not known and Version(there.get("transformers", "0")) >= TRAINER_NEEDS_ACCELERATE:
