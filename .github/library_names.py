@@ -4,7 +4,7 @@
     python .github/library_names.py WHEELS
 
 A release is read as text from its wheel; none of it is imported. The table holds each name once: with the release that brought it, and with
-the one that took it away.
+the one that took it away. From 4.52 on transformers find their names when they are imported: what those releases export is not known.
 """
 
 from __future__ import annotations
@@ -31,29 +31,28 @@ PUBLIC = re.compile(r"[A-Za-z]\w{2,}")
 SKIPPED = re.compile(
     r"/tests/|/commands/|^transformers/(models/(?!auto/(configuration_)?auto)|kernels|pipelines|quantizers|generation/.+/)"
 )
-OF_A_MODEL = re.compile(
-    r"transformers/models/\w+/(configuration|modeling|tokenization|image_processing|processing|feature_extraction)_\w+\.py"
-)
-CLASS = re.compile(r"^class ([A-Z]\w+)", re.MULTILINE)
 MODEL_TYPES = ("CONFIG_MAPPING_NAMES", "_CONFIG_MAPPING_NAMES")
 
 
 @dataclass
 class Release:
-    """One release of a library: the names of its top, the names of each of its modules, and its model types.
+    """One release of a library: the names of its top where it ``lists`` them, the names of each of its modules, and its model types.
 
     ``imports`` are the names that it takes from other libraries whenever it is imported: module and name.
     """
 
     library: str
     version: str
+    lists: bool = True
     exports: set[str] = field(default_factory=set)
     modules: dict[str, set[str]] = field(default_factory=dict)
     imports: set[tuple[str, str]] = field(default_factory=set)
     model_types: set[str] = field(default_factory=set)
 
     def has(self, module: str, name: str) -> bool:
-        """Whether a module, dotted, has a name: its own, or a module below it."""
+        """Whether a module, dotted, has a name, its own or a module below it; or may have it."""
+        if module == self.library and not self.lists:
+            return True
         if f"{module}.{name}" in self.modules or name in self.modules.get(module, set()):
             return True
         return module == self.library and name in self.exports
@@ -65,6 +64,7 @@ def main(folder: Path) -> None:
     table = {
         "about": "made by .github/library_names.py from the wheels of PyPI; each entry is what a release changed",
         "releases": {library: [each.version for each in known] for library, known in releases.items()},
+        "listed": {library: [each.version for each in known if each.lists][-1] for library, known in releases.items()},
         "names": {library: list(changes(known)) for library, known in releases.items()},
         "model_types": first_releases(releases["transformers"]),
         "imports": list(imports(releases)),
@@ -84,20 +84,16 @@ def read(wheel: Path, library: str) -> Release:
     """What a wheel's programs say. A name of its top is what its ``__init__.py`` binds, imports, or lists for lazy imports."""
     release = Release(library, wheel.name.split("-")[1])
     programs: dict[str, ast.Module] = {}
-    classes: set[str] = set()
     with zipfile.ZipFile(wheel) as archive:
         for path in archive.namelist():
             if path.startswith(f"{library}/") and path.endswith(".py") and not SKIPPED.search(path):
                 programs[dotted(path)] = ast.parse(archive.read(path))
-            elif OF_A_MODEL.fullmatch(path):
-                classes |= set(CLASS.findall(archive.read(path).decode("utf-8")))
     for module, program in programs.items():
         release.modules[module] = bound(program) | starred(module, programs)
     top = programs[library]
     words = {node.value for node in ast.walk(top) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     release.exports = {word for word in words | release.modules[library] if PUBLIC.fullmatch(word)}
-    if "define_import_structure" in release.modules[library]:  # since then a model's own file says what it exports
-        release.exports |= classes
+    release.lists = "define_import_structure" not in release.modules[library]
     release.imports = set(taken(library, programs))
     release.model_types = {
         word
@@ -202,7 +198,7 @@ def types(program: ast.Module) -> Iterator[str]:
 def changes(releases: list[Release]) -> Iterator[dict[str, object]]:
     """The public names that each release brought, and those that it took away."""
     before: set[str] = set()
-    for release in releases:
+    for release in [each for each in releases if each.lists]:
         now = {name for name in release.exports if not UNWANTED.match(name)}
         if now != before:
             yield {"at": release.version, "new": " ".join(sorted(now - before)), "gone": " ".join(sorted(before - now))}

@@ -15,7 +15,7 @@ from .capacity.handles import QueueingSession
 from .core.preflight import JobRule
 from .core.session import handles
 from .core.session.observers import Observer
-from .core.specs.job import JobSpec
+from .core.specs.job import JobSpec, expect_spec
 from .diagnosis.guard.live import JobGuards
 from .diagnosis.handles import DiagnosedJob, GuardedSession
 from .forecast.costs import estimated_cost
@@ -183,6 +183,7 @@ def rehearse(
     """
     from .emulator import rehearsal  # noqa: PLC0415 - `import sm_trn` loads no emulator
 
+    expect_spec(job)
     session = connect("emulator", state=state)
     return rehearsal.rehearse(
         job, session, interruptions=interruptions, seed=seed, notice=notice, state=state, tell=tell

@@ -19,7 +19,7 @@ from ..core.logs.metrics import points
 from ..core.ports import LogCursor
 from ..core.session.handles import Session, TrainingJob
 from ..core.specs.compute import Spot
-from ..core.specs.job import JobSpec, expect_spec
+from ..core.specs.job import JobSpec
 from ..core.specs.metrics import MetricPoint
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.status import why_command
@@ -110,7 +110,6 @@ def rehearse(
     as a SIGKILL. ``tell`` hears what is going on, for it takes as long as two runs. Raises InvalidJob when the job is not
     launchable, JobFailed when a run does not complete, ValueError for less than one interruption.
     """
-    expect_spec(job)
     if interruptions < 1:
         raise ValueError(f"interruptions: got {interruptions!r}, wanted at least 1")
     token = secrets.token_hex(4)

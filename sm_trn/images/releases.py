@@ -49,6 +49,7 @@ class _Import(TypedDict):
 
 class _Table(TypedDict):
     releases: dict[str, list[str]]
+    listed: dict[str, str]  # the last release of a library whose names are known
     names: dict[str, list[_Change]]
     model_types: dict[str, str]
     imports: list[_Import]
@@ -252,6 +253,8 @@ def _lacking(library: str, version: str, at: str, name: str) -> str:
     """Why a release has no such name; empty where it has, and where no release of the table ever had it."""
     brought, gone = "", ""
     releases = _table()["releases"][library]
+    if releases.index(at) > releases.index(_table()["listed"][library]):
+        return ""
     for change in _table()["names"][library]:
         if name in change["new"].split(" "):
             brought, gone = change["at"], ""

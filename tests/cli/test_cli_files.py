@@ -243,6 +243,8 @@ def test_render_shows_the_estimator_with_the_source_as_seen_from_here(folder: Pa
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_has_json(folder: Path, target: str) -> None:
+    if target == "hyperpod-pytorch-job":  # its pods fetch from S3 alone
+        (folder / "right.yaml").write_text(RIGHT.replace("{train: data}", "{train: s3://bucket/data}"))
     assert 2 == len(json.loads(sm_trn("render", "right.yaml", "--to", target, "--json", cwd=folder).stdout))
 
 

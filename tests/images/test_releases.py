@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import sys
 import zipfile
@@ -14,6 +15,7 @@ from packaging.version import Version
 import sm_trn as st
 from sm_trn.images import releases
 from sm_trn.images.contents import contents_of
+from sm_trn.images.releases import release
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN = st.PyTorch("2.1.0", python="py310")
@@ -91,7 +93,9 @@ def test_a_model_that_the_transformers_of_the_image_do_not_know(
     [
         ("from datasets import load_dataset, load_metric\n", "datasets==3.2.0\n", "no longer has load_metric"),
         ("from datasets import load_dataset, load_metric\n", "datasets==2.10.0\n", ""),
-        ("from transformers import Mxfp4Config\n", "transformers==4.50.2\n", "does not have Mxfp4Config yet"),
+        ("from transformers import Gemma3ForCausalLM\n", "transformers==4.46.1\n", "does not have Gemma3ForCausalLM yet"),
+        ("from transformers import CONFIG_MAPPING, AutoConfig, BertLayer\n", "transformers==5.3.0\n", ""),  # found when it is imported
+        ("from transformers import Mxfp4Config\n", "transformers==4.50.2\n", ""),
         ("from transformers import a_name_of_nobody\n", "transformers==4.50.2\n", ""),
         ("try:\n    from datasets import load_metric\nexcept ImportError:\n    pass\n", "datasets==3.2.0\n", ""),
         ("from datasets import load_metric\n", "", ""),  # nobody has published whether the image has it
@@ -103,6 +107,18 @@ def test_a_name_that_the_release_does_not_have(program: str, requirements: str, 
     found = told(job(tmp_path, program, requirements), "ENV009")
     assert says in found
     assert bool(says) is bool(found)
+
+
+@pytest.mark.parametrize("library", ["accelerate", "datasets", "huggingface_hub", "peft", "transformers", "trl"])
+def test_what_an_installed_release_has_is_never_missed(library: str, tmp_path: Path) -> None:
+    module = pytest.importorskip(library)
+    version = importlib.metadata.version(library)
+    if release(library, version) is None:
+        pytest.skip(f"the table has no release such as {library} {version}")
+    found = {name: getattr(module, name, None) for name in dir(module) if not name.startswith("_")}
+    names = [name for name, value in found.items() if name.isidentifier() and not isinstance(value, ModuleType)]
+    program = f"from {library} import {', '.join(sorted(names))}\n"
+    assert not told(job(tmp_path, program, f"{library}=={version}\n"), "ENV009")
 
 
 def test_an_image_of_aws_is_known_by_its_uri_too(tmp_path: Path) -> None:
