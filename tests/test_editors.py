@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,7 @@ def test_an_editor_knows_what_a_name_is(name: str) -> None:
     assert [wanted] == [(each.name, each.type) for each in found]
 
 
+@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all asks a type checker too")
 def test_a_type_checker_knows_every_public_name_and_no_other(tmp_path: Path) -> None:
     lines = ["import sm_trn as st", "from typing_extensions import reveal_type"]
     lines += [f"reveal_type(st.{name})" for name in st.__all__]

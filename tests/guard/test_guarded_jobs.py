@@ -97,7 +97,7 @@ def test_a_worker_that_hangs_is_found_and_stopped(
     assert "Stopped" == final.status_word
 
 
-@pytest.mark.parametrize("kind", ["heartbeat", pytest.param("redraw", marks=ON_DEMAND)])
+@pytest.mark.parametrize("kind", [pytest.param("heartbeat", marks=ON_DEMAND), pytest.param("redraw", marks=ON_DEMAND)])
 def test_a_worker_that_hangs_and_goes_on_talking_is_found(
     session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path, kind: str
 ) -> None:
@@ -109,7 +109,7 @@ def test_a_worker_that_hangs_and_goes_on_talking_is_found(
     assert re.search("heartbeat 3: alive|00:03<01:20", "\n".join(event.text for event in job.logs()))
 
 
-@pytest.mark.parametrize("rank", [pytest.param(0, marks=ON_DEMAND), 1])
+@pytest.mark.parametrize("rank", [pytest.param(0, marks=ON_DEMAND), pytest.param(1, marks=ON_DEMAND)])
 def test_a_silent_host_among_others_is_found_where_every_rank_tells_its_step(
     session: st.Session, sm_trn_faults_here: Callable[..., None], tmp_path: Path, rank: int
 ) -> None:
