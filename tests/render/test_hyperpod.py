@@ -30,7 +30,11 @@ from sm_trn.core.specs import JobSpec, Severity
 TARGET = "hyperpod-pytorch-job"
 ORACLE = Path(__file__).with_name("hyperpod_oracle.py")
 AT = st.specs.Destination(bucket="a-bucket", job_name="A-job", source_uri="s3://a-bucket/source.tar.gz")
-DRAWN = int(os.environ.get("SM_TRN_EXAMPLES", "60"))
+DRAWN = int(os.environ.get("SM_TRN_EXAMPLES", "300"))
+ASKS = pytest.mark.skipif(
+    "SM_TRN_HYPERPOD_PYTHON" not in os.environ,
+    reason="needs HyperPod's models: .ci/hyperpod makes a Python with them, and SM_TRN_HYPERPOD_PYTHON names it",
+)
 
 
 def rendered(job: JobSpec) -> dict[str, Any]:
@@ -148,13 +152,13 @@ def test_what_is_different_is_told(tmp_path: Path) -> None:
 
 def asked(manifests: dict[str, Any]) -> dict[str, list[str]]:
     """What HyperPod's models and Kubernetes' schemas find wrong with each manifest."""
-    python = os.environ.get("SM_TRN_HYPERPOD_PYTHON")
-    if not python:
-        pytest.skip(
-            "needs HyperPod's models: .ci/hyperpod makes a Python with them, and SM_TRN_HYPERPOD_PYTHON names it"
-        )
     done = subprocess.run(
-        [python, str(ORACLE)], input=json.dumps(manifests), capture_output=True, text=True, check=False, timeout=250
+        [os.environ["SM_TRN_HYPERPOD_PYTHON"], str(ORACLE)],
+        input=json.dumps(manifests),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=250,
     )
     assert 0 == done.returncode, done.stderr[-2000:]
     answers: dict[str, list[str]] = json.loads(done.stdout)
@@ -174,6 +178,7 @@ def example_jobs() -> dict[str, JobSpec]:
     return made
 
 
+@ASKS
 @pytest.mark.timeout(300)
 def test_hyperpods_own_models_take_every_example() -> None:
     examples = example_jobs()
@@ -186,6 +191,7 @@ def test_hyperpods_own_models_take_every_example() -> None:
     assert {} == {name: faults for name, faults in asked(manifests).items() if faults}
 
 
+@ASKS
 @pytest.mark.timeout(300)
 def test_hyperpods_own_models_take_drawn_jobs() -> None:
     manifests: dict[str, Any] = {}
