@@ -209,3 +209,9 @@ def test_hyperpods_own_models_take_drawn_jobs() -> None:
     draw()
     assert manifests
     assert {} == {name: faults for name, faults in asked(manifests).items() if faults}
+
+
+@pytest.mark.parametrize("target", ["local", "slurm", "hyperpod-pytorch-job"])
+def test_a_queue_of_aws_batch_is_told_as_left_out(target: str) -> None:
+    told = {problem.id: problem.got for problem in problems(small(queue=st.Queue("team")), target)}
+    assert "queue" in told["TARGET061"]

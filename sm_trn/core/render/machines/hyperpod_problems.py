@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from ...catalog.hyperpod import efa_interfaces
@@ -28,12 +28,6 @@ TARGET067 = _RULES["TARGET067"]
 TARGET068 = _RULES["TARGET068"]
 TARGET069 = _RULES["TARGET069"]
 TARGET070 = _RULES["TARGET070"]
-
-
-def problems(job: JobSpec) -> Iterator[Problem]:
-    """Everything that the pods leave out or do differently, each by its id."""
-    for rule in RULES:
-        yield from rule(job)
 
 
 def launcher(job: JobSpec) -> Iterator[Problem]:
@@ -108,21 +102,6 @@ def places(job: JobSpec) -> Iterator[Problem]:
             )
 
 
-def service(job: JobSpec) -> Iterator[Problem]:
-    """TARGET061: what only the service does."""
-    return shared.service(job, FOLLOWED)
-
-
-RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
-    shared.launcher,
-    shared.compiler,
-    shared.groups,
-    shared.channels,
-    shared.script,
-    launcher,
-    instance,
-    host_names,
-    places,
-    shared.otherwise,
-    service,
-)
+def problems(job: JobSpec) -> Iterator[Problem]:
+    """Everything that the pods leave out or do differently, each by its id."""
+    return shared.problems_of(job, (launcher, instance, host_names, places), FOLLOWED)

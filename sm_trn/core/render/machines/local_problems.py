@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from ...specs.job import JobSpec
@@ -21,12 +21,6 @@ FOLLOWED: Final = frozenset(
 _RULES = rules_of(__package__)
 TARGET059 = _RULES["TARGET059"]
 TARGET060 = _RULES["TARGET060"]
-
-
-def problems(job: JobSpec) -> Iterator[Problem]:
-    """Everything that the commands leave out or do differently, each by its id."""
-    for rule in RULES:
-        yield from rule(job)
 
 
 def container_paths(job: JobSpec) -> Iterator[Problem]:
@@ -52,19 +46,6 @@ def container_paths(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def service(job: JobSpec) -> Iterator[Problem]:
-    """TARGET061: what only the service does."""
-    return shared.service(job, FOLLOWED)
-
-
-RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
-    shared.launcher,
-    shared.compiler,
-    shared.groups,
-    shared.channels,
-    shared.script,
-    shared.requirements,
-    container_paths,
-    shared.otherwise,
-    service,
-)
+def problems(job: JobSpec) -> Iterator[Problem]:
+    """Everything that the commands leave out or do differently, each by its id."""
+    return shared.problems_of(job, (shared.requirements, container_paths), FOLLOWED)

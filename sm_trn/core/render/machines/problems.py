@@ -5,8 +5,8 @@ Ids TARGET050 to TARGET099, with those of the targets beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
 from ... import fields
 from ...catalog import images
@@ -38,6 +38,19 @@ TARGET058 = _RULES["TARGET058"]
 TARGET061 = _RULES["TARGET061"]
 TARGET062 = _RULES["TARGET062"]
 TARGET063 = _RULES["TARGET063"]
+
+
+Rule: TypeAlias = Callable[[JobSpec], Iterator[Problem]]
+
+
+def problems_of(job: JobSpec, own: tuple[Rule, ...], followed: frozenset[str]) -> Iterator[Problem]:
+    """Everything that a target leaves out or does differently, each by its id: what all machines do, and its ``own`` rules.
+
+    ``followed`` are the fields that it follows, or that have problems of their own.
+    """
+    for rule in (launcher, compiler, groups, channels, script, *own, otherwise):
+        yield from rule(job)
+    yield from service(job, followed)
 
 
 def launcher(job: JobSpec) -> Iterator[Problem]:
@@ -197,6 +210,7 @@ def service(job: JobSpec, followed: frozenset[str]) -> Iterator[Problem]:
             ("debug_hook", job.debug_hook is not None),
             ("debugger", debugged(job)),
             ("image_uri", job.image_uri is not None),
+            ("queue", job.queue is not None),
             ("kept", bool(job.kept)),
         )
         if there and name not in followed

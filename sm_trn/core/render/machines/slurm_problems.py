@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from ...preflight.source import mentions
@@ -23,12 +23,6 @@ FOLLOWED: Final = frozenset(
 _RULES = rules_of(__package__)
 TARGET064 = _RULES["TARGET064"]
 TARGET065 = _RULES["TARGET065"]
-
-
-def problems(job: JobSpec) -> Iterator[Problem]:
-    """Everything that the cluster leaves out or does differently, each by its id."""
-    for rule in RULES:
-        yield from rule(job)
 
 
 def named_folder(job: JobSpec) -> Iterator[Problem]:
@@ -58,20 +52,6 @@ def checkpoints(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def service(job: JobSpec) -> Iterator[Problem]:
-    """TARGET061: what only the service does."""
-    return shared.service(job, FOLLOWED)
-
-
-RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
-    shared.launcher,
-    shared.compiler,
-    shared.groups,
-    shared.channels,
-    shared.script,
-    shared.requirements,
-    named_folder,
-    checkpoints,
-    shared.otherwise,
-    service,
-)
+def problems(job: JobSpec) -> Iterator[Problem]:
+    """Everything that the cluster leaves out or does differently, each by its id."""
+    return shared.problems_of(job, (shared.requirements, named_folder, checkpoints), FOLLOWED)
