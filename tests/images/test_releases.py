@@ -53,6 +53,7 @@ def told(asked: st.JobSpec, rule: str) -> str:
         (PEFT, "git+https://github.com/huggingface/transformers\npeft==0.14.0\n", ""),
         ("from trl import SFTTrainer\n", "trl==0.7.11\ndatasets==2.18.0\n", ""),  # datasets has Value by a star
         ("import torch\n", "transformers==4.39.3\npeft==0.14.0\n", ""),  # imported by nobody
+        ("from transformers import AutoModel\n", "transformers==4.39.3\npeft==0.14.0\n", ""),  # nor here
         ("import sentence_transformers\n", "sentence-transformers==2.2.2\nhuggingface-hub==0.25.2\n", ""),
     ],
 )

@@ -5,6 +5,7 @@ SM_TRN_ROUNDS=25 runs the bad network with as many seeds, SM_TRN_INTERRUPTIONS=2
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 from decimal import Decimal
@@ -219,3 +220,20 @@ def test_a_failed_search_raises_with_its_reason(here: World, sweep: st.Sweep) ->
     here.service.story_of = lambda _name: Story(outcome="Failed", reason="AlgorithmError")
     job = here.session.tune(sweep)
     assert 12 == job.wait(progress=False).counts["NonRetryableError"]
+
+
+@pytest.mark.parametrize("emulated", [False, True], ids=["on AWS", "emulated"])
+def test_dollars_that_are_none_are_refused_and_nothing_starts(here: World, sweep: st.Sweep, *, emulated: bool) -> None:
+    session = dataclasses.replace(here.session, emulated=emulated)
+    with pytest.raises(st.errors.NotConfigured, match="USD: got -1"):
+        session.tune(sweep, max_usd=-1)
+    assert {} == here.service.created
+
+
+def test_a_wait_goes_on_after_a_login_was_renewed(here: World, sweep: st.Sweep) -> None:
+    job = here.session.tune(sweep)
+    begun = here.clock.now()
+    here.clock.at(begun + 60, lambda: here.wire.expired.add("FIRST"))
+    here.clock.at(begun + 300, lambda: here.log_in("SECOND"))
+    assert "Completed" == job.wait(progress=False).status
+    assert here.wire.faults["expired"]

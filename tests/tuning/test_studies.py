@@ -5,6 +5,7 @@ SM_TRN_INTERRUPTIONS=40 kills the client at as many calls.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -99,6 +100,19 @@ def test_several_run_at_a_time_and_no_more(here: World, job: st.JobSpec) -> None
     starts = sorted((each.created, each.end) for each in here.service.jobs.values())
     most = max(sum(start <= at < end for start, end in starts) for at, _ in starts)
     assert 4 == most
+
+
+def test_what_runs_counts_in_the_budget_with_the_most_it_can_cost(here: World, job: st.JobSpec) -> None:
+    """A budget for two and a half jobs, of which some end sooner: of four that may run at a time, two do."""
+    lengths = itertools.cycle((200.0, 2000.0))
+    before, after = (("Starting", 60.0), ("Downloading", 50.0)), ("Uploading", 20.0)
+    here.service.story_of_request = lambda _request: Story(phases=(*before, ("Training", next(lengths)), after))
+    price = here.session.price_of(job.compute.machines)
+    assert price is not None
+    run(here, study(), job, 8, parallel=4, max_usd=float(price.usd_per_hour) * 2.5)
+    starts = sorted((each.created, each.end) for each in here.service.jobs.values())
+    assert 2 == max(sum(start <= at < end for start, end in starts) for at, _ in starts)
+    assert len(starts) > 2
 
 
 def test_a_failed_job_is_a_failed_trial(here: World, job: st.JobSpec) -> None:
