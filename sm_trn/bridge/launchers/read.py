@@ -139,7 +139,7 @@ class Reading:
             if _is_magic(statement):
                 state.magic(statement, ast.literal_eval(statement.value.args[0]))  # type: ignore[attr-defined]  # _is_magic has looked
             else:
-                state.driven([statement])
+                state.block([statement])
         except Raised as raised:
             error = raised.error
             if not isinstance(error, SystemExit):

@@ -8,12 +8,11 @@ import builtins
 import configparser
 import datetime
 import functools
-import gc
 import operator
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import GeneratorType, MappingProxyType
+from types import MappingProxyType
 from typing import Any, Final
 
 from ..values import (
@@ -34,7 +33,7 @@ from ..values import (
 from . import library, texts
 from .allowed import TextFormat, instead_of, may_be_looked_at, of_launcher
 from .expressions import Expressions, Rest
-from .functions import Coroutine, Function
+from .functions import Function
 from .heap import Scope, reachable
 from .state import causes_of
 
@@ -232,8 +231,6 @@ class Calls(Expressions):
             raise Needs(self.lost[id(value)][1].causes)
         if isinstance(value, str) and self.marks.within(value):
             raise Needs(self.missing(value))
-        if isinstance(value, Coroutine) or type(value).__name__ == "async_generator":
-            raise Needs((self.cause(node, Reason.CONSTRUCT),))
         if not isinstance(value, (list, tuple, dict, str, range, set)):
             self.touch(value)
         if (
@@ -244,27 +241,9 @@ class Calls(Expressions):
             raise Needs((self.cause(node, Reason.LOOP, detail="the order of a set is another one in each run"),))
         through = self.python(iter, value)
         end = object()
-        try:
-            while (item := self.python(next, through, end)) is not end:
-                self.spend()
-                yield item
-        finally:
-            self._left(node, through)
-
-    def _left(self, node: ast.AST, through: object) -> None:
-        """A loop is left: a generator that only the loop held ends here, and what stands in its ``finally`` runs."""
-        if not isinstance(node, ast.Call):
-            return
-        found: list[Any] = [through]
-        if not isinstance(through, GeneratorType) and type(through).__module__ in {
-            "builtins",
-            "itertools",
-        }:  # zip, map, chain
-            found += [inner for held in gc.get_referents(through) for inner in (held, *gc.get_referents(held))]
-        named = {id(value) for scope in self.scopes for value in scope.names.values()}
-        for each in found:
-            if isinstance(each, GeneratorType) and each.gi_frame is not None and id(each) not in named:
-                self.python(each.close)
+        while (item := self.python(next, through, end)) is not end:
+            self.spend()
+            yield item
 
     def call(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
         """Raises Raised."""
@@ -463,12 +442,6 @@ class Calls(Expressions):
         function = getattr(owner, name)
         library.affordable(self, node, function, [owner, *given], names)
         return self.python(function, *given, **names)
-
-    def awaited(self, node: ast.AST, value: Any) -> Any:
-        """``await value``. Raises Needs."""
-        if isinstance(value, Coroutine):
-            return value.start()
-        raise Needs(causes_of([value]) or (self.cause(node, Reason.CONSTRUCT),))
 
 
 def _hashed(function: Any) -> Any:

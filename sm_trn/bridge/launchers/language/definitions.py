@@ -26,7 +26,7 @@ from ..values import (
     Unresolvable,
 )
 from . import library
-from .functions import Coroutine, Function, bound, generates, local_names
+from .functions import Function, bound, local_names, waits
 from .heap import Scope
 from .nodes import Nodes
 from .state import expression
@@ -52,16 +52,8 @@ class Definitions(Nodes):
         self.folder = "/" + "/".join(self.marks.mark(Folder(above)) for above in reversed(range(_ABOVE)))
 
     @abstractmethod
-    def block(self, body: Sequence[ast.stmt]) -> Generator[Any, Any, Any]:
+    def block(self, body: Sequence[ast.stmt]) -> Any:
         """Read statements in order."""
-
-    @abstractmethod
-    def driven(self, body: Sequence[ast.stmt]) -> Any:
-        """Read statements to their end."""
-
-    @abstractmethod
-    def finished(self, steps: Any) -> Any:
-        """Go through steps to their end."""
 
     # Paths of the launcher's own files
 
@@ -100,9 +92,7 @@ class Definitions(Nodes):
             each.arg for each in (*places, *wanted.kwonlyargs, wanted.vararg, wanted.kwarg) if each is not None
         }
         name = getattr(node, "name", "<lambda>")
-        made = Function(
-            node, name, self.scope, defaults, local_names(node) | parameters, generates(node), self.scope.cell
-        )
+        made = Function(node, name, self.scope, defaults, local_names(node) | parameters, waits(node), self.scope.cell)
         made.host = self._host(made)
         self.functions[id(made.host)] = (made.host, made)
         return made.host
@@ -136,6 +126,10 @@ class Definitions(Nodes):
     def run(self, node: ast.AST, function: Function, given: list[Any], names: dict[str, Any]) -> Any:
         """Raises Needs."""
         self.spend()
+        if function.waits:
+            cause = self.cause(node, Reason.CONSTRUCT, detail="its body runs later, and nobody here follows when")
+            self.taint(cause)
+            return Unknown((cause,))
         if self.depth >= DEPTH:
             self.taint(self.cause(node, Reason.CONSTRUCT, detail="calls inside calls"))
             raise Needs((self.cause(node, Reason.CONSTRUCT, detail="calls inside calls"),))
@@ -145,12 +139,6 @@ class Definitions(Nodes):
         scope.names.update(self.python(bound, function, given, dict(names)))
         first = [*function.node.args.posonlyargs, *function.node.args.args]
         scope.first = scope.names.get(first[0].arg) if first else None
-        if function.generates:
-            if isinstance(function.node, ast.AsyncFunctionDef):
-                raise Needs((self.cause(node, Reason.CONSTRUCT),))
-            return self._generator(function, scope)
-        if isinstance(function.node, ast.AsyncFunctionDef):
-            return Coroutine(lambda: self._body(function, scope))
         return self._body(function, scope)
 
     def _body(self, function: Function, scope: Scope) -> Any:
@@ -160,54 +148,10 @@ class Definitions(Nodes):
         try:
             if isinstance(function.node, ast.Lambda):
                 return self.evaluate(function.node.body)
-            flow = self.driven(function.node.body)
+            flow = self.block(function.node.body)
             return flow.value if flow is not None else None
         finally:
             self.depth -= 1
-            del self.scopes[before:]
-
-    def _generator(self, function: Function, scope: Scope) -> Generator[Any, Any, Any]:
-        """A generator of the launcher as one of Python's."""
-        assert not isinstance(function.node, ast.Lambda)  # noqa: S101 - a lambda that generates is not followed
-        steps = self.block(function.node.body)
-        sent: Any = None
-        thrown: BaseException | None = None
-        while True:
-            before = len(self.scopes)
-            self.scopes.append(scope)
-            self.spend()
-            try:
-                item = steps.throw(Raised(thrown)) if thrown is not None else steps.send(sent)
-            except StopIteration as stop:
-                return stop.value.value if stop.value is not None else None
-            except Raised as raised:
-                raise raised.error from None
-            finally:
-                del self.scopes[before:]
-            thrown = None
-            try:
-                sent = yield item
-            except GeneratorExit:
-                self._closed(steps, scope)
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever is thrown in
-                thrown = error
-
-    def _closed(self, steps: Any, scope: Scope) -> None:
-        """A generator ends where it waits: what stands in its finally runs."""
-        before = len(self.scopes)
-        self.scopes.append(scope)
-        try:
-            steps.throw(Raised(GeneratorExit()))
-        except (StopIteration, Raised):
-            pass
-        except (Needs, ExhaustedError, RecursionError):
-            self.taint(
-                Cause(
-                    Reason.CONSTRUCT, Place(scope.file, scope.cell, 1), "a generator", detail="it ends before its end"
-                )
-            )
-        finally:
             del self.scopes[before:]
 
     def super_of(self, node: ast.AST) -> Any:
@@ -240,7 +184,7 @@ class Definitions(Nodes):
         scope = Scope("class", parent=self.scope, file=self.scope.file, cell=self.scope.cell)
         self.scopes.append(scope)
         try:
-            self.driven([each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))])
+            self.block([each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))])
         finally:
             self.scopes.pop()
         of_sdk = next((base for base in bases if isinstance(base, Node)), None)
@@ -266,7 +210,7 @@ class Definitions(Nodes):
             scope.names = names
             self.scopes.append(scope)
             try:
-                self.driven(node.body)
+                self.block(node.body)
             finally:
                 self.scopes.remove(scope)
 
@@ -439,7 +383,7 @@ class Definitions(Nodes):
         before = self.scopes
         self.scopes = [scope]
         try:
-            self.driven(tree.body)
+            self.block(tree.body)
         finally:
             self.scopes = before
         return scope
@@ -489,30 +433,20 @@ class Definitions(Nodes):
 
     # Code in texts, and magics of notebooks
 
-    def run_text(self, node: ast.AST, name: str, given: list[Any]) -> Any:
-        """``exec`` and ``eval``: a text that is known is read like the rest of the file, any other may do anything."""
+    def run_text(self, node: ast.AST, name: str) -> Any:
+        """``exec`` and ``eval``: a text may do anything."""
         cause = self.cause(
-            node, Reason.DYNAMIC, detail=f"{name} of a text that is not known here; write what it does as statements"
+            node, Reason.DYNAMIC, detail=f"{name} runs a text, which is not followed; write what it does as statements"
         )
-        text = given[0] if len(given) == 1 and isinstance(given[0], str) and self.plain(given[0]) else None
-        tree = _tree(text, name) if text is not None else None
-        if tree is None or (name == "exec" and self.scope.kind != "module"):
-            self.taint(cause)
-            return Unknown((cause,))
-        for inner in ast.walk(tree):
-            if hasattr(inner, "lineno"):
-                ast.copy_location(inner, node)
-        if isinstance(tree, ast.Expression):
-            return self.evaluate(tree.body)
-        self.driven(tree.body)
-        return None
+        self.taint(cause)
+        return Unknown((cause,))
 
     def magic(self, node: ast.AST, line: str) -> None:
         """A line magic that defines names: ``%run``, ``%store -r``, ``%env``; all others define none."""
         word, _, rest = line.partition(" ")
         words = rest.split()
         if word == "run":
-            self._ran(node, words)
+            self.taint(self.cause(node, Reason.DYNAMIC, detail=f"%{line} runs a file that is not read"))
         elif word == "store":
             self._stored(node, words, line)
         elif word == "pylab":
@@ -532,23 +466,6 @@ class Definitions(Nodes):
         if not names:
             self._replaced(lambda name: self.cause(node, Reason.SHELL, give=name, detail=f"%{line} may bring {name}"))
             self.stars.append(f"%{line}")
-
-    def _ran(self, node: ast.AST, words: list[str]) -> None:
-        """A file that lies beside the launcher is read; its names are the notebook's from then on."""
-        files = [word.strip("'\"") for word in words if not word.startswith("-")]
-        name = files[0].removeprefix("./").removesuffix(".py").replace("/", ".") if files else ""
-        own = self.sibling(name) if "-i" not in words and files and not files[0].endswith(".ipynb") else None
-        if own is None or "*" in own.names:
-            self.taint(self.cause(node, Reason.DYNAMIC, detail=f"%run {' '.join(words)} runs a file that was not read"))
-            return
-        self.main.names.update({word: value for word, value in own.names.items() if not word.startswith("__")})
-
-
-def _tree(text: str, name: str) -> Any:
-    try:
-        return ast.parse(text.strip(), mode="eval") if name == "eval" else ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _targets(node: Any) -> frozenset[str]:

@@ -85,10 +85,6 @@ class Expressions(State, ABC):
         """A value as a key of a mapping."""
 
     @abstractmethod
-    def awaited(self, node: ast.AST, value: Any) -> Any:
-        """``await value``."""
-
-    @abstractmethod
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Any:
         """A function of the launcher."""
 
@@ -617,11 +613,6 @@ def _lambda(state: Expressions, node: ast.expr) -> Any:
     return state.function(node)
 
 
-def _awaited(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.Await)  # noqa: S101 - as above
-    return state.awaited(node, state.evaluate(node.value))
-
-
 def _comprehension(state: Expressions, node: ast.expr) -> Any:
     return state.comprehended(node)
 
@@ -632,7 +623,7 @@ _KINDS: Final[Mapping[type[ast.expr], Callable[[Any, ast.expr], Any]]] = Mapping
         ast.BinOp: _binary, ast.UnaryOp: _unary, ast.BoolOp: _boolean, ast.Compare: _compared, ast.IfExp: _choice,
         ast.List: _several, ast.Tuple: _several, ast.Set: _several, ast.Dict: _mapping, ast.Subscript: _subscript, ast.Slice: _slice,
         ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.DictComp: _comprehension, ast.GeneratorExp: _comprehension,
-        ast.Lambda: _lambda, ast.NamedExpr: _walrus, ast.Await: _awaited,
+        ast.Lambda: _lambda, ast.NamedExpr: _walrus,
     }
 )  # fmt: skip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,17 +22,10 @@ class Function:
     scope: Scope
     defaults: dict[str, Any]
     local: frozenset[str]
-    generates: bool
+    waits: bool  # it is a generator or a coroutine
     cell: int | None = None
     host: Any = None  # the Python function that stands for it
     wrapped: list[Any] = field(default_factory=list)
-
-
-class Coroutine:
-    """A call of an ``async def`` that waits to be started."""
-
-    def __init__(self, start: Callable[[], Any]) -> None:
-        self.start = start
 
 
 def local_names(node: Any) -> frozenset[str]:
@@ -65,8 +57,10 @@ def local_names(node: Any) -> frozenset[str]:
     return frozenset(found - elsewhere)
 
 
-def generates(node: Any) -> bool:
-    """Whether a function is a generator."""
+def waits(node: Any) -> bool:
+    """Whether a call of a function does not run its body: of a generator or a coroutine."""
+    if isinstance(node, ast.AsyncFunctionDef):
+        return True
     todo: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while todo:
         inner = todo.pop()

@@ -536,7 +536,7 @@ def _unknown(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any])
 
 def _code(name: str) -> Callable[..., Any]:
     def run(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-        return state.run_text(node, name, given)
+        return state.run_text(node, name)
 
     return run
 

@@ -1,4 +1,4 @@
-"""What a statement does to what is known. Statements are read in a generator, so that functions of the launcher can be generators."""
+"""What a statement does to what is known. A statement that is not followed makes unknown all that it may change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import functools
 import operator
 from argparse import Namespace
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any, Final
@@ -15,10 +15,15 @@ from typing import Any, Final
 from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable, own_object
 from .definitions import Definitions
 from .expressions import starred
+from .functions import local_names
 from .heap import Scope, either, held, own_class
-from .patterns import matches
 from .state import expression
 
+# What ends statements around it, or may do anything.
+_LEAVING: Final = (
+    ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Import, ast.ImportFrom, ast.Await, ast.Global,
+    ast.Nonlocal,
+)  # fmt: skip
 _TURNS: Final = 3_000
 _LONG: Final = 20_000  # steps of one loop
 _ROUNDS: Final = 3  # readings of a loop's body after which nothing new is found out
@@ -32,7 +37,6 @@ class Flow:
     value: Any = None
 
 
-Steps = Generator[Any, Any, Flow | None]
 BREAK: Final = Flow("break")
 CONTINUE: Final = Flow("continue")
 SEVERAL: Final = Flow("several")  # in a loop: some of next, break and continue
@@ -41,7 +45,7 @@ SEVERAL: Final = Flow("several")  # in a loop: some of next, break and continue
 class Statements(Definitions):
     """Statements by their kind."""
 
-    def block(self, body: Sequence[ast.stmt]) -> Steps:
+    def block(self, body: Sequence[ast.stmt]) -> Flow | None:
         """Read statements in order, until one of them leaves the block."""
         todo = list(reversed(body))
         while todo:
@@ -49,15 +53,15 @@ class Statements(Definitions):
             if isinstance(statement, ast.If):
                 arm = self._arm(statement)
                 if arm is None:
-                    return (yield from self._both_ways(statement, todo))
+                    return self._both_ways(statement, todo)
                 todo += reversed(arm)
                 continue
-            flow = yield from self.statement(statement)
+            flow = self.statement(statement)
             if flow is not None:
                 return flow
         return None
 
-    def statement(self, node: ast.stmt) -> Steps:
+    def statement(self, node: ast.stmt) -> Flow | None:
         """Read one statement; of one that cannot be followed, all that it may change is unknown."""
         self.spend()
         kind = _KINDS.get(type(node))
@@ -65,7 +69,7 @@ class Statements(Definitions):
             self.havoc(node, (self.cause(node, Reason.CONSTRUCT),))
             return None
         try:
-            return (yield from kind(self, node))
+            return kind(self, node)
         except Needs as needs:
             self.havoc(node, needs.causes or (self.cause(node, Reason.CONSTRUCT),))
             return None
@@ -78,7 +82,7 @@ class Statements(Definitions):
             decided = self.undecided(node, expression(node.test))
         return None if decided is None else (node.body if decided else node.orelse)
 
-    def _both_ways(self, node: ast.If, after: list[ast.stmt]) -> Steps:
+    def _both_ways(self, node: ast.If, after: list[ast.stmt]) -> Flow | None:
         """An open condition: both ways, with the statements after it where one of them may leave these."""
         rest = list(reversed(after))
         together = any(_leaves(each) for each in (*node.body, *node.orelse))
@@ -86,54 +90,22 @@ class Statements(Definitions):
         flow = self.joined(node, expression(node.test), [*node.body, *tail], [*node.orelse, *tail])
         if together or flow is not None:
             return flow
-        return (yield from self.block(rest))
+        return self.block(rest)
 
     def joined(self, node: ast.AST, text: str, one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> Flow | None:
         """Read two ways through statements, and join how they end."""
         cause = Cause(Reason.BRANCH, self.place(node), text)
-        return _joined_flows(self, cause, self.both(node, text, lambda: self.driven(one), lambda: self.driven(other)))
+        return _joined_flows(self, cause, self.both(node, text, lambda: self.block(one), lambda: self.block(other)))
 
-    def driven(self, body: Sequence[ast.stmt]) -> Flow | None:
-        """Read statements that stand in one way of several; a generator cannot stop there."""
-        return self.finished(self.block(body))
-
-    def finished(self, steps: Steps) -> Flow | None:
-        """Go through the steps to their end. Raises Needs where a generator would wait among them."""
-        try:
-            while True:
-                next(steps)
-                steps.close()
-                raise Needs(
-                    (Cause(Reason.CONSTRUCT, self.place(ast.Pass()), "yield", detail="a generator that may wait here"),)
-                )
-        except StopIteration as stop:
-            flow: Flow | None = stop.value
-            return flow
-
-    def havoc(self, node: ast.AST, causes: Sequence[Cause]) -> None:
+    def havoc(self, node: ast.stmt, causes: Sequence[Cause]) -> None:
         """What a statement may change is unknown: the names that it sets, and what the objects that it names hold."""
         for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                self.assign(inner, Unknown(causes))
-            elif isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                self.assign(ast.Name(id=inner.name, ctx=ast.Store()), Unknown(causes))
-            elif isinstance(inner, ast.Name):
+            if isinstance(inner, ast.Name):
                 self._havoc_value(inner, causes)
-            elif isinstance(
-                inner,
-                (
-                    ast.Return,
-                    ast.Break,
-                    ast.Continue,
-                    ast.Raise,
-                    ast.Yield,
-                    ast.YieldFrom,
-                    ast.Import,
-                    ast.ImportFrom,
-                    ast.Await,
-                ),
-            ):
+            elif isinstance(inner, _LEAVING):
                 self.taint(*causes)
+        for name in local_names(ast.Module([node], [])):
+            self.assign(ast.Name(id=name, ctx=ast.Store()), Unknown(causes))
 
     def _havoc_value(self, inner: ast.Name, causes: Sequence[Cause]) -> None:
         try:
@@ -248,33 +220,12 @@ def _leaves(node: ast.AST) -> bool:
     return isinstance(node, (ast.Return, ast.Break, ast.Continue)) or any(map(_leaves, ast.iter_child_nodes(node)))
 
 
-def _expression(state: Statements, node: ast.Expr) -> Steps:
-    if isinstance(node.value, (ast.Yield, ast.YieldFrom)):
-        yield from _yielded(state, node.value)
-    else:
-        state.evaluate(node.value)
-    return None
+def _expression(state: Statements, node: ast.Expr) -> None:
+    state.evaluate(node.value)
 
 
-def _yielded(state: Statements, node: ast.Yield | ast.YieldFrom) -> Generator[Any, Any, Any]:
-    """A ``yield`` that is a statement of its own, or all that an assignment is of."""
-    if isinstance(node, ast.Yield):
-        return (yield state.evaluate(node.value) if node.value is not None else None)
-    inner = state.evaluate(node.value)
-    if hasattr(inner, "gi_frame"):
-        return (yield from inner)
-    yield from state.items(node, inner)
-    return None
-
-
-def _valued(state: Statements, node: ast.expr) -> Generator[Any, Any, Any]:
-    if isinstance(node, (ast.Yield, ast.YieldFrom)):
-        return (yield from _yielded(state, node))
-    return state.evaluate(node)
-
-
-def _assigned(state: Statements, node: ast.Assign) -> Steps:
-    value = _one_cause(state, node, (yield from _valued(state, node.value)))
+def _assigned(state: Statements, node: ast.Assign) -> Flow | None:
+    value = _one_cause(state, node, state.evaluate(node.value))
     for target in node.targets:
         state.assign(target, value)
     return None
@@ -296,17 +247,15 @@ def _one_cause(state: Statements, node: ast.Assign, value: Any) -> Any:
     return type(value)([*(cause for cause in causes if cause not in fresh), whole], value.origin, value.among)
 
 
-def _annotated(state: Statements, node: ast.AnnAssign) -> Steps:
-    yield from ()
+def _annotated(state: Statements, node: ast.AnnAssign) -> Flow | None:
     if isinstance(node.target, ast.Name) and state.scope.kind in {"class", "module"}:
         state.annotate(node.target.id, node.annotation)
     if node.value is not None:
-        state.assign(node.target, (yield from _valued(state, node.value)))
+        state.assign(node.target, state.evaluate(node.value))
     return None
 
 
-def _augmented(state: Statements, node: ast.AugAssign) -> Steps:
-    yield from ()
+def _augmented(state: Statements, node: ast.AugAssign) -> Flow | None:
     target = node.target
     if isinstance(target, ast.Name):
         before = state.evaluate(ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target))
@@ -342,8 +291,7 @@ def _changed(state: Statements, node: ast.AugAssign, before: Any) -> Any:
         return before if id(before) in state.lost else state.lacking(*needs.causes)
 
 
-def _deleted(state: Statements, node: ast.Delete) -> Steps:
-    yield from ()
+def _deleted(state: Statements, node: ast.Delete) -> Flow | None:
     for target in node.targets:
         _delete(state, target)
     return None
@@ -378,13 +326,13 @@ def _delete(state: Statements, target: ast.expr) -> None:
             _delete(state, each)
 
 
-def _for(state: Statements, node: ast.For) -> Steps:
+def _for(state: Statements, node: ast.For) -> Flow | None:
     through = state.items(node.iter, state.evaluate(node.iter))
-    before, start, count = _noted(state, node), state.steps, 0
+    start, count = state.steps, 0
     try:
         for item in through:
             state.assign(node.target, item)
-            flow = yield from state.block(node.body)
+            flow = state.block(node.body)
             count += 1
             if flow is not None and flow.kind == "return":
                 return flow
@@ -392,27 +340,16 @@ def _for(state: Statements, node: ast.For) -> Steps:
                 return None
             if flow is SEVERAL or count > _TURNS or start - state.steps > _LONG:
                 why = "a condition may end the loop" if flow is SEVERAL else "it takes too many steps to be followed"
-                return (yield from _any_turns(state, node, before, state.cause(node.iter, Reason.LOOP, detail=why)))
+                return _any_turns(state, node, state.cause(node.iter, Reason.LOOP, detail=why))
     except Needs as needs:
-        return (
-            yield from _any_turns(
-                state, node, before, needs.causes[0] if needs.causes else state.cause(node.iter, Reason.LOOP)
-            )
-        )
+        return _any_turns(state, node, needs.causes[0] if needs.causes else state.cause(node.iter, Reason.LOOP))
     finally:
         through.close()  # type: ignore[attr-defined]  # it is a generator
-    return (yield from state.block(node.orelse))
+    return state.block(node.orelse)
 
 
-def _noted(state: Statements, node: ast.AST) -> int:
-    del node
-    return len(state.sites)
-
-
-def _any_turns(state: Statements, node: ast.For | ast.While, sites: int, cause: Cause) -> Steps:
+def _any_turns(state: Statements, node: ast.For | ast.While, cause: Cause) -> Flow | None:
     """A loop of which nobody knows how far it goes: what any number of further turns may change is unknown."""
-    yield from ()
-    del sites
     body = list(node.body)
     for turn in range(_ROUNDS):
         known = len(state.lost), _snapshot(state)
@@ -445,7 +382,7 @@ def _turn(state: Statements, node: ast.For | ast.While, cause: Cause, body: Sequ
             state.assign(node.target, Unknown((cause,), among=state.named_in(node.iter)))
         else:
             state.evaluate(node.test)
-        return state.driven(body)
+        return state.block(body)
 
 
 def _snapshot(state: Any) -> int:
@@ -457,16 +394,16 @@ def _snapshot(state: Any) -> int:
     )
 
 
-def _while(state: Statements, node: ast.While) -> Steps:
+def _while(state: Statements, node: ast.While) -> Flow | None:
     start, count = state.steps, 0
     while True:
         value = state.evaluate(node.test)
         decided = state.truth(value)
         if decided is False:
-            return (yield from state.block(node.orelse))
+            return state.block(node.orelse)
         if decided is None:
-            return (yield from _any_turns(state, node, 0, state.cause(node.test, Reason.LOOP)))
-        flow = yield from state.block(node.body)
+            return _any_turns(state, node, state.cause(node.test, Reason.LOOP))
+        flow = state.block(node.body)
         count += 1
         if flow is not None and flow.kind == "return":
             return flow
@@ -474,45 +411,39 @@ def _while(state: Statements, node: ast.While) -> Steps:
             return None
         if flow is SEVERAL or count > _TURNS or start - state.steps > _LONG:
             why = "a condition may end the loop" if flow is SEVERAL else "it takes too many steps to be followed"
-            return (yield from _any_turns(state, node, 0, state.cause(node.test, Reason.LOOP, detail=why)))
+            return _any_turns(state, node, state.cause(node.test, Reason.LOOP, detail=why))
 
 
-def _try(state: Statements, node: ast.Try) -> Steps:
+def _try(state: Statements, node: ast.Try) -> Flow | None:
     risks = state.risks
     noted: list[dict[int, Any]] = []
     try:
-        flow = yield from _tried(state, node, noted)
+        flow = _tried(state, node, noted)
         if state.risks > risks and node.handlers and len(noted) == 2:
             flow = _perhaps_handled(state, node, flow, noted)
     except Raised:
-        last = yield from state.block(node.finalbody)
+        last = state.block(node.finalbody)
         if last is not None:
             return last
         raise
-    last = yield from state.block(node.finalbody)
+    last = state.block(node.finalbody)
     return last if last is not None else flow
 
 
-def _tried(state: Statements, node: ast.Try, noted: list[dict[int, Any]]) -> Steps:
+def _tried(state: Statements, node: ast.Try, noted: list[dict[int, Any]]) -> Flow | None:
     """The body, and its handler where it raises for certain. ``noted`` are what the body and what the else have touched, as it was."""
-    waits = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in ast.walk(node))
     try:
         with state.guarded() if node.handlers else contextlib.nullcontext():
-            if waits or not node.handlers:
-                flow = yield from state.block(node.body)
-            else:
-                flow = _touching(state, node.body, noted)
+            flow = _touching(state, node.body, noted) if node.handlers else state.block(node.body)
     except Raised as raised:
         noted.clear()
         for handler in node.handlers:
             if _catches(state, handler, raised.error):
-                return (yield from _handled(state, handler, raised.error))
+                return _handled(state, handler, raised.error)
         raise
-    if waits and node.handlers:
-        state.taint(state.cause(node, Reason.CONSTRUCT, detail="a generator that waits in a try"))
     if flow is not None or not noted:
         noted.append({})
-        return flow if flow is not None else (yield from state.block(node.orelse))
+        return flow if flow is not None else state.block(node.orelse)
     return _touching(state, node.orelse, noted)
 
 
@@ -520,7 +451,7 @@ def _touching(state: Statements, body: Sequence[ast.stmt], noted: list[dict[int,
     """Read statements, and note what they touch as it was."""
     state.notes.append({})
     try:
-        return state.driven(body)
+        return state.block(body)
     finally:
         touched = state.notes.pop()
         noted.append(touched)
@@ -543,13 +474,13 @@ def _catches(state: Statements, handler: ast.ExceptHandler, error: BaseException
     return False
 
 
-def _handled(state: Statements, handler: ast.ExceptHandler, error: Any) -> Steps:
+def _handled(state: Statements, handler: ast.ExceptHandler, error: Any) -> Flow | None:
     if handler.name:
         state.assign(ast.Name(id=handler.name, ctx=ast.Store()), error)
     outer = state.handling
     state.handling = error
     try:
-        flow = yield from state.block(handler.body)
+        flow = state.block(handler.body)
     finally:
         state.handling = outer
         if handler.name:
@@ -570,7 +501,7 @@ def _perhaps_handled(state: Statements, node: ast.Try, flow: Flow | None, noted:
         def handle(handler: ast.ExceptHandler = handler, cause: Cause = cause) -> Flow | None:
             state.take(noted[1])
             state.join({}, noted[0], cause)
-            return state.finished(_handled(state, handler, state.unknown(handler, Reason.CALL)))
+            return _handled(state, handler, state.unknown(handler, Reason.CALL))
 
         if chosen is False:
             continue
@@ -605,8 +536,7 @@ def _joined_flows(state: Statements, cause: Cause, result: Any) -> Flow | None:
     )
 
 
-def _raise(state: Statements, node: ast.Raise) -> Steps:
-    yield from ()
+def _raise(state: Statements, node: ast.Raise) -> Flow | None:
     if node.exc is None:
         if not isinstance(state.handling, BaseException):
             raise Needs((state.cause(node, Reason.CALL, detail="an exception that is not known"),))
@@ -621,26 +551,23 @@ def _raise(state: Statements, node: ast.Raise) -> Steps:
     raise Raised(error)
 
 
-def _assert(state: Statements, node: ast.Assert) -> Steps:
-    yield from ()
+def _assert(state: Statements, node: ast.Assert) -> Flow | None:
     if state.truth(state.evaluate(node.test)) is False:
         raise Raised(AssertionError())
     return None
 
 
-def _with(state: Statements, node: ast.With | ast.AsyncWith) -> Steps:
-    return (yield from _within(state, node, list(node.items)))
+def _with(state: Statements, node: ast.With) -> Flow | None:
+    return _within(state, node, list(node.items))
 
 
-def _within(state: Statements, node: ast.With | ast.AsyncWith, items: list[ast.withitem]) -> Steps:
+def _within(state: Statements, node: ast.With, items: list[ast.withitem]) -> Flow | None:
     if not items:
-        return (yield from state.block(node.body))
+        return state.block(node.body)
     first, *rest = items
     manager = state.evaluate(first.context_expr)
-    if isinstance(node, ast.AsyncWith) and not isinstance(manager, Unknown):
-        raise Needs((state.cause(node, Reason.CONSTRUCT),))
     if isinstance(manager, Unresolvable):
-        return (yield from _unknown_context(state, node, first, manager, rest))
+        return _unknown_context(state, node, first, manager, rest)
     kind = type(manager)
     value = state.call(first.context_expr, state.python(getattr, kind, "__enter__"), [manager], {})
     leave = state.python(getattr, kind, "__exit__")
@@ -649,7 +576,7 @@ def _within(state: Statements, node: ast.With | ast.AsyncWith, items: list[ast.w
         try:
             if first.optional_vars is not None:
                 state.assign(first.optional_vars, value)
-            flow = yield from _within(state, node, rest)
+            flow = _within(state, node, rest)
         except Raised as raised:
             error = raised.error
             swallowed = state.truth(state.call(first.context_expr, leave, [manager, type(error), error, None], {}))
@@ -664,7 +591,7 @@ def _within(state: Statements, node: ast.With | ast.AsyncWith, items: list[ast.w
     return flow
 
 
-def _perhaps_swallowed(state: Statements, node: ast.With | ast.AsyncWith, item: ast.withitem, manager: Any) -> None:
+def _perhaps_swallowed(state: Statements, node: ast.With, item: ast.withitem, manager: Any) -> None:
     """The block may have ended at something that nobody knows, without a word: what it changes is unknown."""
     cause = state.cause(item.context_expr, Reason.CONSTRUCT, detail="it may keep an exception of its block to itself")
     if own_object(manager) or type(manager).__name__ == "_GeneratorContextManager":
@@ -675,9 +602,10 @@ def _perhaps_swallowed(state: Statements, node: ast.With | ast.AsyncWith, item: 
 
 
 def _unknown_context(
-    state: Any, node: ast.With | ast.AsyncWith, item: ast.withitem, manager: Any, rest: list[ast.withitem]
-) -> Steps:
+    state: Any, node: ast.With, item: ast.withitem, manager: Any, rest: list[ast.withitem]
+) -> Flow | None:
     """A block in something that is not known, or in a run of an experiment of the SDK."""
+    state.reach(manager, manager.causes)
     if item.optional_vars is not None:
         value = manager if isinstance(manager, Node) else Unknown(manager.causes, getattr(manager, "origin", ""))
         state.assign(item.optional_vars, value)
@@ -685,20 +613,20 @@ def _unknown_context(
         state.contexts.append(manager)
     try:
         with state.guarded():
-            return (yield from _within(state, node, rest))
+            return _within(state, node, rest)
     finally:
+        state.reach(manager, manager.causes)
         if isinstance(manager, Node):
             state.contexts.remove(manager)
 
 
-def _return(state: Statements, node: ast.Return) -> Steps:
-    value = (yield from _valued(state, node.value)) if node.value is not None else None
+def _return(state: Statements, node: ast.Return) -> Flow | None:
+    value = state.evaluate(node.value) if node.value is not None else None
     return Flow("return", value)
 
 
-def _elsewhere(state: Statements, node: ast.Global | ast.Nonlocal) -> Steps:
+def _elsewhere(state: Statements, node: ast.Global | ast.Nonlocal) -> Flow | None:
     """``global`` and ``nonlocal``: the names are another scope's."""
-    yield from ()
     for name in node.names:
         scope = state.scope.module if isinstance(node, ast.Global) else state.scope.parent
         while (
@@ -712,62 +640,31 @@ def _elsewhere(state: Statements, node: ast.Global | ast.Nonlocal) -> Steps:
     return None
 
 
-def _leaving(flow: Flow | None) -> Callable[[Any, Any], Steps]:
-    def leave(state: Statements, node: ast.stmt) -> Steps:
-        yield from ()
+def _leaving(flow: Flow | None) -> Callable[[Any, Any], Flow | None]:
+    def leave(state: Statements, node: ast.stmt) -> Flow | None:
         del state, node
         return flow
 
     return leave
 
 
-def _simple(method: str) -> Callable[[Any, Any], Steps]:
+def _simple(method: str) -> Callable[[Any, Any], Flow | None]:
     """A statement that is read in one step."""
 
-    def read(state: Statements, node: ast.stmt) -> Steps:
-        yield from ()
+    def read(state: Statements, node: ast.stmt) -> Flow | None:
         getattr(state, method)(node)
         return None
 
     return read
 
 
-def _match(state: Statements, node: ast.Match) -> Steps:
-    subject = state.resolved(state.evaluate(node.subject))
-    return (yield from _cases(state, node, subject, list(node.cases)))
-
-
-def _cases(state: Statements, node: ast.Match, subject: Any, cases: list[ast.match_case]) -> Steps:
-    for index, case in enumerate(cases):
-        found: dict[str, Any] = {}
-        decided = matches(state, case.pattern, subject, found)
-        if decided is False:
-            continue
-        for name, value in found.items():
-            state.assign(ast.Name(id=name, ctx=ast.Store()), value)
-        if decided and case.guard is not None:
-            decided = state.truth(state.evaluate(case.guard))
-        if decided is None:
-            decided = state.undecided(case.body[0], f"case {expression(case.pattern)}")
-        if decided is None:
-            held = ast.copy_location(ast.Name(id=" subject", ctx=ast.Load()), node)
-            state.assign(ast.Name(id=held.id, ctx=ast.Store()), subject)
-            rest = ast.copy_location(ast.Match(subject=held, cases=cases[index + 1 :]), node)
-            return state.joined(
-                case.body[0], f"case {expression(case.pattern)}", case.body, [rest] if rest.cases else []
-            )
-        if decided:
-            return (yield from state.block(case.body))
-    return None
-
-
-_KINDS: Final[Mapping[type[ast.stmt], Callable[[Any, Any], Steps]]] = MappingProxyType(
+_KINDS: Final[Mapping[type[ast.stmt], Callable[[Any, Any], Flow | None]]] = MappingProxyType(
     {
         ast.Expr: _expression, ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Delete: _deleted,
-        ast.For: _for, ast.While: _while, ast.Try: _try, ast.With: _with, ast.AsyncWith: _with, ast.Raise: _raise, ast.Assert: _assert,
+        ast.For: _for, ast.While: _while, ast.Try: _try, ast.With: _with, ast.Raise: _raise, ast.Assert: _assert,
         ast.FunctionDef: _simple("define"), ast.AsyncFunctionDef: _simple("define"), ast.ClassDef: _simple("define_class"),
         ast.Return: _return, ast.Import: _simple("import_modules"), ast.ImportFrom: _simple("import_names"), ast.Pass: _leaving(None),
-        ast.Global: _elsewhere, ast.Nonlocal: _elsewhere, ast.Match: _match, ast.Break: _leaving(BREAK), ast.Continue: _leaving(CONTINUE),
+        ast.Global: _elsewhere, ast.Nonlocal: _elsewhere, ast.Break: _leaving(BREAK), ast.Continue: _leaving(CONTINUE),
     }
 )  # fmt: skip
 
