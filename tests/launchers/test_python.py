@@ -1884,3 +1884,383 @@ def test_what_a_generator_does_when_its_loop_is_left_is_not_overlooked(left: str
     names = dict[str, Any](__name__="__main__")
     exec(text, names)  # noqa: S102 - the lines above
     assert not mistakes(text, names)[0]
+
+
+# Constructs that are easily overlooked.
+PROBE_START = """
+import argparse, contextlib, copy, functools, os, random, threading
+a = [3, 1, 2]
+b = ["x"]
+d = {"k": 1}
+s = "One"
+n = 2
+f = 1.5
+t = (1,)
+u = None
+"""
+PROBES = {
+    "explicit_args": """
+p=argparse.ArgumentParser()
+p.add_argument('--n',type=int,default=1)
+n=p.parse_args(['--n','7']).n
+""",
+    "type_default": """
+p=argparse.ArgumentParser()
+p.add_argument('--n',type=int,default='5')
+n=p.parse_args([]).n
+f=p.parse_known_args([])[0].n
+""",
+    "set_defaults": """
+p=argparse.ArgumentParser()
+p.add_argument('--n',type=int,default=1)
+p.set_defaults(n=9,q=4)
+n=p.parse_args([]).n
+u=p.parse_args([]).q
+""",
+    "decorator": """
+def twice(g):
+    def h(*x):
+        return g(*x)*2
+    return h
+@twice
+def g(x):
+    return x
+n=g(3)
+""",
+    "enter": """
+class C:
+    def __enter__(self):
+        return 5
+    def __exit__(self,*e):
+        a.append(9)
+        return True
+with C() as n:
+    raise ValueError
+u=len(a)
+""",
+    "class_scope": """
+n=1
+class C:
+    n=2
+    def m(self):
+        return n
+u=C().m()
+""",
+    "dunder_bool": """
+class C:
+    def __bool__(self):
+        return False
+    def __len__(self):
+        return 3
+n=1 if C() else 2
+u=len(C())
+""",
+    "setattr": """
+class C:
+    def __setattr__(self,k,v):
+        object.__setattr__(self,k,v*2)
+c=C()
+c.x=4
+n=c.x
+""",
+    "prop": """
+class C:
+    @property
+    def x(self):
+        return self._x
+    @x.setter
+    def x(self,v):
+        self._x=v+1
+c=C()
+c.x=4
+n=c.x
+""",
+    "second_base": """
+class A:
+    x=1
+class B:
+    y=2
+class C(A,B):
+    pass
+n=C().y
+""",
+    "second_except": """
+try:
+    [][1]
+except KeyError:
+    n=1
+except IndexError:
+    n=7
+""",
+    "state_in_try": """
+try:
+    n=5
+    a.append(4)
+    int('x')
+    n=6
+except ValueError:
+    u=n
+""",
+    "patterns": """
+match d:
+    case {'k':n,**rest}:
+        u=n+1
+""",
+    "random": """
+random.seed(1)
+n=random.randint(1,100)
+a=random.sample(a,2)
+""",
+    "getcwd": """
+s=os.getcwd()
+n=len(s)
+u=os.path.abspath('x')
+""",
+    "thread": """
+def w():
+    d['k']=5
+th=threading.Thread(target=w)
+th.start()
+th.join()
+""",
+    "thread2": """
+def w(q):
+    q['k']=5
+th=threading.Thread(target=w,args=(d,))
+th.start()
+th.join()
+""",
+    "partial_mut": """
+def w(q):
+    q['k']=5
+functools.partial(w,d)()
+""",
+    "lru": """
+@functools.lru_cache
+def w(q):
+    d['k']=q
+    return q
+n=w(4)
+""",
+    "atexit": """
+import atexit
+@atexit.register
+def w():
+    d['k']=7
+""",
+    "sortkey": """
+a.sort(key=lambda v: d.update(k=v) or v)
+""",
+    "chainmap": """
+import collections
+c=collections.ChainMap(d)
+c['k']=4
+""",
+    "mapfn": """
+u=list(map(lambda v: a.append(v), [5]))
+""",
+    "defaultdict": """
+import collections
+c=collections.defaultdict(lambda: a.append(1))
+c['q']
+""",
+    "ctxdec": """
+@contextlib.contextmanager
+def m(q):
+    q['k']=8
+    yield 3
+with m(d) as n:
+    pass
+""",
+    "suppress": """
+with contextlib.suppress(ValueError):
+    n=int('x')
+    a.append(1)
+""",
+    "exitstack": """
+with contextlib.ExitStack() as st:
+    st.callback(a.append,5)
+    n=len(a)
+u=len(a)
+""",
+    "getattr": """
+class C:
+    def __getattr__(self,k):
+        return k*2
+s=C().zz
+""",
+    "meta": """
+class M(type):
+    def __call__(cls,*x):
+        return 5
+class C(metaclass=M):
+    pass
+n=C()
+""",
+    "initsub": """
+class A:
+    def __init_subclass__(cls):
+        d['k']=3
+class B(A):
+    pass
+""",
+    "iadd": """
+class C:
+    def __iadd__(self,o):
+        a.append(o)
+        return self
+c=C()
+c+=5
+""",
+    "finally_ret": """
+def g():
+    try:
+        return 1
+    finally:
+        a.append(9)
+n=g()
+""",
+    "nested_ret": """
+def g():
+    for i in range(3):
+        try:
+            if i==1:
+                return i
+        finally:
+            a.append(i)
+n=g()
+""",
+    "whileelse": """
+i=0
+while i<3:
+    i+=1
+else:
+    n=i
+""",
+    "globalsw": """
+globals()['n']=9
+""",
+    "varsw": """
+class C: pass
+c=C()
+vars(c)['x']=4
+n=c.x
+""",
+    "dictattr": """
+class C: pass
+c=C()
+c.__dict__['x']=4
+n=c.x
+""",
+    "execw": """
+exec('n=9')
+""",
+    "gen": """
+def g():
+    d['k']=9
+    yield 1
+x=g()
+d={'k':1}
+next(x)
+""",
+    "genfin": """
+def g():
+    try:
+        yield 1
+    finally:
+        a.append(5)
+for n in g():
+    break
+""",
+    "asyn": """
+import asyncio
+async def g():
+    d['k']=2
+    return 4
+n=asyncio.run(g())
+""",
+    "envset": """
+os.environ['Q1']='5'
+s=os.environ['Q1']
+""",
+    "slots": """
+class C:
+    __slots__=('x',)
+c=C()
+c.x=3
+n=c.x
+""",
+    "datacls": """
+from dataclasses import dataclass,field
+@dataclass
+class C:
+    x:int=1
+    y:list=field(default_factory=list)
+    def __post_init__(self):
+        self.x+=1
+n=C().x
+""",
+    "enum": """
+import enum
+class E(enum.Enum):
+    A=1
+n=E.A.value
+s=E.A.name
+""",
+    "namedt": """
+from typing import NamedTuple
+class C(NamedTuple):
+    x:int=3
+n=C().x
+""",
+    "callbackcls": """
+class C:
+    def __call__(self):
+        a.append(7)
+C()()
+""",
+    "operator": """
+import operator
+operator.setitem(d,'k',8)
+""",
+    "heap": """
+import heapq
+heapq.heapify(a)
+n=heapq.heappop(a)
+""",
+    "gl": """
+def g():
+    global n
+    n=8
+[g() for _ in range(1)]
+""",
+    "delx": """
+del d['k']
+n=len(d)
+""",
+    "assert": """
+try:
+    assert n>5
+except AssertionError:
+    n=0
+""",
+    "typecall": """
+C=type('C',(),{'x':5})
+n=C.x
+""",
+    "hashr": """
+n=hash('x')%2
+u=id(a)%2
+""",
+    "setorder": """
+a=list({'x','y','z'})
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_a_construct_is_what_python_makes_of_it_or_a_hole(name: str) -> None:
+    text = f"{PROBE_START}{PROBES[name]}"
+    names = dict[str, Any](__name__="__main__")
+    exec(text, names)  # noqa: S102 - the programs above
+    assert not mistakes(text, names)[0]

@@ -110,3 +110,26 @@ def test_a_hole_names_what_to_give() -> None:
     assert "hp" == hole.give
     (launch,) = read_text(HEAD + body, "launch.py", given={"hp": {"rate": 3}}).launches
     assert {"rate": 3} == dict(launch.jobs[0].spec.hyperparameters)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import torch\n@torch.no_grad()\ndef change(of):\n    of['rate'] = 2\nchange(hp)",
+        "import torch\n@torch.no_grad()\ndef change():\n    hp['rate'] = 2\nhp = {'rate': 1}\nchange()",
+        "import tqdm\ndef change(of):\n    of['rate'] = 2\ntqdm.run(change)(hp)",
+        "from concurrent import futures\ndef change(of):\n    of['rate'] = 2\nfutures.ThreadPoolExecutor().submit(change, hp)",
+        "from concurrent import futures\nfutures.ThreadPoolExecutor().submit(functools.partial(hp.update, rate=2))",
+        "import random\nhp['rate'] = [1, 2]\nrandom.shuffle(hp['rate'])",
+    ],
+)  # fmt: skip
+def test_what_code_of_the_launcher_may_change_through_a_library_is_a_hole(body: str) -> None:
+    launch = only(f"hp = {{'rate': 1}}\n{body}\n{SHARED}")
+    assert not launch.complete or launch.jobs[0].spec.hyperparameters == {"rate": 2}
+
+
+def test_a_stamp_of_the_sdk_in_a_name_is_the_time() -> None:
+    fit = SHARED.replace(".fit()", ".fit(job_name=f'mine-{sagemaker_timestamp()}')")
+    launch = only(f"hp = {{'rate': 1}}\nfrom sagemaker.utils import sagemaker_timestamp\n{fit}")
+    assert () == launch.holes
+    assert launch.jobs[0].spec.name == "mine"

@@ -298,6 +298,7 @@ def prepare() -> None:
     }
     for name, functions in instead.items():
         for word, function in functions.items():
+            function.__module__ = name  # a launcher may call it too, as the SDK's own
             setattr(importlib.import_module(name), word, function)
     for name, module in list(sys.modules.items()):
         if name.startswith("sagemaker.") and hasattr(module, "unique_name_from_base"):

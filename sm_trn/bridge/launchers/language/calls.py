@@ -12,7 +12,7 @@ import operator
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from types import BuiltinMethodType, MappingProxyType, MethodType
 from typing import Any, Final
 
 from ..values import (
@@ -34,7 +34,7 @@ from . import library, texts
 from .allowed import TextFormat, instead_of, may_be_looked_at, of_launcher
 from .expressions import Expressions, Rest
 from .functions import Function
-from .heap import Scope, reachable
+from .heap import Scope, own_class, reachable
 from .state import causes_of
 
 _LEAVES_ALONE: Final = frozenset({
@@ -42,9 +42,8 @@ _LEAVES_ALONE: Final = frozenset({
     "IPython", "ipywidgets", "wandb", "mlflow", "tqdm", "requests", "seaborn", "plotly", "s3fs", "nltk", "scipy", "rich",
     "accelerate", "huggingface_hub", "evaluate", "smdebug",
 })  # fmt: skip
-_CHANGING: Final = frozenset(
-    {"heapq", "_heapq", "bisect", "_bisect", "operator", "_operator"}
-)  # modules that change what they are given
+# Modules that change what they are given.
+_CHANGING: Final = frozenset({"heapq", "_heapq", "bisect", "_bisect", "operator", "_operator", "random"})
 _LOGGED: Final = frozenset(
     {"debug", "info", "warning", "error", "exception", "critical", "log"}
 )  # what loggers do, whoever made them
@@ -305,7 +304,9 @@ class Calls(Expressions):
         if isinstance(function, Ref) and function.path in library.FUNCTIONS:
             return library.FUNCTIONS[function.path](self, node, given, names)
         path = function.path if isinstance(function, Ref) else function.origin
-        known = path.partition(".")[0] in (_LEAVES_ALONE | sys.stdlib_module_names)
+        known = path.partition(".")[0] in (_LEAVES_ALONE | sys.stdlib_module_names) - _CHANGING
+        code = [value for value in (*given, *names.values()) if self._holds_code(value)]
+        known &= not code
         known |= isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOGGED
         handed = [value for value in (*given, *names.values()) if isinstance(value, Node) and not value.is_path]
         self.reach(function, function.causes)
@@ -330,9 +331,23 @@ class Calls(Expressions):
             and not known
         ):
             self.sight(node, "fit(…)", "start of something that is not known")
+        if code:  # what comes back may be that code, or call it
+            self.risks += 1
+            return Unknown((self.cause(node, Reason.CALL),), among=code)
         if isinstance(function, Ref):
             return self.unknown(node, Reason.CALL, origin=path)
         return self.lacking_of(function)
+
+    def _holds_code(self, value: Any) -> bool:
+        """Whether a value is code of the launcher's own, or holds some."""
+        if isinstance(value, Unresolvable):
+            return False
+        return any(
+            id(each) in self.functions
+            or own_class(each)
+            or isinstance(each, (MethodType, BuiltinMethodType, functools.partial))
+            for each in reachable(value)
+        )
 
     @abstractmethod
     def handed_over(self, value: Node, word: str) -> None:

@@ -6,7 +6,7 @@ import ast
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CellType, FunctionType, GeneratorType, MappingProxyType
+from types import BuiltinMethodType, CellType, FunctionType, GeneratorType, MappingProxyType
 from typing import Any, Final
 
 from ..source import SHELL, SHELL_ACCOUNT, SHELL_REGION
@@ -186,6 +186,8 @@ class Expressions(State, ABC):
                 todo += self._outside(self.functions[id(each)][1], causes)
             elif type(each).__name__ in {"method", "staticmethod", "classmethod", "property"}:
                 todo += [getattr(each, name, None) for name in ("__func__", "fget", "fset", "__self__")]
+            elif isinstance(each, BuiltinMethodType):  # of a list or a mapping: it may change that
+                self.lose_all(each.__self__, causes)
             elif type(each).__module__ in {"builtins", "functools", "contextlib"}:
                 todo += _wrapped(each)
 
