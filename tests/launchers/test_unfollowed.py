@@ -30,7 +30,13 @@ def only(body: str, **modules: str) -> Launch:
         (f"rate = 1\neval(input())\n{FIT}", Reason.DYNAMIC),
         (f"rate = 1\nglobals()[input()] = 2\n{FIT}", Reason.DYNAMIC),
         (f"rate = 1\nexec('rate = 2')\n{FIT}", Reason.DYNAMIC),
+        (f"rate = list({{'a', 'b'}})\n{FIT}", Reason.LOOP),
+        (f"rate = [name for _, name in enumerate({{'a', 'b'}})]\n{FIT}", Reason.LOOP),
+        (f"rate = []\nrate.extend({{'a', 'b'}})\n{FIT}", Reason.LOOP),
         (f"rate = eval('1 + 1')\n{FIT}", Reason.DYNAMIC),
+        (f"rate = 1\nglobals()['rate'] = 2\n{FIT}", Reason.DYNAMIC),
+        (f"rate = 1\nlocals().update(rate=2)\n{FIT}", Reason.DYNAMIC),
+        (f"rate = 1\nwith elsewhere.kept():\n    rate = 2\n    raise ValueError\n{FIT}", Reason.UNDEFINED),
         (f"match 'b':\n    case 'a':\n        rate = 1\n    case rate:\n        pass\n{FIT}", Reason.CONSTRUCT),
         (f"rate = 1\nmatch [rate]:\n    case [1, *rest]:\n        rate = 2\n{FIT}", Reason.CONSTRUCT),
         (f"hp = {{'rate': 1}}\nmatch [hp]:\n    case [found]:\n        found['rate'] = 2\n{SHARED}", Reason.CONSTRUCT),
@@ -58,8 +64,6 @@ def test_it_is_a_hole(body: str, reason: Reason) -> None:
 @pytest.mark.parametrize(
     ("body", "rate"),
     [
-        (f"rate = 1\nglobals()['rate'] = 2\n{FIT}", 2),
-        (f"rate = 1\nlocals().update(rate=2)\n{FIT}", 2),
         (f"rate = 1\ndef change():\n    global rate\n    rate = 2\nchange()\n{FIT}", 2),
         (f"def outer():\n    rate = 1\n    def inner():\n        nonlocal rate\n        rate = 2\n    inner()\n    return rate\nrate = outer()\n{FIT}", 2),  # noqa: E501 - a launcher on one line
         (f"from elsewhere import *\nrate = 2\nrole = 'arn:aws:iam::111122223333:role/r'\n{FIT}", 2),

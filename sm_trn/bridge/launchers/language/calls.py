@@ -378,6 +378,8 @@ class Calls(Expressions):
             library.affordable(self, node, function, given, names)
         elif isinstance(owner, dict):
             given = self._keyed(node, owner, name, given)
+        elif unordered := self._in_order(function, name, given):
+            return self._lacking(node, function, owner, [*given, *names.values()], unordered)
         for each in (owner, *given, *names.values()):
             if self.notes:
                 for inner in reachable(each):
@@ -405,6 +407,12 @@ class Calls(Expressions):
         )
         return Moment(told) if moments else self.lacking(*told)
 
+    def _in_order(self, function: Any, name: str, given: list[Any]) -> tuple[Cause, ...]:
+        """Why a call that goes through a set in its order is not known; () for any other call."""
+        goes_through = _hashed(function) in library.MOVING - library.ORDERLESS or name == "extend"
+        sets = [each for each in given if isinstance(each, (set, frozenset))]
+        return self.missing(*sets) if goes_through and sets else ()
+
     def _moves(self, function: Any, owner: Any, name: str) -> bool:
         """Whether a call only moves values, so that it does not matter whether they are known."""
         if type(owner) in library.MOVES and name in library.MOVES[type(owner)]:
@@ -418,7 +426,7 @@ class Calls(Expressions):
             )
         if own_object(owner) or isinstance(owner, (super, type)):
             return True
-        return _hashed(function) in library.MOVING or getattr(function, "__code__", None) is library.MANAGED
+        return _hashed(function) in library.MOVING
 
     def _keyed(self, node: ast.AST, owner: dict[Any, Any], name: str, given: list[Any]) -> list[Any]:
         """The arguments of a mapping's method, with the key that is meant."""

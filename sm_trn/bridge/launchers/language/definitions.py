@@ -374,7 +374,6 @@ class Definitions(Nodes):
             return None
         scope = self.modules[module] = Scope("module", file=f"{module.replace('.', '/')}.py")
         scope.names["__name__"] = module
-        self.stores[id(scope.names)] = scope
         tree = parsed(Cell(None, text, text))
         if not isinstance(tree, ast.Module):
             cause = Cause(Reason.MODULE, Place(scope.file, None, tree.line), module, detail=module)

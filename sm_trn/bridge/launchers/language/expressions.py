@@ -188,7 +188,7 @@ class Expressions(State, ABC):
                 todo += [getattr(each, name, None) for name in ("__func__", "fget", "fset", "__self__")]
             elif isinstance(each, BuiltinMethodType):  # of a list or a mapping: it may change that
                 self.lose_all(each.__self__, causes)
-            elif type(each).__module__ in {"builtins", "functools", "contextlib"}:
+            elif type(each).__module__ in {"builtins", "functools"}:
                 todo += _wrapped(each)
 
     def _outside(self, function: Function, causes: Sequence[Cause]) -> list[Any]:
@@ -601,12 +601,10 @@ def _walrus(state: Expressions, node: ast.expr) -> Any:
 
 
 def _wrapped(item: Any) -> list[Any]:
-    """What an object of Python's holds that it may call: of a decorated function the function, of a context its generator."""
+    """What an object of Python's holds that it may call: of a decorated function the function."""
     if isinstance(item, FunctionType):
         cells = [cell.cell_contents for cell in item.__closure__ or () if cell != CellType()]
         return [value for cell in cells for value in reachable(cell)]
-    if type(item).__module__ == "contextlib":
-        return list(vars(item).values())
     return [value for name in ("__wrapped__", "func") if (value := getattr(item, name, None)) is not None]
 
 

@@ -50,7 +50,7 @@ class Heap:
     def __init__(self) -> None:
         self.notes: list[dict[int, tuple[object, Held]]] = []
         self.lost: dict[int, tuple[object, Unknown]] = {}
-        self.stores: dict[int, object] = {}  # mappings that are a module's names or an object's attributes, and whose
+        self.stores: dict[int, object] = {}  # mappings that are an object's attributes, and whose
 
     def touch(self, item: object) -> None:
         """Note what an object holds before it changes."""

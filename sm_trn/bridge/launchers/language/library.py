@@ -9,7 +9,6 @@ import ast
 import builtins
 import collections
 import configparser
-import contextlib
 import copy
 import dataclasses
 import datetime
@@ -82,11 +81,8 @@ MOVING: Final = frozenset({
     collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple, itertools.chain, itertools.islice,
     itertools.zip_longest, itertools.starmap, itertools.product, slice, sorted, any, all, functools.partial, functools.reduce,
     allowed.of_module("functools", "wraps"), functools.cached_property, functools.total_ordering,
-    contextlib.contextmanager, contextlib.suppress,
-    contextlib.nullcontext, contextlib.ExitStack, operator.itemgetter, object,
+    operator.itemgetter, object,
 })  # fmt: skip
-# A function decorated with contextmanager: a call of it makes a context, and runs nothing.
-MANAGED: Final = contextlib.contextmanager(lambda: iter(())).__code__
 
 
 class SourcePath(PurePosixPath):
@@ -510,24 +506,22 @@ def _length(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
     return state.python(len, value)
 
 
-def _names(which: str) -> Callable[..., Any]:
-    """``globals``, ``locals`` and ``vars``."""
+def _variables(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    """``vars`` of an object; those of a module, like ``globals`` and ``locals``, may be given any name."""
+    del names
+    owner = given[0] if given else None
+    if isinstance(owner, Unresolvable):
+        return state.lacking(*owner.causes)
+    if own_object(owner) or isinstance(owner, (argparse.Namespace, SimpleNamespace)):
+        return state.attributes(owner)
+    return _any_names(state, node, given, {})
 
-    def names_of(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-        del names
-        if given:
-            owner = given[0]
-            if isinstance(owner, Unresolvable):
-                return state.lacking(*owner.causes)
-            return (
-                state.attributes(owner)
-                if own_object(owner) or type(owner).__name__ in {"Namespace", "SimpleNamespace"}
-                else state.unknown(node, Reason.CALL)
-            )
-        scope = state.scope.module if which == "globals" else state.scope
-        return scope.names if scope.kind == "module" else dict(scope.names)
 
-    return names_of
+def _any_names(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    del given, names
+    cause = state.cause(node, Reason.DYNAMIC, detail="the names of the program as a mapping, which may be written to")
+    state.taint(cause)
+    return Unknown((cause,))
 
 
 def _unknown(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -581,8 +575,8 @@ SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
         **{
             STANDS[name]: answer
             for name, answer in {
-                "getattr": _get, "hasattr": _has, "setattr": _put, "delattr": _drop, "globals": _names("globals"),
-                "locals": _names("locals"), "vars": _names("vars"), "dir": _unknown, "id": _unknown, "hash": _unknown, "input": _unknown,
+                "getattr": _get, "hasattr": _has, "setattr": _put, "delattr": _drop, "globals": _any_names,
+                "locals": _any_names, "vars": _variables, "dir": _unknown, "id": _unknown, "hash": _unknown, "input": _unknown,
                 "open": opened, "exec": _code("exec"), "eval": _code("eval"), "compile": _unknown, "__import__": _import, "exit": _left,
                 "quit": _left, "memoryview": _unknown, "breakpoint": _ignored, "help": _ignored, "print": _ignored,
             }.items()

@@ -91,7 +91,6 @@ class State(Heap):
         self.given = settings.given
         self.main = Scope("module", file=settings.file)
         self.main.names["__name__"] = "__main__"
-        self.stores[id(self.main.names)] = self.main
         self.scopes: list[Scope] = [self.main]
         self.modules: dict[str, Scope] = {}
         self.sites: list[Site] = []

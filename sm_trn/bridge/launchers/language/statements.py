@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import io
 import operator
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -169,8 +170,6 @@ class Statements(Definitions):
         if isinstance(key, Unresolvable) or (isinstance(key, str) and self.marks.causes(key)):
             told = self.missing(key)
             self.lose(owner, told)
-            if owner is self.scope.module.names:
-                self.taint(self.cause(node, Reason.DYNAMIC, detail="a name that is not known is given a value"))
             return
         if isinstance(owner, list) and isinstance(key, slice):
             try:
@@ -181,8 +180,6 @@ class Statements(Definitions):
             if len(owner) + len(value) > LONGEST:
                 raise Needs((self.cause(node, Reason.CONSTRUCT),))
         self.touch(owner)
-        if owner is self.scope.module.names:
-            self.touch(self.scope.module)
         self.python(operator.setitem, owner, key, value)
 
     def _lose_owner(self, node: ast.AST, owner: Node) -> None:
@@ -566,46 +563,28 @@ def _within(state: Statements, node: ast.With, items: list[ast.withitem]) -> Flo
         return state.block(node.body)
     first, *rest = items
     manager = state.evaluate(first.context_expr)
-    if isinstance(manager, Unresolvable):
+    if isinstance(manager, Unresolvable) and not _may_swallow(state, manager):
         return _unknown_context(state, node, first, manager, rest)
-    kind = type(manager)
-    value = state.call(first.context_expr, state.python(getattr, kind, "__enter__"), [manager], {})
-    leave = state.python(getattr, kind, "__exit__")
-    risks = state.risks
-    with state.guarded():
-        try:
-            if first.optional_vars is not None:
-                state.assign(first.optional_vars, value)
-            flow = _within(state, node, rest)
-        except Raised as raised:
-            error = raised.error
-            swallowed = state.truth(state.call(first.context_expr, leave, [manager, type(error), error, None], {}))
-            if swallowed is None:
-                state.taint(state.cause(first.context_expr, Reason.CONSTRUCT))
-            if swallowed:
-                return None
-            raise
-    state.call(first.context_expr, leave, [manager, None, None, None], {})
-    if state.risks > risks:
-        _perhaps_swallowed(state, node, first, manager)
-    return flow
+    if not isinstance(manager, (io.StringIO, io.BytesIO)):
+        why = "a context whose code would have to be followed"
+        raise Needs((state.cause(first.context_expr, Reason.CONSTRUCT, detail=why),))
+    if first.optional_vars is not None:
+        state.assign(first.optional_vars, manager)
+    return _within(state, node, rest)
 
 
-def _perhaps_swallowed(state: Statements, node: ast.With, item: ast.withitem, manager: Any) -> None:
-    """The block may have ended at something that nobody knows, without a word: what it changes is unknown."""
-    cause = state.cause(item.context_expr, Reason.CONSTRUCT, detail="it may keep an exception of its block to itself")
-    if own_object(manager) or type(manager).__name__ == "_GeneratorContextManager":
-        state.taint(cause)
-    elif isinstance(manager, (contextlib.suppress, contextlib.ExitStack)):
-        for statement in node.body:
-            state.havoc(statement, (cause,))
+def _may_swallow(state: Statements, manager: Unresolvable) -> bool:
+    """Whether a context may keep what its block raises to itself: of contextlib, and of the launcher's own."""
+    if not isinstance(manager, Unknown):
+        return False
+    own = any(id(each) in state.functions or own_object(each) for each in manager.among or ())
+    return own or manager.origin.partition(".")[0] == "contextlib"
 
 
 def _unknown_context(
     state: Any, node: ast.With, item: ast.withitem, manager: Any, rest: list[ast.withitem]
 ) -> Flow | None:
     """A block in something that is not known, or in a run of an experiment of the SDK."""
-    state.reach(manager, manager.causes)
     if item.optional_vars is not None:
         value = manager if isinstance(manager, Node) else Unknown(manager.causes, getattr(manager, "origin", ""))
         state.assign(item.optional_vars, value)
@@ -614,8 +593,11 @@ def _unknown_context(
     try:
         with state.guarded():
             return _within(state, node, rest)
+    except Raised:
+        if isinstance(manager, Node):
+            raise
+        raise Needs(manager.causes) from None  # it may be kept there
     finally:
-        state.reach(manager, manager.causes)
         if isinstance(manager, Node):
             state.contexts.remove(manager)
 
