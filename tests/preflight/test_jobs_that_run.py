@@ -108,6 +108,12 @@ def test_the_fix_of_one_rule_is_not_what_another_rule_refuses(
         assert ("SMDataParallel" in other.fix) == (instance == "ml.p4d.24xlarge")
 
 
+@pytest.mark.parametrize(("placement", "refused"), [("DPT", False), ("TPD", False), ("cluster", False), ("DPP", True)])
+def test_an_order_of_the_three_parallelisms_is_a_placement(source: str, placement: str, refused: bool) -> None:
+    split = st.SMModelParallel(partitions=2, placement_strategy=placement)
+    assert refused == bool(found(jobs.smddp(source).replace(distribution=split), "DIST017"))
+
+
 # One process
 
 
