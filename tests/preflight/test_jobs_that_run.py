@@ -114,6 +114,24 @@ def test_an_order_of_the_three_parallelisms_is_a_placement(source: str, placemen
     assert refused == bool(found(jobs.smddp(source).replace(distribution=split), "DIST017"))
 
 
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [
+        ("import json, os\nlayers = json.loads(os.environ['SM_HPS'])['layers']\n", []),
+        (
+            "import argparse, json\np = argparse.ArgumentParser()\np.add_argument('--layers', type=json.loads)\np.parse_args()\n",
+            [],
+        ),
+        ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--layers')\np.parse_args()\n", [WARNING]),
+    ],
+)
+def test_a_list_is_doubted_only_where_no_script_reads_it_as_one(
+    source: str, script: str, severity: list[Severity]
+) -> None:
+    write(source, script)
+    assert severity == severities(alone(source).replace(hyperparameters={"layers": [1, 2]}), "SCRIPT019")
+
+
 # One process
 
 
