@@ -309,11 +309,11 @@ class Calls(Expressions):
         known &= not code
         known |= isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOGGED
         handed = [value for value in (*given, *names.values()) if isinstance(value, Node) and not value.is_path]
+        cause = self.cause(node, Reason.HANDED, give=_word(node), detail="its code was not read")
         self.reach(function, function.causes)
         for value in (*given, *names.values()):
             self.reach(value, function.causes if not known else ())
             if not known:
-                cause = self.cause(node, Reason.HANDED, give=_word(node), detail="its code was not read")
                 self.lose_all(value, [cause])
                 for each in reachable(value):
                     self.may_run(each, [cause])
@@ -333,7 +333,7 @@ class Calls(Expressions):
             self.sight(node, "fit(…)", "start of something that is not known")
         if code:  # what comes back may be that code, or call it
             self.risks += 1
-            return Unknown((self.cause(node, Reason.CALL),), among=code)
+            return Unknown((cause,), among=code)
         if isinstance(function, Ref):
             return self.unknown(node, Reason.CALL, origin=path)
         return self.lacking_of(function)
