@@ -363,6 +363,21 @@ def test_a_steady_job_never_stalls(every: float, count: int, jitter: float) -> N
     assert () == watch.alarms(job(), at + every)
 
 
+@pytest.mark.parametrize(
+    ("line", "loss"),
+    [
+        ("Epoch 0: 10%| 50/500 [00:10<00:20, 9.7it/s, v_num=0, train_loss=0.5]", 0.5),
+        ("Epoch 0: 10%| 50/500 [00:10<00:20, train_loss_step=0.5, train_loss_epoch=0.7]", 0.5),
+        ("Epoch 1/3 | train loss: 0.5 | val loss: 0.9", 0.5),
+        ("step 100 train/loss=0.5 val/loss=0.9", 0.5),
+        ("{'train_runtime': 12.0, 'train_loss': 0.7}", None),
+        ("validation loss: 0.9", None),
+    ],
+)
+def test_the_loss_of_a_line_is_that_of_the_training(line: str, loss: float | None) -> None:
+    assert loss == loss_of(line)
+
+
 def test_a_guard_refuses_nonsense() -> None:
     for wrong in ({"stall_s": -1}, {"slower_than": 2.0}, {"act": "explode"}, {"log_pattern": "("}):
         with pytest.raises(ValueError, match="guard"):

@@ -9,7 +9,10 @@ LONGEST = 2_000  # characters of a line that are looked at
 _VALUE = r"[-+]?(?:nan|inf(?:inity)?|\d[\d.]*(?:e[-+]?\d+)?)"
 # ``loss: 0.4``, ``'loss': '0.4'``, ``loss=nan``; and ``loss 0.41`` of a table, where a bare whole number could count anything.
 _NUMBER = rf"['\"]?(?:\s{{0,3}}[:=]\s{{0,3}}['\"]?(?P<value>{_VALUE})|\s{{1,3}}(?P<bare>[-+]?(?:\d+\.\d[\d]*(?:e[-+]?\d+)?|nan|inf)\b))"
-_LOSS = re.compile(rf"(?<![\w.])(?:(?:total|lm|mean|avg|batch)_)?loss{_NUMBER}", re.IGNORECASE)
+# Lightning's bar says ``train_loss=``; the Trainer's summary says 'train_loss' of the mean of a whole run, which is none.
+_TRAINING = r"(?:(?:total|lm|mean|avg|batch)_|train(?:ing)?_(?=loss(?:_step)?=))?"
+_NOT_OF_EVALUATION = "".join(rf"(?<!{word}[ /])" for word in ("eval", "val", "valid", "validation", "test", "dev"))
+_LOSS = re.compile(rf"(?<![\w.]){_NOT_OF_EVALUATION}{_TRAINING}loss(?:_step)?{_NUMBER}", re.IGNORECASE)
 _NORM = re.compile(rf"(?<![\w.])grad[ _]norm{_NUMBER}", re.IGNORECASE)
 # MAE, DETR and YOLOX say so before they give up, fairseq and apex when their scale is used up.
 _NOT_FINITE = re.compile(
