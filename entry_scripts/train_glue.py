@@ -24,12 +24,10 @@ from kit.data import (
     Table,
     first_examples,
     load_hub,
-    pick_columns,
     read_sets,
-    say_what_was_read,
 )
 from kit.job import channel
-from kit.labels import Labels, classified, drop_missing, hold_out, labels_of
+from kit.labels import classified_sets, head_for
 from kit.models import config_of, length_of, model_of, tokenizer_of
 from sm_spot import UsageError
 
@@ -61,9 +59,6 @@ TASKS = (
 class ModelArguments(kit.ModelArguments):
     model_name_or_path: str = field(
         default="roberta-base", metadata={"help": "hub id, local folder, or tiny-random"}
-    )
-    ignore_mismatched_sizes: bool = field(
-        default=True, metadata={"help": "accepted; a head for other labels is new"}
     )
 
 
@@ -108,30 +103,8 @@ def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Any, ...]:
 
 
 def load_raw_datasets(data_args: GlueArguments, order: Sequence[str]) -> DatasetDict:
-    """`train`, `test`, and under each other name a set to be judged on: the columns text, text_pair
-    and label.
-
-    Labels have the numbers of `order`, the model's own names, where they are the same.
-    """
-    tables = load_tables(data_args)
-    raw_datasets = DatasetDict()
-    known: Optional[Labels] = None
-    for name, table in tables.items():
-        chosen = data_args.text_column, data_args.text_pair_column, data_args.label_column
-        columns = pick_columns(table, *chosen, unlabelled=name == "test")
-        labels = None
-        if name != "test":
-            names = known.names if known else None
-            labels = labels_of(table, columns.label, num_labels=data_args.num_labels, names=names)
-            if known is None:
-                labels = labels.numbered_as(order)
-                known = labels
-            table, labels = drop_missing(table, columns, labels)  # noqa: PLW2901 - its whole rows
-        raw_datasets[name] = classified(table, columns, labels)
-        if name == "train" and "eval" not in tables:
-            parts = hold_out(raw_datasets["train"], data_args.validation_fraction, table)
-            raw_datasets["train"], raw_datasets["eval"] = parts
-    say_what_was_read(tables)
+    """As kit.labels.classified_sets makes them, and no more examples of each than were asked for."""
+    raw_datasets = classified_sets(load_tables(data_args), data_args, order)
     limits = {"train": data_args.max_train_samples, "test": data_args.max_predict_samples}
     for name, part in raw_datasets.items():
         limit = limits.get(name, data_args.max_eval_samples)
@@ -224,15 +197,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if training_args.do_predict and "test" not in raw_datasets:
         wanted = "wanted --test_file, or a channel test; leave it out"
         raise UsageError(f"--do_predict: got True and nothing to label, {wanted}")
-    feature = raw_datasets["train"].features["label"]
-    names = getattr(feature, "names", [])
-    if names:
-        label2id = {name: number for number, name in enumerate(names)}
-        config = config_of(
-            model_args, tokenizer, id2label=dict(enumerate(names)), label2id=label2id
-        )
-    else:
-        config = config_of(model_args, tokenizer, num_labels=1, problem_type="regression")
+    names = getattr(raw_datasets["train"].features["label"], "names", [])
+    config = config_of(model_args, tokenizer, **head_for(raw_datasets["train"]))
     max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 128, config)
 
     def preprocess(examples: Any) -> Any:
@@ -250,7 +216,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         training_args,
         ignore_mismatched_sizes=True,
     )
-    padding = kit.padding(data_args, max_seq_length, datasets)
+    fixed_length = max_seq_length if data_args.pad_to_max_length else None
+    padding = kit.padding(datasets, fixed_length)
     with kit.usage_errors():
         trainer = Trainer(
             model=model,

@@ -78,9 +78,6 @@ class LanguageArguments(DataArguments):
     max_seq_length: Optional[int] = field(
         default=None, metadata={"help": "the same, as masked models' scripts call it"}
     )
-    keep_linebreaks: bool = field(
-        default=True, metadata={"help": "accepted; lines of text files are texts"}
-    )
 
 
 def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Any, ...]:
@@ -305,7 +302,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             tokenizer, mlm_probability=model_args.mlm_probability
         )
         masking = SeededMasking(collator, model, training_args.seed, lambda: callback.epoch)
-        trainer.data_collator = callback.counting(masking, model)
+        trainer.data_collator = callback.meter.counting(masking, model)
     held_out = len(eval_dataset or ())
     kit.say_what_runs(
         f"{objective}, {model.num_parameters()} weights,",

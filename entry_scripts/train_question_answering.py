@@ -30,6 +30,7 @@ from kit.models import config_of, length_of, model_of, tokenizer_of
 from kit.questions import questions_of
 from sm_spot import UsageError
 
+import numpy as np
 from datasets import Dataset
 from transformers import AutoModelForQuestionAnswering, DataCollatorWithPadding, Trainer
 
@@ -60,7 +61,6 @@ class QuestionArguments(DataArguments):
     pad_to_max_length: bool = field(
         default=False, metadata={"help": "one length for all batches; XLA always has it"}
     )
-    n_best_size: int = field(default=20, metadata={"help": "starts and ends that are tried"})
     max_answer_length: int = field(default=30, metadata={"help": "tokens"})
     version_2_with_negative: bool = field(default=False, metadata={"help": "some have no answer"})
     null_score_diff_threshold: float = field(
@@ -246,13 +246,11 @@ def answers_of(
     best = [float("-inf")] * count
     answers = [""] * count
     empty = [float("inf")] * count
-    n_best = data_args.n_best_size
-    max_tokens = data_args.max_answer_length
     for window, starts, ends in zip(windows, *logits):
         row = window["question"]
         none = float(starts[0] + ends[0])
         empty[row] = min(empty[row], none)
-        score, begin, end = best_span(starts, ends, window["offsets"], n_best, max_tokens)
+        score, begin, end = best_span(starts, ends, window["offsets"], data_args.max_answer_length)
         if score > best[row]:
             best[row] = score
             answers[row] = contexts[row][begin:end]
@@ -264,27 +262,20 @@ def answers_of(
 
 
 def best_span(
-    starts: Any, ends: Any, offsets: Sequence[Sequence[int]], n_best: int, max_tokens: int
+    starts: Any, ends: Any, offsets: Sequence[Sequence[int]], max_tokens: int
 ) -> tuple[float, int, int]:
-    """Score and place of the best answer among the `n_best` starts and ends: in the context,
-    forwards, not too long.
+    """Score of the best answer, and where it begins and ends: in the context, forwards, not too
+    long.
     """
-    best = (float("-inf"), 0, 0)
     tokens = len(offsets)
-    likely_starts = (-starts[:tokens]).argsort()[:n_best]
-    likely_ends = (-ends[:tokens]).argsort()[:n_best]
-    for start in likely_starts.tolist():
-        for end in likely_ends.tolist():
-            first = offsets[start]
-            last = offsets[end]
-            if NOWHERE in (first, last):
-                continue
-            if not start <= end < start + max_tokens:
-                continue
-            score = float(starts[start] + ends[end])
-            if score > best[0]:
-                best = (score, first[0], last[1])
-    return best
+    in_context = np.array([place != NOWHERE for place in offsets])
+    starts = np.where(in_context, starts[:tokens], -np.inf)
+    ends = np.where(in_context, ends[:tokens], -np.inf)
+    scores = starts[:, None] + ends[None, :]
+    lengths = np.arange(tokens)[None, :] - np.arange(tokens)[:, None]
+    scores[(lengths < 0) | (lengths >= max_tokens)] = -np.inf
+    start, end = np.unravel_index(scores.argmax(), scores.shape)
+    return float(scores[start, end]), offsets[start][0], offsets[end][1]
 
 
 class SquadMetrics:
@@ -306,11 +297,9 @@ class SquadMetrics:
             exact += exact_match(gold["text"], answer)
             f1 += answer_f1(gold["text"], answer)
         count = len(self.answers)
-        exact = round(100 * exact / count, 6)
-        f1 = round(100 * f1 / count, 6)
         return {
-            "exact_match": exact,
-            "f1": f1,
+            "exact_match": round(100 * exact / count, 6),
+            "f1": round(100 * f1 / count, 6),
             "samples": count,
         }
 
@@ -338,7 +327,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     model = model_of(AutoModelForQuestionAnswering, model_args, config, tokenizer, training_args)
     compute_metrics = SquadMetrics(held_out, eval_dataset, data_args)
-    padding = kit.padding(data_args, max_seq_length, {"train": train_dataset, "eval": eval_dataset})
+    fixed_length = max_seq_length if data_args.pad_to_max_length else None
+    padding = kit.padding({"train": train_dataset, "eval": eval_dataset}, fixed_length)
     with kit.usage_errors():
         trainer = Trainer(
             model=model,

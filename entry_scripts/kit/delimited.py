@@ -8,7 +8,7 @@ import csv
 import io
 import re
 import sys
-from typing import Any, NamedTuple
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from sm_spot import UsageError
 
@@ -38,47 +38,54 @@ class Reading(NamedTuple):
         return self.broken > 0, self.ragged, self.odd
 
 
-class Rows(NamedTuple):
-    """The rows of a table below its names, their numbers, a phrase for each row that is none, and
-    what the dialect is.
+class Part(NamedTuple):
+    """What one file holds: good rows, their numbers, and a phrase for each row that cannot be
+    read.
     """
 
-    names: list[str]
-    cells: list[list[str]]
-    numbers: list[int]
+    columns: dict[str, list[Any]]
+    rows: Sequence[int]
     bad: list[str]
     note: str
+    classes: Mapping[str, list[str]] = {}
 
 
-def read_delimited(text: str, kind: str, known_names: set[str]) -> Rows:
+def read_delimited(text: str, kind: str, known_names: set[str]) -> Part:
     """`kind` is the file's ending; a first line with one of the `known_names` is a line of
     names.
     """
     if not text.strip():
         raise UsageError("is empty, wanted a table")
     text = re.sub(r'\A"?sep=."?(?=\r?\n)', "", text, flags=re.IGNORECASE)  # Excel's
-    reading = best_reading(text, kind)
-    records = reading.records
-    lines = reading.lines
+    records, lines, note, *_ = best_reading(text, kind)
     first = [cell.strip() for cell in records[0]]
     header = has_header(records, first, known_names)
-    names = []
-    for place, cell in enumerate(first, 1):
-        names.append(cell if header and cell else f"column{place}")
-    rows = Rows(names, [], [], [], reading.note + ("" if header else ", no names of columns"))
+    names = [f"column{place}" for place in range(1, len(first) + 1)]
+    if header:
+        names = [cell or name for cell, name in zip(first, names)]
+    else:
+        note += ", no names of columns"
+    refuse_twice(names)
+    cells: list[list[str]] = []
+    numbers: list[int] = []
+    bad: list[str] = []
     skipped = 1 if header else 0
-    for index in range(skipped, len(records)):
+    for index, line in enumerate(lines[skipped:], skipped):
         record = records[index]
         if len(record) != len(names):
-            rows.bad.append(
-                f"line {lines[index]} has {len(record)} fields, line {lines[0]} has {len(names)}"
-            )
+            bad.append(f"line {line} has {len(record)} fields, line {lines[0]} has {len(names)}")
         elif header and record == records[0]:
-            rows.bad.append(f"line {lines[index]} repeats the names of the columns")
+            bad.append(f"line {line} repeats the names of the columns")
         else:
-            rows.cells.append(record)
-            rows.numbers.append(index + 1 - skipped)
-    return rows
+            cells.append(record)
+            numbers.append(index + 1 - skipped)
+    columns = {name: [record[place] for record in cells] for place, name in enumerate(names)}
+    return Part(columns, numbers, bad, note)
+
+
+def refuse_twice(names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        raise UsageError(f"has the columns {', '.join(names)}, wanted each name once; rename them")
 
 
 def has_header(records: list[list[str]], first: list[str], known_names: set[str]) -> bool:

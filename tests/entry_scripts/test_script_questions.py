@@ -99,9 +99,7 @@ def questions(*rows: dict[str, Any]) -> Any:
     return questions_of(table_from({name: [row[name] for row in rows] for name in rows[0]}, "train_file"))
 
 
-LIMITS = SimpleNamespace(
-    n_best_size=5, max_answer_length=30, version_2_with_negative=False, null_score_diff_threshold=0.0
-)
+LIMITS = SimpleNamespace(max_answer_length=30, version_2_with_negative=False, null_score_diff_threshold=0.0)
 
 
 def test_every_answer_is_found_again_from_its_labels_over_overlapping_windows() -> None:
