@@ -175,7 +175,9 @@ def load_raw_datasets(args: Arguments) -> DatasetDict:
     raw_datasets = classified_sets(tables, args)
     train = raw_datasets["train"]
     if not isinstance(train.features["label"], ClassLabel):
-        raise UsageError("--train: got scores, wanted classes; name them with --label_column")
+        raise UsageError(
+            "--train: got scores in the column of labels, wanted classes; name one with --label_column"
+        )
     if "text_pair" in train.column_names:
         raise UsageError("--train: got pairs of texts, wanted texts; name one with --text_column")
     sm_spot.say(f"read {len(train)} texts to train on and {len(raw_datasets['eval'])} held out")

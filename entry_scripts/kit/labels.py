@@ -40,7 +40,7 @@ class Labels(NamedTuple):
 
     def numbered_as(self, names: Sequence[str]) -> Labels:
         """With the numbers that a model has for them, if it knows the same classes."""
-        if sorted(names) != sorted(self.names):
+        if not self.names or sorted(names) != sorted(self.names):
             return self
         numbers = dict(enumerate(map(list(names).index, self.names)))
         return Labels([numbers.get(value) for value in self.values], list(names))
