@@ -216,7 +216,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         training_args,
         ignore_mismatched_sizes=True,
     )
-    fixed_length = max_seq_length if data_args.pad_to_max_length else None
+    fixed_length = None
+    if data_args.pad_to_max_length:
+        fixed_length = max_seq_length
     padding = kit.padding(datasets, fixed_length)
     with kit.usage_errors():
         trainer = Trainer(

@@ -43,7 +43,7 @@ class Labels(NamedTuple):
         if not self.names or sorted(names) != sorted(self.names):
             return self
         numbers = dict(enumerate(map(list(names).index, self.names)))
-        return Labels([numbers.get(value) for value in self.values], list(names))
+        return Labels(list(map(numbers.get, self.values)), list(names))
 
 
 def labels_of(
@@ -59,45 +59,57 @@ def labels_of(
     texts = _as_texts(table, column)
     distinct = set(texts) - {None}
     distinct -= _gaps(distinct, texts, table)
-    numeric = all(NUMBER.fullmatch(text) for text in distinct)
-    fractions = numeric and not all(float(text).is_integer() for text in distinct)
-    # as in training where that is known, else by what was asked for and what the values are
-    are_scores = num_labels == 1 or fractions if names is None else not names
-    if are_scores:
+    numeric = all(map(NUMBER.fullmatch, distinct))
+    fractions = numeric and not all(map(float.is_integer, map(float, distinct)))
+    if _are_scores(names, num_labels, fractions=fractions):
         scores = {text: _score(text, texts, table) for text in distinct}
-        return Labels([scores.get(text) for text in texts], [])
-    spelled = {text: _whole(text) if numeric else text for text in distinct}
+        return Labels(list(map(scores.get, texts)), [])
+    spelled = dict(zip(distinct, distinct))
+    if numeric:
+        spelled = {text: _whole(text) for text in distinct}
     classes = set(spelled.values())
     if "-1" in classes and _is_gap(classes, table, num_labels, names):
         classes.remove("-1")
     if names is None:
         names = _class_names(classes, num_labels, table)
+    labels = list(map(spelled.get, texts))
     for label in sorted(classes - set(names)):
-        known = f"{some(names, 10)} as in the training data"
-        index = [spelled.get(text) for text in texts].index(label)
-        raise table.wrong(index, f"has the label {label!r}, wanted {known}; correct it")
+        index = labels.index(label)
+        known = some(names, 10)
+        wanted = f"wanted {known} as in the training data"
+        raise table.wrong(index, f"has the label {label!r}, {wanted}; correct it")
     _say_near(classes, table)
-    numbers = {name: number for number, name in enumerate(names)}
-    return Labels([numbers.get(spelled.get(text, "")) for text in texts], list(names))
+    numbers: dict[Any, int] = {name: number for number, name in enumerate(names)}
+    return Labels(list(map(numbers.get, labels)), list(names))
+
+
+def _are_scores(names: Sequence[str] | None, num_labels: int | None, *, fractions: bool) -> bool:
+    """As in training where that is known, else by what was asked for and what the values are."""
+    if names is not None:
+        return len(names) == 0
+    return num_labels == 1 or fractions
 
 
 def _as_texts(table: Table, column: str) -> list[Any]:
     """Each label as it is written; None: there is none."""
     values = table.columns[column]
-    one_each = all(
-        value is None or (isinstance(value, list) and len(value) == 1) for value in values
-    )
+    one_each = all(cell is None or (isinstance(cell, list) and len(cell) == 1) for cell in values)
     texts: list[Any] = []
     for index, cell in enumerate(values):
-        value = cell[0] if one_each and cell is not None else cell
+        value = cell
+        if one_each and cell is not None:
+            value = cell[0]
         if isinstance(value, (list, tuple, dict)):
             got = f"has several labels (multi-label), {value!r:.50}"
             raise table.wrong(index, f"{got}; wanted one class or score")
         text = str(value).strip()
         if isinstance(value, float) and value.is_integer():
             text = str(int(value))
-        missing = value is None or value == "\\N" or value != value  # noqa: PLR0124 - NaN is not itself
-        texts.append(None if missing else text or None)
+        missing = value is None or value != value  # noqa: PLR0124 - NaN is not itself
+        if missing or text in {"", "\\N"}:
+            texts.append(None)
+        else:
+            texts.append(text)
     return texts
 
 
@@ -112,7 +124,9 @@ def _gaps(distinct: set[Any], texts: list[Any], table: Table) -> set[Any]:
     _refuse_words(words, words - gaps, texts, table)
     if gaps == words:
         return gaps
-    return {"-"} & words if len(words) > 2 and "+" not in words else set()
+    if len(words) > 2 and "+" not in words:
+        return {"-"} & words
+    return set()
 
 
 def _refuse_words(words: set[Any], slips: set[Any], texts: list[Any], table: Table) -> None:
@@ -120,37 +134,39 @@ def _refuse_words(words: set[Any], slips: set[Any], texts: list[Any], table: Tab
     scores.
     """
     distinct = set(texts) - {None}
-    scores = sum(not float(number).is_integer() for number in distinct - words)
+    scores = 0
+    for number in distinct - words:
+        scores += not float(number).is_integer()
     for word in sorted(words):
         index = texts.index(word)
         parts = set(re.split("[,;|]", word))
         several = len(parts) > 1 and parts <= distinct  # `joy,anger`, where there are both
-        if several or re.fullmatch(r"\[.*\]|[0-9]+([,;|][0-9]+)+|[0-9.]+ ?%", word):
+        other_form = re.fullmatch(r"\[.*\]|[0-9]+([,;|][0-9]+)+|[0-9.]+ ?%", word)
+        if several or other_form:
             got = f"has several labels (multi-label), a decimal comma or a percentage, {word!r}"
             raise table.wrong(index, f"{got}; wanted one class or score, as 0.5")
+        got = f"has the label {word!r}"
         if word.isdigit():
-            raise table.wrong(
-                index, f"has the label {word!r}, wanted the digits 0 to 9, or a word; correct it"
-            )
-        infinite = re.fullmatch("[+-]?inf(inity)?", word.lower()) and words < distinct
-        if word in slips and (infinite or scores > len(slips)):
-            raise table.wrong(
-                index,
-                f"has the label {word!r}, wanted a finite number as the others have; correct it",
-            )
+            raise table.wrong(index, f"{got}, wanted the digits 0 to 9, or a word; correct it")
+        infinite = re.fullmatch("[+-]?inf(inity)?", word.lower())
+        among_numbers = infinite and words < distinct
+        if word in slips and (among_numbers or scores > len(slips)):
+            wanted = "wanted a finite number as the others have"
+            raise table.wrong(index, f"{got}, {wanted}; correct it")
 
 
 def _score(text: str, texts: list[Any], table: Table) -> float:
     if NUMBER.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
-    raise table.wrong(
-        texts.index(text), f"has the label {text!r}, wanted a number: the labels are scores"
-    )
+    index = texts.index(text)
+    raise table.wrong(index, f"has the label {text!r}, wanted a number: the labels are scores")
 
 
 def _whole(text: str) -> str:
     """1.0 is 1: so a column of numbers with gaps is often written."""
-    return str(int(float(text))) if re.search(r"[.eE+]", text) else text
+    if re.search(r"[.eE+]", text):
+        return str(int(float(text)))
+    return text
 
 
 def _is_gap(
@@ -161,9 +177,11 @@ def _is_gap(
     if names is not None:
         return "-1" not in names
     if num_labels is None and "0" in classes:
-        got = f"--{table.name}: got the labels {some(sorted(classes))}, wanted to know what -1 is"
+        listed = some(sorted(classes))
+        got = f"--{table.name}: got the labels {listed}, wanted to know what -1 is"
+        others = count - 1
         raise UsageError(
-            f"{got}; give --num_labels {count} if a class, {count - 1} if it means no label"
+            f"{got}; give --num_labels {count} if a class, {others} if it means no label"
         )
     return count == 1 or num_labels == count - 1
 
@@ -172,9 +190,9 @@ def _class_names(distinct: set[str], num_labels: int | None, table: Table) -> li
     """In the order of their numbers. Labels that count from 0 keep their number."""
     count = num_labels or len(distinct)
     names = sorted(distinct)
-    if all(WHOLE_NUMBER.fullmatch(label) for label in distinct):
+    if all(map(WHOLE_NUMBER.fullmatch, distinct)):
         names.sort(key=int)
-        counted = [str(number) for number in range(count)]
+        counted = list(map(str, range(count)))
         if count >= 2 and distinct <= set(counted):
             return counted
     if count < 2 or len(names) != count:
@@ -198,6 +216,10 @@ def _say_near(distinct: set[str], table: Table) -> None:
             table.say(f"{names} are different classes, though only the case tells them apart")
 
 
+def is_empty(value: Any) -> bool:
+    return value is None or not str(value).strip()
+
+
 def drop_missing(table: Table, columns: Columns, labels: Labels) -> tuple[Table, Labels]:
     """Only the rows with text and label, and a sentence about the others. Not for test data."""
     contents: dict[str, list[Any]] = {columns.text: table.texts(columns.text)}
@@ -206,9 +228,7 @@ def drop_missing(table: Table, columns: Columns, labels: Labels) -> tuple[Table,
     contents["label"] = labels.values
     missing: set[int] = set()
     for column, values in contents.items():
-        empty = [
-            index for index, value in enumerate(values) if value is None or not str(value).strip()
-        ]
+        empty = [index for index, value in enumerate(values) if is_empty(value)]
         missing.update(empty)
         if empty:
             rows = some([table.rows[index] for index in empty])
@@ -244,13 +264,20 @@ def hold_out(examples: Dataset, fraction: float, table: Table) -> tuple[Dataset,
     """
     feature = examples.features["label"]
     labels = examples["label"][:]
-    sizes = Counter(labels if isinstance(feature, ClassLabel) else ())
+    sizes: Counter[Any] = Counter()
+    if isinstance(feature, ClassLabel):
+        sizes.update(labels)
     single = [number for number, size in sorted(sizes.items()) if size == 1]
     if single:
         names = some([feature.names[number] for number in single])
         table.say(f"{names}: one row each, so they are trained on and not held out")
-    alone = [row for row, number in enumerate(labels) if number in single]
-    rest = [row for row, number in enumerate(labels) if number not in single]
+    alone: list[int] = []
+    rest: list[int] = []
+    for row, number in enumerate(labels):
+        if number in single:
+            alone.append(row)
+        else:
+            rest.append(row)
     classes = max(1, len(sizes) - len(single))
     wanted = max(classes, round(len(examples) * fraction))
     wanted = min(wanted, len(rest) - classes)  # of each class one row is trained on
@@ -258,9 +285,8 @@ def hold_out(examples: Dataset, fraction: float, table: Table) -> tuple[Dataset,
         got = f"--{table.name}: got {len(examples)} rows"
         raise UsageError(f"{got}, wanted two of a class to hold one out; add rows")
     by_class = "label" if sizes and wanted >= classes else None
-    parts = examples.select(rest).train_test_split(
-        wanted, seed=SPLIT_SEED, stratify_by_column=by_class
-    )
+    several = examples.select(rest)
+    parts = several.train_test_split(wanted, seed=SPLIT_SEED, stratify_by_column=by_class)
     train = parts["train"]
     if alone:
         train = concatenate_datasets([train, examples.select(alone)])
@@ -303,9 +329,6 @@ def head_for(examples: Dataset) -> dict[str, Any]:
     feature = examples.features["label"]
     if not isinstance(feature, ClassLabel):
         return {"num_labels": 1, "problem_type": "regression"}
-    label2id = {name: number for number, name in enumerate(feature.names)}
-    return {
-        "num_labels": len(feature.names),
-        "id2label": dict(enumerate(feature.names)),
-        "label2id": label2id,
-    }
+    names = feature.names
+    numbers = range(len(names))
+    return {"id2label": dict(zip(numbers, names)), "label2id": dict(zip(names, numbers))}

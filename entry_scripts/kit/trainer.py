@@ -42,6 +42,7 @@ from kit.job import (
     refuse_nan,
     refuse_unknown,
 )
+from kit.models import hub_options
 from sm_spot import Checkpoints, SpotCallback, UsageError, first_line
 
 import transformers
@@ -189,15 +190,7 @@ class ModelArguments:
     )
 
     def hub(self) -> dict[str, Any]:
-        """What `from_pretrained` is to know beside a name; nothing where no flag was given."""
-        options: dict[str, Any] = {
-            "revision": self.model_revision,
-            "token": self.token,
-            "cache_dir": self.cache_dir,
-        }
-        if self.trust_remote_code:
-            options["trust_remote_code"] = True
-        return {name: value for name, value in options.items() if value is not None}
+        return hub_options(self, trust_remote_code=self.trust_remote_code)
 
     def attention(self) -> dict[str, str]:
         """For `from_pretrained`. On XLA SDPA looks into its mask on the host: one more graph and
@@ -392,10 +385,8 @@ def only_collect_graphs(args: Any) -> str:
     """Few steps and nothing saved, under neuron_parallel_compile; returns what is to be said about
     it.
     """
-    asked = args.max_steps
-    args.max_steps = GRAPHS_ONLY_STEPS
-    if asked > 0:
-        args.max_steps = min(asked, GRAPHS_ONLY_STEPS)
+    few = GRAPHS_ONLY_STEPS
+    args.max_steps = min(args.max_steps, few) if args.max_steps > 0 else few
     args.save_strategy = type(args.save_strategy)("no")
     return (
         f"{args.max_steps} steps, to collect graphs only: nothing is saved and no number is printed"
@@ -605,6 +596,9 @@ def check_size(examples: Any, needed: int) -> None:
     """
     if not hasattr(examples, "__len__"):  # a data set that streams
         return
+    if len(examples) == 0:
+        wanted = "wanted some; allow longer ones, or add others"
+        raise UsageError(f"data: got no example with something to learn, {wanted}")
     if len(examples) < needed:
         wanted = f"wanted at least {needed}, which all workers take in one step"
         raise UsageError(

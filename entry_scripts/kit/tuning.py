@@ -13,7 +13,7 @@ import kit.trainer as kit
 from kit.data import Table, read_sets, say_what_was_read
 from kit.device import choose
 from kit.job import graphs_only
-from kit.models import TINY, load_config, load_model
+from kit.models import TINY, hub_options, load_config, load_model
 from sm_spot import UsageError, place
 
 import torch
@@ -43,16 +43,9 @@ class ModelArguments(ModelConfig):  # type: ignore[misc]  # trl is untyped here
     )
 
     def hub(self, args: Any) -> dict[str, Any]:
-        """What `from_pretrained` is to know beside a name."""
-        options = {
-            "revision": self.model_revision,
-            "token": self.token,
-            "cache_dir": self.cache_dir,
-        }
-        options = {name: value for name, value in options.items() if value not in {None, "main"}}
-        if getattr(self, "trust_remote_code", False) or getattr(args, "trust_remote_code", False):
-            options["trust_remote_code"] = True
-        return options
+        trusted = getattr(self, "trust_remote_code", False)
+        trusted = trusted or getattr(args, "trust_remote_code", False)
+        return hub_options(self, trust_remote_code=trusted)
 
 
 def read_tables(data_args: Any) -> dict[str, Table]:
