@@ -637,18 +637,12 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
 
     def _end(self, state: Any, where: str = "") -> NoReturn:
-        folder = ""
-        saved = False
+        kept = "not saved at this step; the next run goes on from the one before"
         if self.checkpoints is not None:
             self.checkpoints.finish()
-            folder = str(self.checkpoints.folder)
-            saved = self.checkpoints.saved_step == state.global_step
+            if self.checkpoints.saved_step == state.global_step:
+                kept = f"saved in {self.checkpoints.folder}"
         barrier()
-        kept = (
-            f"saved in {folder}"
-            if saved
-            else "not saved at this step; the next run goes on from the one before"
-        )
         raise Interrupted(f"{where}after step {state.global_step} of {state.max_steps}; {kept}")
 
     def metrics(self, state: Any, values: Mapping[str, Any]) -> None:

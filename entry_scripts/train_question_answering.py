@@ -35,6 +35,7 @@ from datasets import Dataset
 from transformers import AutoModelForQuestionAnswering, DataCollatorWithPadding, Trainer
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
+ADDED = ("question", "offsets", "start_positions", "end_positions")
 NOWHERE = [-1, -1]  # where a token of the question stands in the context
 
 
@@ -100,81 +101,71 @@ def load_questions(data_args: QuestionArguments) -> tuple[Dataset, Dataset]:
     return train, held_out
 
 
-class Windows:
-    """Cuts contexts into overlapping pieces, each behind its question: for `Dataset.map`, with
-    indices.
+def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: int) -> Dataset:
+    """Contexts cut into overlapping pieces, each behind its question.
 
     A window has at most `max_length` tokens; two over one context share `stride`. Its labels are
     the first answer's tokens, or 0. `question` is the row of its question, `offsets` where its
     tokens stand in the context.
     """
+    if not tokenizer.is_fast:
+        got = f"--tokenizer_name: got {type(tokenizer).__name__}"
+        raise UsageError(f"{got}, wanted a fast one, which knows where tokens stand")
 
-    def __init__(self, tokenizer: Any, max_length: int, stride: int) -> None:
-        if not tokenizer.is_fast:
-            got = f"--tokenizer_name: got {type(tokenizer).__name__}"
-            raise UsageError(f"{got}, wanted a fast one, which knows where tokens stand")
-        self.tokenizer = tokenizer
-        self.max_length = max_length
-        self.stride = stride
-
-    def __call__(self, examples: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
-        questions = [question.lstrip() for question in examples["question"]]
-        self.check_room(questions, examples)
-        tokenized = self.tokenizer(
-            questions,
+    def cut(examples: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
+        asked = [question.lstrip() for question in examples["question"]]
+        check_room(tokenizer, asked, examples, max_length=max_length, stride=stride)
+        tokenized = tokenizer(
+            asked,
             examples["context"],
             truncation="only_second",
-            max_length=self.max_length,
-            stride=self.stride,
+            max_length=max_length,
+            stride=stride,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
             return_length=True,
         )
+        windows: dict[str, list[Any]] = {name: [] for name in ADDED}
         offset_mapping = tokenized.pop("offset_mapping")
-        windows = dict(tokenized)
-        own_rows = windows.pop("overflow_to_sample_mapping")
-        windows["question"] = [rows[own] for own in own_rows]
-        places: list[Any] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        for number, own in enumerate(own_rows):
+        for number, own in enumerate(tokenized.pop("overflow_to_sample_mapping")):
             offsets = []
             parts = tokenized.sequence_ids(number)
             for offset, part in zip(offset_mapping[number], parts):
                 offsets.append(list(offset) if part == 1 else NOWHERE)
             start, end = span_of(examples["answers"][own], offsets)
-            places.append(offsets)
-            starts.append(start)
-            ends.append(end)
-        windows["offsets"] = places
-        windows["start_positions"] = starts
-        windows["end_positions"] = ends
-        return windows
+            windows["question"].append(rows[own])
+            windows["offsets"].append(offsets)
+            windows["start_positions"].append(start)
+            windows["end_positions"].append(end)
+        return {**tokenized, **windows}
 
-    def check_room(self, questions: Sequence[str], examples: Any) -> None:
-        """Beside the question there has to be more room than two windows share, unless the context
-        fits at once.
-        """
-        room = self.max_length - self.tokenizer.num_special_tokens_to_add(pair=True)
-        if self.stride >= room:
-            wanted = f"wanted less than {room}, the tokens of a window"
-            raise UsageError(f"--doc_stride: got {self.stride}, {wanted}; lower it")
-        tokens = self.tokenizer(questions, add_special_tokens=False, verbose=False)
-        for index, ids in enumerate(tokens["input_ids"]):
+    how = {"batched": True, "with_indices": True, "batch_size": 100}
+    return questions.map(cut, remove_columns=questions.column_names, **how)
+
+
+def check_room(
+    tokenizer: Any, questions: Sequence[str], examples: Any, *, max_length: int, stride: int
+) -> None:
+    """Beside the question there has to be more room than two windows share, unless the context
+    fits at once.
+    """
+    room = max_length - tokenizer.num_special_tokens_to_add(pair=True)
+    if stride >= room:
+        wanted = f"wanted less than {room}, the tokens of a window"
+        raise UsageError(f"--doc_stride: got {stride}, {wanted}; lower it")
+    tokens = tokenizer(questions, add_special_tokens=False, verbose=False)
+    for index, ids in enumerate(tokens["input_ids"]):
+        left = max(0, room - len(ids))
+        if left > stride:
+            continue
+        context = examples["context"][index]
+        whole = tokenizer(questions[index], context, verbose=False)
+        if len(whole["input_ids"]) > max_length:
+            own = examples["id"][index]
             count = len(ids)
-            left = room - count
-            if left > self.stride:
-                continue
-            context = examples["context"][index]
-            whole = self.tokenizer(questions[index], context, verbose=False)
-            if len(whole["input_ids"]) > self.max_length:
-                left = max(0, left)
-                own = examples["id"][index]
-                got = f"got {self.max_length}, which leaves {left} tokens beside the question {own!r} of {count}"
-                wanted = f"wanted more than --doc_stride {self.stride}"
-                raise UsageError(
-                    f"--max_seq_length: {got}; {wanted}; raise it, or lower --doc_stride"
-                )
+            got = f"got {max_length}, which leaves {left} tokens beside the question {own!r} of {count}"
+            wanted = f"wanted more than --doc_stride {stride}"
+            raise UsageError(f"--max_seq_length: {got}; {wanted}; raise it, or lower --doc_stride")
 
 
 def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
@@ -196,12 +187,6 @@ def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
     if offsets[first][0] > begin or offsets[last][1] < end:
         return 0, 0
     return first, last
-
-
-def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: int) -> Dataset:
-    make = Windows(tokenizer, max_length, stride)
-    how = {"batched": True, "with_indices": True, "batch_size": 100}
-    return questions.map(make, remove_columns=questions.column_names, **how)
 
 
 # --- metrics: the formulas of SQuAD's own evaluation ---
@@ -272,10 +257,13 @@ def best_span(
     starts = np.where(in_context, starts[:tokens], -np.inf)
     ends = np.where(in_context, ends[:tokens], -np.inf)
     scores = starts[:, None] + ends[None, :]
-    lengths = np.arange(tokens)[None, :] - np.arange(tokens)[:, None]
+    places = np.arange(tokens)
+    lengths = places[None, :] - places[:, None]
     scores[(lengths < 0) | (lengths >= max_tokens)] = -np.inf
     start, end = np.unravel_index(scores.argmax(), scores.shape)
-    return float(scores[start, end]), offsets[start][0], offsets[end][1]
+    begin, _ = offsets[start]
+    _, after = offsets[end]
+    return float(scores[start, end]), begin, after
 
 
 class SquadMetrics:
@@ -309,11 +297,6 @@ class SquadMetrics:
 
 def main(argv: Sequence[str] | None = None) -> None:
     model_args, data_args, training_args, notes = parse_arguments(argv)
-    stride = data_args.doc_stride
-    longest = data_args.max_seq_length
-    if stride and longest and stride >= longest:
-        wanted = f"wanted less than --max_seq_length {longest}"
-        raise UsageError(f"--doc_stride: got {stride}, {wanted}")
     training_args.label_names = ["start_positions", "end_positions"]
     kit.begin(training_args, notes)
 
