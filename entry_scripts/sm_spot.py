@@ -479,6 +479,13 @@ class Checkpoints:
         if begun is not None:
             begun.result()
 
+    def kept(self, step: int) -> str:
+        """When all is on the disk, in a phrase: what of this step is."""
+        self.finish()
+        if self.saved_step == step:
+            return f"saved in {self.folder}"
+        return "not saved at this step; the next run goes on from the one before"
+
     def put_aside(self, newer_than: int) -> None:
         """What this run will write again, and must not take for its own. Kept under another name
         until next time.
@@ -637,11 +644,9 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
 
     def _end(self, state: Any, where: str = "") -> NoReturn:
-        kept = "not saved at this step; the next run goes on from the one before"
+        kept = "nothing is saved"
         if self.checkpoints is not None:
-            self.checkpoints.finish()
-            if self.checkpoints.saved_step == state.global_step:
-                kept = f"saved in {self.checkpoints.folder}"
+            kept = self.checkpoints.kept(state.global_step)
         barrier()
         raise Interrupted(f"{where}after step {state.global_step} of {state.max_steps}; {kept}")
 

@@ -33,6 +33,7 @@ from sm_spot import UsageError
 
 import numpy as np
 from datasets import DatasetDict
+from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 from transformers import (
     AutoModelForSequenceClassification,
@@ -152,10 +153,10 @@ def compute_metrics(predictions: EvalPrediction) -> dict[str, float]:
     labels = np.asarray(predictions.label_ids)
     if logits.shape[-1] == 1:
         scores = logits[:, 0]
-        metrics = {
-            "pearson": correlation(scores, labels),
-            "spearmanr": correlation(ranks(scores), ranks(labels)),
-        }
+        metrics = {"pearson": 0.0, "spearmanr": 0.0}
+        if scores.std() > 0 and labels.std() > 0:  # else there is none
+            metrics["pearson"] = round(float(pearsonr(scores, labels)[0]), 6)
+            metrics["spearmanr"] = round(float(spearmanr(scores, labels)[0]), 6)
     else:
         guesses = logits.argmax(axis=-1)
         average = "binary" if logits.shape[-1] == 2 else "macro"
@@ -164,19 +165,6 @@ def compute_metrics(predictions: EvalPrediction) -> dict[str, float]:
         metrics = {"accuracy": round(accuracy, 6), "f1": round(f1, 6)}
     metrics["samples"] = len(labels)
     return metrics
-
-
-def ranks(values: Any) -> Any:
-    """Equal values share the mean of their places."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2.0)[places]
-
-
-def correlation(one: Any, other: Any) -> float:
-    """Pearson's r; 0 where one of the two does not vary."""
-    if one.std() == 0 or other.std() == 0:
-        return 0.0
-    return round(float(np.corrcoef(one, other)[0, 1]), 6)
 
 
 def logits_alone(outputs: Any, _labels: Any) -> Any:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Callable, Optional, Sequence
 
 import kit.trainer as kit
@@ -220,23 +221,18 @@ class SeededMasking:
 # --- metrics ---
 
 
-class TokenLosses:
+def token_losses(logits: Any, labels: Any, *, causal: bool) -> Any:
     """For Trainer's `preprocess_logits_for_metrics`: of each example the sum of its tokens' losses,
     and their number.
     """
-
-    def __init__(self, *, causal: bool) -> None:
-        self.causal = causal
-
-    def __call__(self, logits: Any, labels: Any) -> Any:
-        if isinstance(logits, (tuple, list)):
-            logits = logits[0]
-        if self.causal:
-            logits, labels = logits[:, :-1], labels[:, 1:]
-        losses = torch.nn.functional.cross_entropy(
-            logits.float().transpose(1, 2), labels, reduction="none"
-        )
-        return torch.stack([losses.sum(dim=1), (labels != -100).sum(dim=1).float()], dim=1)
+    if isinstance(logits, (tuple, list)):
+        logits = logits[0]
+    if causal:
+        logits = logits[:, :-1]
+        labels = labels[:, 1:]
+    scores = logits.float().transpose(1, 2)
+    losses = torch.nn.functional.cross_entropy(scores, labels, reduction="none")
+    return torch.stack([losses.sum(dim=1), (labels != -100).sum(dim=1).float()], dim=1)
 
 
 def perplexity(predictions: Any) -> dict[str, float]:
@@ -285,7 +281,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             processing_class=tokenizer,
             data_collator=default_data_collator,
             compute_metrics=perplexity,
-            preprocess_logits_for_metrics=TokenLosses(causal=objective == "clm"),
+            preprocess_logits_for_metrics=partial(token_losses, causal=objective == "clm"),
         )
     callback = kit.watch(
         trainer,

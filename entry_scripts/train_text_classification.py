@@ -496,9 +496,7 @@ def resume(run: Run, folder: str) -> None:
 def interrupt(run: Run) -> NoReturn:
     kept = "no --checkpoint_dir, nothing saved"
     if run.checkpoints is not None:
-        run.checkpoints.finish()
-        saved = run.saved_step == run.progress.step
-        kept = f"saved in {run.checkpoints.folder}" if saved else "not saved"
+        kept = run.checkpoints.kept(run.progress.step)
     sm_spot.barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
     raise Interrupted(f"after step {run.progress.step} of {run.total_steps}; {kept}")
 
