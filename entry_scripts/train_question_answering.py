@@ -260,7 +260,7 @@ def best_span(
     places = np.arange(tokens)
     lengths = places[None, :] - places[:, None]
     scores[(lengths < 0) | (lengths >= max_tokens)] = -np.inf
-    start, end = np.unravel_index(scores.argmax(), scores.shape)
+    start, end = divmod(int(scores.argmax()), tokens)
     begin, _ = offsets[start]
     _, after = offsets[end]
     return float(scores[start, end]), begin, after
