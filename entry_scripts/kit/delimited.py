@@ -137,8 +137,10 @@ def readings_with(text: str, delimiter: str) -> list[Reading]:
         return [quoted]
     readings = [quoted]
     by_hand = without_blanks_beside_quotes(text, delimiter)
-    for other, content in ((DOUBLED, by_hand), (BACKSLASH, text)):
-        readings.append(read_as(other, content, delimiter))
+    if by_hand != text:
+        readings.append(read_as(DOUBLED, by_hand, delimiter))
+    if "\\" in text:
+        readings.append(read_as(BACKSLASH, text, delimiter))
     plain = read_as(AS_TEXT, text, delimiter)
     if delimiter != "\t":
         if quoted.broken and not plain.ragged:
