@@ -21,6 +21,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     BACKSLASH: {"escapechar": "\\"},
     AS_TEXT: {"quoting": csv.QUOTE_NONE},
 }
+STAND_IN = "\ufffe"  # which is no character
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
@@ -57,13 +58,14 @@ def read_delimited(text: str, kind: str, known_names: set[str]) -> Part:
     if not text.strip():
         raise UsageError("is empty, wanted a table")
     text = re.sub(r'\A"?sep=."?(?=\r?\n)', "", text, flags=re.IGNORECASE)  # Excel's
-    records, lines, note, *_ = best_reading(text, kind)
+    lone_return = re.compile(r"\r(?!\n)")  # csv would end a row there
+    records, lines, note, *_ = best_reading(lone_return.sub(STAND_IN, text), kind)
     first = [cell.strip() for cell in records[0]]
     header = has_header(records, first, known_names)
-    names = [f"column{place}" for place in range(1, len(first) + 1)]
-    if header:
-        names = [cell or name for cell, name in zip(first, names)]
-    else:
+    names = []
+    for place, cell in enumerate(first, 1):
+        names.append(cell if header and cell else f"column{place}")
+    if not header:
         note += ", no names of columns"
     refuse_twice(names)
     cells: list[list[str]] = []
@@ -77,7 +79,7 @@ def read_delimited(text: str, kind: str, known_names: set[str]) -> Part:
         elif header and record == records[0]:
             bad.append(f"line {line} repeats the names of the columns")
         else:
-            cells.append(record)
+            cells.append([cell.replace(STAND_IN, "\r") for cell in record])
             numbers.append(index + 1 - skipped)
     columns = {name: [record[place] for record in cells] for place, name in enumerate(names)}
     return Part(columns, numbers, bad, note)
@@ -224,5 +226,7 @@ def cells_that_look_quoted(records: list[list[str]]) -> int:
         if len(cells) == len(column):
             odd += len(cells)
             continue
-        odd += sum('""' in cell[1:-1] for cell in cells)
+        for cell in cells:
+            if '""' in cell[1:-1] or STAND_IN in cell:
+                odd += 1
     return odd
