@@ -192,5 +192,5 @@ def test_the_saved_model_answers(learned: tuple[Finished, Path]) -> None:
 
 
 def test_a_stride_as_long_as_the_window_is_a_mistake() -> None:
-    run = run_here(main, "--max_seq_length", "128", "--doc_stride", "128")
+    run = run_here(main, "--model_name_or_path", "tiny-random", "--max_seq_length", "128", "--doc_stride", "128")
     assert (USAGE_ERROR, True) == (run.code, run.err.startswith("error: --doc_stride: got 128, wanted less than"))
