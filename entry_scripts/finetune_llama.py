@@ -117,17 +117,15 @@ def without_neuron_flags(argv: Sequence[str] | None) -> tuple[list[str], list[st
     """The other flags, and what is to be said about those of optimum-neuron. UsageError for one
     that asks for more.
     """
-    flags: list[str] = []
+    taken, flags = kit.take_flags(argv, NEURON_ONLY)
     notes: list[str] = []
-    for name, values in kit.split_flags(argv):
-        if name not in NEURON_ONLY:
-            flags += [f"--{name}", *values]
-            continue
+    for name, values in taken.items():
         harmless = NEURON_ONLY[name]
         value = " ".join(values) or "True"
         if harmless and value not in harmless:
-            got = f"--{name}: got {value!r}, which only optimum-neuron on Trainium can do"
-            raise UsageError(f"{got}; leave it out here")
+            raise UsageError(
+                f"--{name}: got {value!r}, which only optimum-neuron on Trainium can do; leave it out here"
+            )
         notes.append(f"--{name} {value}: only optimum-neuron has it; left out")
     return flags, notes
 

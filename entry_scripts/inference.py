@@ -126,7 +126,7 @@ def _load_tokenizer(model_dir: str) -> Any:
 
 def input_fn(request_body: Body, content_type: str = JSON) -> Request:
     """Read a request. RequestError for anything that holds no texts."""
-    kind = _kind(content_type, JSON)
+    kind = _kind(content_type)
     if kind not in READERS:
         raise RequestError(
             f"Content-Type: got {content_type!r}, wanted one of {', '.join(READERS)}"
@@ -229,18 +229,16 @@ def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
     """As JSON, a list with one entry per text: its label, or the list of its `top_k` labels; or as
     CSV, label and score.
     """
-    kind = _kind(accept, JSON)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    kind = _kind(accept)
+    if kind == CSV:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        for labels in prediction:
+            writer.writerow([cell for label in labels for cell in label.values()])
+        return out.getvalue()
     entries: List[Any] = []
     for labels in prediction:
         entries.append(labels[0] if len(labels) == 1 else labels)
-        cells: List[Any] = []
-        for label in labels:
-            cells += label.values()
-        writer.writerow(cells)
-    if kind == CSV:
-        return out.getvalue()
     if kind == JSON:
         return json.dumps(entries)
     if kind == JSON_LINES:
@@ -248,9 +246,9 @@ def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
     raise RequestError(f"Accept: got {accept!r}, wanted {JSON}, {JSON_LINES} or {CSV}")
 
 
-def _kind(header: str, default: str) -> str:
+def _kind(header: str) -> str:
     """The media type without its parameters; whatever the caller leaves open is JSON."""
-    kind = (header or default).split(",")[0].split(";")[0].strip().lower()
+    kind = (header or JSON).split(",")[0].split(";")[0].strip().lower()
     if kind in {"*/*", "application/*", ""}:
-        return default
+        return JSON
     return kind

@@ -54,6 +54,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, NoReturn, Optional
 
@@ -72,6 +73,7 @@ MAX_RUN_VARIABLE = (
 )
 MARGIN_SECONDS = 180.0  # for the last step and the save
 LARGEST = 2**31 - 1
+DEVICES = {"nccl": "cuda", "smddp": "cuda", "neuron": "neuron"}  # of torch's backends; else the CPU
 STARTED = time.time()
 EARLY: list[int] = []  # signals that came before anybody asked
 
@@ -159,9 +161,7 @@ def agree(value: int, *, most: bool = True) -> int:
         raise UsageError(
             "workers: got several that are not connected; make the Trainer, or the Accelerator, before"
         )
-    device = "cpu"
-    if backend in {"nccl", "smddp", "neuron"}:
-        device = "neuron" if backend == "neuron" else "cuda"
+    device = DEVICES.get(backend, "cpu")
     answer = torch.tensor(value, dtype=torch.int32, device=device)
     dist.all_reduce(answer, dist.ReduceOp.MAX if most else dist.ReduceOp.MIN)
     return int(answer)
@@ -346,18 +346,15 @@ class Checkpoints:
         self._identity = json.loads(json.dumps(identity or {}, default=str))
         self._keep = None if keep is None else max(KEEP, keep)
         self._host, self._hosts = (0, 1) if each_host else place()[4:]
-        self._begun: threading.Thread | None = None
-        self._error: Exception | None = None
+        self._background = ThreadPoolExecutor(1, "checkpoint")
+        self._begun: Optional[Future[None]] = None
 
     def path(self, step: int) -> Path:
         return self.folder / f"checkpoint-{step}"
 
     def steps(self) -> list[int]:
-        names = [
-            re.fullmatch(r"checkpoint-(\d+)", path.name)
-            for path in self.folder.glob("checkpoint-*")
-        ]
-        return sorted(int(match[1]) for match in names if match)
+        names = [path.name for path in self.folder.glob("checkpoint-*")]
+        return sorted(int(name[11:]) for name in names if re.fullmatch(r"checkpoint-\d+", name))
 
     def claim(self) -> None:
         """Take the folder for this run. UsageError where another program's checkpoints are in it:
@@ -424,47 +421,35 @@ class Checkpoints:
             return f"{type(error).__name__}: {error}"
         if torn:
             return f"{', '.join(torn)} does not match its manifest"
-        differing = sorted(
-            name for name, value in self._identity.items() if saved.get(name) != value
-        )
+        differing = []
+        for name, value in sorted(self._identity.items()):
+            if saved.get(name) != value:
+                differing.append(f"{name}: got {value!r}, it has {saved.get(name)!r}")
         if differing:
-            seen = "; ".join(
-                f"{name}: got {self._identity[name]!r}, it has {saved.get(name)!r}"
-                for name in differing
-            )
+            seen = "; ".join(differing)
             raise UsageError(
                 f"checkpoint_dir: {path} was written by another run ({seen}); use the same settings and data to continue "
                 "it, or another --checkpoint_dir to start anew"
             )
         return ""
 
-    def seal(self, step: int, folder: Path | None = None, best: Optional[str] = None) -> None:
+    def seal(self, step: int, best: Optional[str] = None) -> None:
         """Write this host's manifest over every file that it has, each on the disk before it; then
         let older ones go, but the `best`.
 
-        One worker of each host calls this, when all workers have written. From `folder` the
-        checkpoint is renamed.
+        One worker of each host calls this, when all workers have written.
         """
-        path = folder or self.path(step)
-        path.mkdir(parents=True, exist_ok=True)
-        files = [
-            file
-            for file in sorted(path.rglob("*"))
-            if file.is_file() and not file.name.startswith("manifest")
-        ]
-        for file in files:
-            sync(file)
-        prints = {file.relative_to(path).as_posix(): fingerprint(file) for file in files}
+        path = self.path(step)
+        prints = {}
+        for file in sorted(path.rglob("*")):
+            if file.is_file() and not file.name.startswith("manifest"):
+                sync(file)
+                prints[file.relative_to(path).as_posix()] = fingerprint(file)
         content = {"step": step, "hosts": self._hosts, "identity": self._identity, "files": prints}
         manifest = path / _manifest_of(self._host)
         manifest.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        sync(manifest)
-        sync(path)
-        if folder is not None:
-            # a torn one of the same step: `newest` has refused it
-            shutil.rmtree(self.path(step), ignore_errors=True)
-            folder.rename(self.path(step))
-        sync(self.folder)
+        for written in (manifest, path, self.folder):
+            sync(written)
         self.saved_step = step
         if self._keep is not None:
             for old in self.steps()[: -self._keep]:
@@ -484,24 +469,22 @@ class Checkpoints:
 
     def begin(self, work: Callable[[], None]) -> None:
         """Write or seal in the background, one after the other: no worker waits for the disk."""
-
-        def run() -> None:
-            try:
-                work()
-            except Exception as error:  # noqa: BLE001 - `finish` raises it
-                self._error = error
-
         self.finish()
-        self._begun = threading.Thread(target=run, name="checkpoint")
-        self._begun.start()
+        self._begun = self._background.submit(work)
 
     def finish(self) -> None:
         """Wait until what was begun is on the disk, and raise what it has raised."""
-        if self._begun is not None:
-            self._begun.join()
-        error, self._begun, self._error = self._error, None, None
-        if error is not None:
-            raise error
+        begun = self._begun
+        self._begun = None
+        if begun is not None:
+            begun.result()
+
+    def kept(self, step: int) -> str:
+        """When all is on the disk, in a phrase: what of this step is."""
+        self.finish()
+        if self.saved_step == step:
+            return f"saved in {self.folder}"
+        return "not saved at this step; the next run goes on from the one before"
 
     def put_aside(self, newer_than: int) -> None:
         """What this run will write again, and must not take for its own. Kept under another name
@@ -661,18 +644,10 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
 
     def _end(self, state: Any, where: str = "") -> NoReturn:
-        folder = ""
-        saved = False
+        kept = "nothing is saved"
         if self.checkpoints is not None:
-            self.checkpoints.finish()
-            folder = str(self.checkpoints.folder)
-            saved = self.checkpoints.saved_step == state.global_step
+            kept = self.checkpoints.kept(state.global_step)
         barrier()
-        kept = (
-            f"saved in {folder}"
-            if saved
-            else "not saved at this step; the next run goes on from the one before"
-        )
         raise Interrupted(f"{where}after step {state.global_step} of {state.max_steps}; {kept}")
 
     def metrics(self, state: Any, values: Mapping[str, Any]) -> None:

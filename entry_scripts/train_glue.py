@@ -24,17 +24,16 @@ from kit.data import (
     Table,
     first_examples,
     load_hub,
-    pick_columns,
     read_sets,
-    say_what_was_read,
 )
 from kit.job import channel
-from kit.labels import Labels, classified, drop_missing, hold_out, labels_of
+from kit.labels import classified_sets, head_for
 from kit.models import config_of, length_of, model_of, tokenizer_of
 from sm_spot import UsageError
 
 import numpy as np
 from datasets import DatasetDict
+from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 from transformers import (
     AutoModelForSequenceClassification,
@@ -61,9 +60,6 @@ TASKS = (
 class ModelArguments(kit.ModelArguments):
     model_name_or_path: str = field(
         default="roberta-base", metadata={"help": "hub id, local folder, or tiny-random"}
-    )
-    ignore_mismatched_sizes: bool = field(
-        default=True, metadata={"help": "accepted; a head for other labels is new"}
     )
 
 
@@ -108,30 +104,8 @@ def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Any, ...]:
 
 
 def load_raw_datasets(data_args: GlueArguments, order: Sequence[str]) -> DatasetDict:
-    """`train`, `test`, and under each other name a set to be judged on: the columns text, text_pair
-    and label.
-
-    Labels have the numbers of `order`, the model's own names, where they are the same.
-    """
-    tables = load_tables(data_args)
-    raw_datasets = DatasetDict()
-    known: Optional[Labels] = None
-    for name, table in tables.items():
-        chosen = data_args.text_column, data_args.text_pair_column, data_args.label_column
-        columns = pick_columns(table, *chosen, unlabelled=name == "test")
-        labels = None
-        if name != "test":
-            names = known.names if known else None
-            labels = labels_of(table, columns.label, num_labels=data_args.num_labels, names=names)
-            if known is None:
-                labels = labels.numbered_as(order)
-                known = labels
-            table, labels = drop_missing(table, columns, labels)  # noqa: PLW2901 - its whole rows
-        raw_datasets[name] = classified(table, columns, labels)
-        if name == "train" and "eval" not in tables:
-            parts = hold_out(raw_datasets["train"], data_args.validation_fraction, table)
-            raw_datasets["train"], raw_datasets["eval"] = parts
-    say_what_was_read(tables)
+    """As kit.labels.classified_sets makes them, and no more examples of each than were asked for."""
+    raw_datasets = classified_sets(load_tables(data_args), data_args, order)
     limits = {"train": data_args.max_train_samples, "test": data_args.max_predict_samples}
     for name, part in raw_datasets.items():
         limit = limits.get(name, data_args.max_eval_samples)
@@ -179,10 +153,10 @@ def compute_metrics(predictions: EvalPrediction) -> dict[str, float]:
     labels = np.asarray(predictions.label_ids)
     if logits.shape[-1] == 1:
         scores = logits[:, 0]
-        metrics = {
-            "pearson": correlation(scores, labels),
-            "spearmanr": correlation(ranks(scores), ranks(labels)),
-        }
+        metrics = {"pearson": 0.0, "spearmanr": 0.0}
+        if scores.std() > 0 and labels.std() > 0:  # else there is none
+            metrics["pearson"] = round(float(pearsonr(scores, labels)[0]), 6)
+            metrics["spearmanr"] = round(float(spearmanr(scores, labels)[0]), 6)
     else:
         guesses = logits.argmax(axis=-1)
         average = "binary" if logits.shape[-1] == 2 else "macro"
@@ -191,19 +165,6 @@ def compute_metrics(predictions: EvalPrediction) -> dict[str, float]:
         metrics = {"accuracy": round(accuracy, 6), "f1": round(f1, 6)}
     metrics["samples"] = len(labels)
     return metrics
-
-
-def ranks(values: Any) -> Any:
-    """Equal values share the mean of their places."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2.0)[places]
-
-
-def correlation(one: Any, other: Any) -> float:
-    """Pearson's r; 0 where one of the two does not vary."""
-    if one.std() == 0 or other.std() == 0:
-        return 0.0
-    return round(float(np.corrcoef(one, other)[0, 1]), 6)
 
 
 def logits_alone(outputs: Any, _labels: Any) -> Any:
@@ -224,15 +185,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if training_args.do_predict and "test" not in raw_datasets:
         wanted = "wanted --test_file, or a channel test; leave it out"
         raise UsageError(f"--do_predict: got True and nothing to label, {wanted}")
-    feature = raw_datasets["train"].features["label"]
-    names = getattr(feature, "names", [])
-    if names:
-        label2id = {name: number for number, name in enumerate(names)}
-        config = config_of(
-            model_args, tokenizer, id2label=dict(enumerate(names)), label2id=label2id
-        )
-    else:
-        config = config_of(model_args, tokenizer, num_labels=1, problem_type="regression")
+    names = getattr(raw_datasets["train"].features["label"], "names", [])
+    config = config_of(model_args, tokenizer, **head_for(raw_datasets["train"]))
     max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 128, config)
 
     def preprocess(examples: Any) -> Any:
@@ -250,7 +204,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         training_args,
         ignore_mismatched_sizes=True,
     )
-    padding = kit.padding(data_args, max_seq_length, datasets)
+    fixed_length = None
+    if data_args.pad_to_max_length:
+        fixed_length = max_seq_length
+    padding = kit.padding(datasets, fixed_length)
     with kit.usage_errors():
         trainer = Trainer(
             model=model,

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Callable, Optional, Sequence
 
 import kit.trainer as kit
@@ -77,9 +78,6 @@ class LanguageArguments(DataArguments):
     )
     max_seq_length: Optional[int] = field(
         default=None, metadata={"help": "the same, as masked models' scripts call it"}
-    )
-    keep_linebreaks: bool = field(
-        default=True, metadata={"help": "accepted; lines of text files are texts"}
     )
 
 
@@ -223,23 +221,18 @@ class SeededMasking:
 # --- metrics ---
 
 
-class TokenLosses:
+def token_losses(logits: Any, labels: Any, *, causal: bool) -> Any:
     """For Trainer's `preprocess_logits_for_metrics`: of each example the sum of its tokens' losses,
     and their number.
     """
-
-    def __init__(self, *, causal: bool) -> None:
-        self.causal = causal
-
-    def __call__(self, logits: Any, labels: Any) -> Any:
-        if isinstance(logits, (tuple, list)):
-            logits = logits[0]
-        if self.causal:
-            logits, labels = logits[:, :-1], labels[:, 1:]
-        losses = torch.nn.functional.cross_entropy(
-            logits.float().transpose(1, 2), labels, reduction="none"
-        )
-        return torch.stack([losses.sum(dim=1), (labels != -100).sum(dim=1).float()], dim=1)
+    if isinstance(logits, (tuple, list)):
+        logits = logits[0]
+    if causal:
+        logits = logits[:, :-1]
+        labels = labels[:, 1:]
+    scores = logits.float().transpose(1, 2)
+    losses = torch.nn.functional.cross_entropy(scores, labels, reduction="none")
+    return torch.stack([losses.sum(dim=1), (labels != -100).sum(dim=1).float()], dim=1)
 
 
 def perplexity(predictions: Any) -> dict[str, float]:
@@ -288,7 +281,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             processing_class=tokenizer,
             data_collator=default_data_collator,
             compute_metrics=perplexity,
-            preprocess_logits_for_metrics=TokenLosses(causal=objective == "clm"),
+            preprocess_logits_for_metrics=partial(token_losses, causal=objective == "clm"),
         )
     callback = kit.watch(
         trainer,
@@ -305,7 +298,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             tokenizer, mlm_probability=model_args.mlm_probability
         )
         masking = SeededMasking(collator, model, training_args.seed, lambda: callback.epoch)
-        trainer.data_collator = callback.counting(masking, model)
+        trainer.data_collator = callback.meter.counting(masking, model)
     held_out = len(eval_dataset or ())
     kit.say_what_runs(
         f"{objective}, {model.num_parameters()} weights,",

@@ -15,7 +15,6 @@ was asked; 75 stopped by SIGTERM, run the same command again to continue.
 from __future__ import annotations
 
 import copy
-import sys
 from dataclasses import dataclass, field
 from typing import Any, Optional, Sequence
 
@@ -68,11 +67,8 @@ class GRPOArguments(kit.JobArguments, GRPOConfig):  # type: ignore[misc]  # as a
 
 def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, ...]:
     """ModelConfig, the data, and DPOConfig or GRPOConfig; and lines for the log."""
-    given = sys.argv[1:] if argv is None else argv
-    config: Any = DPOArguments
-    for name, values in kit.split_flags(given):
-        if name == "method" and values == ["grpo"]:
-            config = GRPOArguments
+    chosen, _ = kit.take_flags(argv, ["method"])
+    config: Any = GRPOArguments if chosen.get("method") == ["grpo"] else DPOArguments
     kinds = (ModelArguments, PreferenceArguments, config)
     defaults = {
         "per_device_train_batch_size": 2,
@@ -81,7 +77,7 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, ...]:
     }
     if config is GRPOArguments:  # as many answers to a prompt as are compared
         defaults["per_device_train_batch_size"] = 8
-    model_args, data_args, training_args, notes = kit.parse(kinds, given, __doc__, **defaults)
+    model_args, data_args, training_args, notes = kit.parse(kinds, argv, __doc__, **defaults)
     if data_args.method == "grpo" and not data_args.reward_model_name_or_path:
         raise UsageError(
             "--reward_model_name_or_path: wanted a model that rewards answers, for --method grpo; name one"

@@ -30,10 +30,12 @@ from kit.models import config_of, length_of, model_of, tokenizer_of
 from kit.questions import questions_of
 from sm_spot import UsageError
 
+import numpy as np
 from datasets import Dataset
 from transformers import AutoModelForQuestionAnswering, DataCollatorWithPadding, Trainer
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
+ADDED = ("question", "offsets", "start_positions", "end_positions")
 NOWHERE = [-1, -1]  # where a token of the question stands in the context
 
 
@@ -60,7 +62,6 @@ class QuestionArguments(DataArguments):
     pad_to_max_length: bool = field(
         default=False, metadata={"help": "one length for all batches; XLA always has it"}
     )
-    n_best_size: int = field(default=20, metadata={"help": "starts and ends that are tried"})
     max_answer_length: int = field(default=30, metadata={"help": "tokens"})
     version_2_with_negative: bool = field(default=False, metadata={"help": "some have no answer"})
     null_score_diff_threshold: float = field(
@@ -100,81 +101,71 @@ def load_questions(data_args: QuestionArguments) -> tuple[Dataset, Dataset]:
     return train, held_out
 
 
-class Windows:
-    """Cuts contexts into overlapping pieces, each behind its question: for `Dataset.map`, with
-    indices.
+def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: int) -> Dataset:
+    """Contexts cut into overlapping pieces, each behind its question.
 
     A window has at most `max_length` tokens; two over one context share `stride`. Its labels are
     the first answer's tokens, or 0. `question` is the row of its question, `offsets` where its
     tokens stand in the context.
     """
+    if not tokenizer.is_fast:
+        got = f"--tokenizer_name: got {type(tokenizer).__name__}"
+        raise UsageError(f"{got}, wanted a fast one, which knows where tokens stand")
 
-    def __init__(self, tokenizer: Any, max_length: int, stride: int) -> None:
-        if not tokenizer.is_fast:
-            got = f"--tokenizer_name: got {type(tokenizer).__name__}"
-            raise UsageError(f"{got}, wanted a fast one, which knows where tokens stand")
-        self.tokenizer = tokenizer
-        self.max_length = max_length
-        self.stride = stride
-
-    def __call__(self, examples: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
-        questions = [question.lstrip() for question in examples["question"]]
-        self.check_room(questions, examples)
-        tokenized = self.tokenizer(
-            questions,
+    def cut(examples: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
+        asked = [question.lstrip() for question in examples["question"]]
+        check_room(tokenizer, asked, examples, max_length=max_length, stride=stride)
+        tokenized = tokenizer(
+            asked,
             examples["context"],
             truncation="only_second",
-            max_length=self.max_length,
-            stride=self.stride,
+            max_length=max_length,
+            stride=stride,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
             return_length=True,
         )
+        windows: dict[str, list[Any]] = {name: [] for name in ADDED}
         offset_mapping = tokenized.pop("offset_mapping")
-        windows = dict(tokenized)
-        own_rows = windows.pop("overflow_to_sample_mapping")
-        windows["question"] = [rows[own] for own in own_rows]
-        places: list[Any] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        for number, own in enumerate(own_rows):
+        for number, own in enumerate(tokenized.pop("overflow_to_sample_mapping")):
             offsets = []
             parts = tokenized.sequence_ids(number)
             for offset, part in zip(offset_mapping[number], parts):
                 offsets.append(list(offset) if part == 1 else NOWHERE)
             start, end = span_of(examples["answers"][own], offsets)
-            places.append(offsets)
-            starts.append(start)
-            ends.append(end)
-        windows["offsets"] = places
-        windows["start_positions"] = starts
-        windows["end_positions"] = ends
-        return windows
+            windows["question"].append(rows[own])
+            windows["offsets"].append(offsets)
+            windows["start_positions"].append(start)
+            windows["end_positions"].append(end)
+        return {**tokenized, **windows}
 
-    def check_room(self, questions: Sequence[str], examples: Any) -> None:
-        """Beside the question there has to be more room than two windows share, unless the context
-        fits at once.
-        """
-        room = self.max_length - self.tokenizer.num_special_tokens_to_add(pair=True)
-        if self.stride >= room:
-            wanted = f"wanted less than {room}, the tokens of a window"
-            raise UsageError(f"--doc_stride: got {self.stride}, {wanted}; lower it")
-        tokens = self.tokenizer(questions, add_special_tokens=False, verbose=False)
-        for index, ids in enumerate(tokens["input_ids"]):
+    how = {"batched": True, "with_indices": True, "batch_size": 100}
+    return questions.map(cut, remove_columns=questions.column_names, **how)
+
+
+def check_room(
+    tokenizer: Any, questions: Sequence[str], examples: Any, *, max_length: int, stride: int
+) -> None:
+    """Beside the question there has to be more room than two windows share, unless the context
+    fits at once.
+    """
+    room = max_length - tokenizer.num_special_tokens_to_add(pair=True)
+    if stride >= room:
+        wanted = f"wanted less than {room}, the tokens of a window"
+        raise UsageError(f"--doc_stride: got {stride}, {wanted}; lower it")
+    tokens = tokenizer(questions, add_special_tokens=False, verbose=False)
+    for index, ids in enumerate(tokens["input_ids"]):
+        left = max(0, room - len(ids))
+        if left > stride:
+            continue
+        context = examples["context"][index]
+        whole = tokenizer(questions[index], context, verbose=False)
+        if len(whole["input_ids"]) > max_length:
+            own = examples["id"][index]
             count = len(ids)
-            left = room - count
-            if left > self.stride:
-                continue
-            context = examples["context"][index]
-            whole = self.tokenizer(questions[index], context, verbose=False)
-            if len(whole["input_ids"]) > self.max_length:
-                left = max(0, left)
-                own = examples["id"][index]
-                got = f"got {self.max_length}, which leaves {left} tokens beside the question {own!r} of {count}"
-                wanted = f"wanted more than --doc_stride {self.stride}"
-                raise UsageError(
-                    f"--max_seq_length: {got}; {wanted}; raise it, or lower --doc_stride"
-                )
+            got = f"got {max_length}, which leaves {left} tokens beside the question {own!r} of {count}"
+            wanted = f"wanted more than --doc_stride {stride}"
+            raise UsageError(f"--max_seq_length: {got}; {wanted}; raise it, or lower --doc_stride")
 
 
 def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
@@ -196,12 +187,6 @@ def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
     if offsets[first][0] > begin or offsets[last][1] < end:
         return 0, 0
     return first, last
-
-
-def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: int) -> Dataset:
-    make = Windows(tokenizer, max_length, stride)
-    how = {"batched": True, "with_indices": True, "batch_size": 100}
-    return questions.map(make, remove_columns=questions.column_names, **how)
 
 
 # --- metrics: the formulas of SQuAD's own evaluation ---
@@ -246,13 +231,11 @@ def answers_of(
     best = [float("-inf")] * count
     answers = [""] * count
     empty = [float("inf")] * count
-    n_best = data_args.n_best_size
-    max_tokens = data_args.max_answer_length
     for window, starts, ends in zip(windows, *logits):
         row = window["question"]
         none = float(starts[0] + ends[0])
         empty[row] = min(empty[row], none)
-        score, begin, end = best_span(starts, ends, window["offsets"], n_best, max_tokens)
+        score, begin, end = best_span(starts, ends, window["offsets"], data_args.max_answer_length)
         if score > best[row]:
             best[row] = score
             answers[row] = contexts[row][begin:end]
@@ -264,27 +247,23 @@ def answers_of(
 
 
 def best_span(
-    starts: Any, ends: Any, offsets: Sequence[Sequence[int]], n_best: int, max_tokens: int
+    starts: Any, ends: Any, offsets: Sequence[Sequence[int]], max_tokens: int
 ) -> tuple[float, int, int]:
-    """Score and place of the best answer among the `n_best` starts and ends: in the context,
-    forwards, not too long.
+    """Score of the best answer, and where it begins and ends: in the context, forwards, not too
+    long.
     """
-    best = (float("-inf"), 0, 0)
     tokens = len(offsets)
-    likely_starts = (-starts[:tokens]).argsort()[:n_best]
-    likely_ends = (-ends[:tokens]).argsort()[:n_best]
-    for start in likely_starts.tolist():
-        for end in likely_ends.tolist():
-            first = offsets[start]
-            last = offsets[end]
-            if NOWHERE in (first, last):
-                continue
-            if not start <= end < start + max_tokens:
-                continue
-            score = float(starts[start] + ends[end])
-            if score > best[0]:
-                best = (score, first[0], last[1])
-    return best
+    in_context = np.array([place != NOWHERE for place in offsets])
+    starts = np.where(in_context, starts[:tokens], -np.inf)
+    ends = np.where(in_context, ends[:tokens], -np.inf)
+    scores = starts[:, None] + ends[None, :]
+    places = np.arange(tokens)
+    lengths = places[None, :] - places[:, None]
+    scores[(lengths < 0) | (lengths >= max_tokens)] = -np.inf
+    start, end = divmod(int(scores.argmax()), tokens)
+    begin, _ = offsets[start]
+    _, after = offsets[end]
+    return float(scores[start, end]), begin, after
 
 
 class SquadMetrics:
@@ -306,11 +285,9 @@ class SquadMetrics:
             exact += exact_match(gold["text"], answer)
             f1 += answer_f1(gold["text"], answer)
         count = len(self.answers)
-        exact = round(100 * exact / count, 6)
-        f1 = round(100 * f1 / count, 6)
         return {
-            "exact_match": exact,
-            "f1": f1,
+            "exact_match": round(100 * exact / count, 6),
+            "f1": round(100 * f1 / count, 6),
             "samples": count,
         }
 
@@ -320,11 +297,6 @@ class SquadMetrics:
 
 def main(argv: Sequence[str] | None = None) -> None:
     model_args, data_args, training_args, notes = parse_arguments(argv)
-    stride = data_args.doc_stride
-    longest = data_args.max_seq_length
-    if stride and longest and stride >= longest:
-        wanted = f"wanted less than --max_seq_length {longest}"
-        raise UsageError(f"--doc_stride: got {stride}, {wanted}")
     training_args.label_names = ["start_positions", "end_positions"]
     kit.begin(training_args, notes)
 
@@ -338,7 +310,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     model = model_of(AutoModelForQuestionAnswering, model_args, config, tokenizer, training_args)
     compute_metrics = SquadMetrics(held_out, eval_dataset, data_args)
-    padding = kit.padding(data_args, max_seq_length, {"train": train_dataset, "eval": eval_dataset})
+    fixed_length = max_seq_length if data_args.pad_to_max_length else None
+    padding = kit.padding({"train": train_dataset, "eval": eval_dataset}, fixed_length)
     with kit.usage_errors():
         trainer = Trainer(
             model=model,

@@ -13,7 +13,7 @@ to continue.
 
 from __future__ import annotations
 
-import math
+import importlib.util
 import shutil
 import time
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from typing import Any, Iterator, NoReturn, Optional, Sequence
 
 import kit.trainer as kit
 import sm_spot
-from kit.data import pick_columns, read_table, say_what_was_read
+from kit.data import read_table
 from kit.device import Meter, choose, has_bf16, loading_turn, wants_smddp
 from kit.job import (
     GRAPHS_ONLY_STEPS,
@@ -33,13 +33,13 @@ from kit.job import (
     graphs_only,
     refuse_nan,
 )
-from kit.labels import classified, drop_missing, hold_out, labels_of
-from kit.models import load_config, load_model, load_tokenizer, longest_input
+from kit.labels import classified_sets, head_for
+from kit.models import length_of, load_config, load_model, load_tokenizer
 from sm_spot import Checkpoints, Interrupted, StopRequest, UsageError
 
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs, PartialState
-from datasets import Dataset
+from datasets import ClassLabel, Dataset, DatasetDict
 from torch.utils.data import DataLoader, Sampler
 from transformers import (
     AutoModelForSequenceClassification,
@@ -110,8 +110,9 @@ class Arguments:
         default=0.1, metadata={"help": "part of the steps in which the rate rises from 0"}
     )
     max_grad_norm: float = field(default=1.0, metadata={"help": "0: do not clip"})
-    max_length: int = field(
-        default=128, metadata={"help": "tokens per text at most; shorter data, shorter batches"}
+    max_length: Optional[int] = field(
+        default=None,
+        metadata={"help": "tokens per text at most; default: 128, or what the model takes"},
     )
     group_by_length: bool = field(
         default=True, metadata={"help": "texts of like length share a step: less padding"}
@@ -150,12 +151,9 @@ class Arguments:
 def parse_arguments(argv: Sequence[str] | None = None) -> Arguments:
     args: Arguments
     args, _notes = kit.parse_own(Arguments, argv, __doc__)
-    if args.baselines:
-        try:
-            import sklearn  # noqa: F401 - whether it is there
-        except ImportError as error:
-            wanted = "wanted the library scikit-learn, which is not here"
-            raise UsageError(f"--baselines: {wanted}; install it, or drop the flag") from error
+    if args.baselines and not importlib.util.find_spec("sklearn"):
+        wanted = "wanted the library scikit-learn, which is not here"
+        raise UsageError(f"--baselines: {wanted}; install it, or drop the flag")
     check_folder("model_dir", args.model_dir)
     check_folder("checkpoint_dir", args.checkpoint_dir)
     if args.bf16 is None:
@@ -166,31 +164,24 @@ def parse_arguments(argv: Sequence[str] | None = None) -> Arguments:
 # --- data ---
 
 
-def load_raw_datasets(args: Arguments) -> tuple[Dataset, Dataset]:
-    """What to train on, and what is held out: the columns text and label."""
-    where = SAMPLES / "reviews.csv" if args.train == "sample" else args.train
-    table = read_table(where, "train", split="train", encoding=args.encoding)
-    columns = pick_columns(table, text=args.text_column, label=args.label_column)
-    labels = labels_of(table, columns.label, num_labels=args.num_labels)
-    table, labels = drop_missing(table, columns, labels)
-    if not labels.names:
-        raise UsageError(f"--train: got scores in {columns.label!r}, wanted classes")
-    train = classified(table, columns._replace(pair=None), labels)
-    tables = {"train": table}
-    if args.validation:
-        where = SAMPLES / "reviews.csv" if args.validation == "sample" else args.validation
-        other = read_table(where, "validation", split="validation", encoding=args.encoding)
-        columns = pick_columns(other, text=args.text_column, label=args.label_column)
-        other, others_labels = drop_missing(
-            other, columns, labels_of(other, columns.label, names=labels.names)
+def load_raw_datasets(args: Arguments) -> DatasetDict:
+    """`train` and `eval`: the columns text and label."""
+    tables = {}
+    for flag, name, split in (("train", "train", "train"), ("validation", "eval", "validation")):
+        where = getattr(args, flag)
+        if where:
+            path = SAMPLES / "reviews.csv" if where == "sample" else where
+            tables[name] = read_table(path, flag, split=split, encoding=args.encoding)
+    raw_datasets = classified_sets(tables, args)
+    train = raw_datasets["train"]
+    if not isinstance(train.features["label"], ClassLabel):
+        raise UsageError(
+            "--train: got scores in the column of labels, wanted classes; name one with --label_column"
         )
-        held_out = classified(other, columns._replace(pair=None), others_labels)
-        tables["validation"] = other
-    else:
-        train, held_out = hold_out(train, args.validation_fraction, table)
-    say_what_was_read(tables)
-    sm_spot.say(f"read {len(train)} texts to train on and {len(held_out)} held out")
-    return train, held_out
+    if "text_pair" in train.column_names:
+        raise UsageError("--train: got pairs of texts, wanted texts; name one with --text_column")
+    sm_spot.say(f"read {len(train)} texts to train on and {len(raw_datasets['eval'])} held out")
+    return raw_datasets
 
 
 class EpochSampler(Sampler):  # type: ignore[misc]  # torch is untyped here
@@ -251,58 +242,49 @@ class Run:
     """Model, data and progress of one training."""
 
     def __init__(
-        self, args: Arguments, accelerator: Accelerator, model: Any, parts: Any, tokenizer: Any
+        self, args: Arguments, accelerator: Accelerator, model: Any, datasets: Any, tokenizer: Any
     ) -> None:
         self.args = args
         self.accelerator = accelerator
-        train, held_out = parts
-        self.train = train
-        workers = accelerator.num_processes
-        self.samples_per_step = (
-            args.per_device_batch_size * args.gradient_accumulation_steps * workers
-        )
-        self.steps_per_epoch = len(train) // self.samples_per_step
-        self.total_steps = self.steps_per_epoch * args.epochs
-        if graphs_only():
-            self.total_steps = min(self.total_steps, GRAPHS_ONLY_STEPS)
-        self.meter = Meter(self.samples_per_step)
         self.progress = Progress()
         self.stop = StopRequest()
+        self.checkpoints: Optional[Checkpoints] = None
+        self.saved_step = 0
+        self.first_step = 1
+        self.started = 0.0
+        self.train = datasets["train"]
+        workers = accelerator.num_processes
+        micro_batches = args.gradient_accumulation_steps
+        self.samples_per_step = args.per_device_batch_size * micro_batches * workers
+        self.meter = Meter(self.samples_per_step, micro_batches)
+        self.steps_per_epoch = len(self.train) // self.samples_per_step
+        if graphs_only():
+            args.epochs = 1
+            self.steps_per_epoch = min(self.steps_per_epoch, GRAPHS_ONLY_STEPS)
+            self.train = self.train.select(range(self.steps_per_epoch * self.samples_per_step))
+        self.total_steps = self.steps_per_epoch * args.epochs
         # uploaded: to XLA a constant would be another graph
         self.losses = torch.zeros(()).to(accelerator.device)
-
-        self.longest = max(*train["length"], *held_out["length"])
-        padding: dict[str, Any] = {"pad_to_multiple_of": 8}
-        # every length of a batch is a graph of its own, and minutes of compilation
-        if choose() == "xla":
-            padding = {"padding": "max_length", "max_length": math.ceil(self.longest / 8) * 8}
-        pad = DataCollatorWithPadding(tokenizer, **padding)
-
-        def pad_and_count(features: Any) -> Any:
-            batch = pad(features)
-            # here, on the host: asking the device for a number would make it wait
-            self.meter.batch(batch)
-            return batch
-
         self.sampler = EpochSampler(
-            train["length"], self.samples_per_step, args.seed, by_length=args.group_by_length
+            self.train["length"], self.samples_per_step, args.seed, by_length=args.group_by_length
         )
-        # A generator of its own: a loader draws from torch's, and dropout would differ after a
-        # resume.
-        how = {
-            "batch_size": args.per_device_batch_size,
-            "num_workers": args.dataloader_num_workers,
-            "generator": torch.Generator(),
-        }
-        columns = ["length"]
+        pad = DataCollatorWithPadding(tokenizer, **kit.padding(datasets))
         train_loader = DataLoader(
-            train.remove_columns(columns),
+            self.train.remove_columns("length"),
+            args.per_device_batch_size,
             sampler=self.sampler,
             drop_last=True,
-            collate_fn=pad_and_count,
-            **how,
+            collate_fn=self.meter.counting(pad),
+            num_workers=args.dataloader_num_workers,
+            # of its own: a loader draws from torch's, and dropout would differ after a resume
+            generator=torch.Generator(),
         )
-        eval_loader = DataLoader(held_out.remove_columns(columns), collate_fn=pad, **how)
+        eval_loader = DataLoader(
+            datasets["eval"].remove_columns("length"),
+            args.per_device_batch_size,
+            collate_fn=pad,
+            generator=torch.Generator(),
+        )
         optimizer = adamw(model, args.learning_rate, args.weight_decay)
         # Batches to the device, gradients reduced, each worker its share: DistributedDataParallel
         # on GPUs. On XLA it is MpDeviceLoader, which uploads in the background and cuts the graph
@@ -317,9 +299,12 @@ class Run:
         )
         accelerator.register_for_checkpointing(self.scheduler, self.progress)
 
-    def line(self, **values: Any) -> dict[str, Any]:
-        epoch = round(self.progress.step / self.steps_per_epoch, 4)
-        return {**values, "epoch": epoch, "step": self.progress.step}
+    def say_metrics(self, values: dict[str, Any], gauges: Optional[dict[str, Any]] = None) -> None:
+        if not graphs_only():
+            step = self.progress.step
+            epoch = round(step / self.steps_per_epoch, 4)
+            line = {**values, "epoch": epoch, "step": step, **(gauges or {})}
+            sm_spot.say(sm_spot.metric_line(line))
 
 
 def adamw(model: Any, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
@@ -331,11 +316,6 @@ def adamw(model: Any, learning_rate: float, weight_decay: float) -> torch.optim.
     ]
     fused = weights[0].device.type in {"cpu", "cuda"}
     return torch.optim.AdamW(groups, lr=learning_rate, fused=fused)
-
-
-def say_metrics(values: dict[str, Any]) -> None:
-    if not graphs_only():
-        sm_spot.say(sm_spot.metric_line(values))
 
 
 def loss_of(run: Run, batch: dict[str, Any]) -> tuple[Any, Any]:
@@ -352,19 +332,32 @@ def loss_of(run: Run, batch: dict[str, Any]) -> tuple[Any, Any]:
     return torch.nn.functional.cross_entropy(logits, batch["labels"], reduction="none"), logits
 
 
-def take_step(run: Run, batches: Iterator[Any]) -> None:
-    """The batches of one optimizer step, forward and backward, and the step. Nothing here waits for
-    the device.
-    """
+def fit(run: Run) -> None:
+    """Every step still to be done; raises Interrupted when any worker was asked to stop."""
+    run.started = time.perf_counter()
+    run.first_step = run.progress.step + 1
+    run.model.train()
+    for epoch in range(run.progress.step // run.steps_per_epoch, run.args.epochs):
+        run.meter.start()
+        train_epoch(run, epoch)
+        run.meter.stop()
+        if epoch + 1 < run.args.epochs:
+            run.say_metrics(evaluate(run))
+    run.meter.lap()
+
+
+def train_epoch(run: Run, epoch: int) -> None:
+    """What of it is still to be done."""
     args = run.args
     accelerator = run.accelerator
-    meter = run.meter
-    # dropout is a function of these
-    sm_spot.seed(args.seed, run.progress.step, accelerator.process_index)
-    for _ in range(args.gradient_accumulation_steps):
-        before = time.perf_counter()
-        batch = next(batches)  # on XLA this cuts the graph
-        meter.waited(time.perf_counter() - before)
+    run.sampler.epoch = epoch
+    loader = run.train_loader
+    done = run.progress.step - epoch * run.steps_per_epoch
+    if done:
+        loader = accelerator.skip_first_batches(loader, done * args.gradient_accumulation_steps)
+    for batch in run.meter.timed(loader):  # on XLA each cuts the graph
+        if accelerator.sync_gradients:  # a step begins, and dropout is a function of these
+            sm_spot.seed(args.seed, run.progress.step, accelerator.process_index)
         # only the last micro-batch talks to the other workers
         with accelerator.accumulate(run.model):
             loss = loss_of(run, batch)[0].mean()
@@ -372,21 +365,46 @@ def take_step(run: Run, batches: Iterator[Any]) -> None:
             if accelerator.sync_gradients and args.max_grad_norm > 0:
                 accelerator.clip_grad_norm_(run.model.parameters(), args.max_grad_norm)
             run.optimizer.step()
-            if accelerator.sync_gradients:
-                run.scheduler.step()
             run.optimizer.zero_grad()
         run.losses += loss.detach() / args.gradient_accumulation_steps
+        if accelerator.sync_gradients:
+            run.scheduler.step()
+            end_step(run)
+
+
+def end_step(run: Run) -> None:
+    """What is said and saved waits for the device, and so does not happen in every step."""
     if choose() == "xla":
         sm_spot.cut_graph()  # xm.mark_step: whoever now fetches a number compiles nothing more
-    meter.step()
-    run.progress.step += 1
-    run.progress.window_steps += 1
+    args = run.args
+    progress = run.progress
+    run.meter.step()
+    progress.step += 1
+    progress.window_steps += 1
+    first = progress.step == run.first_step
+    last = progress.step == run.total_steps
+    logging = progress.step % args.logging_steps == 0
+    saving = last or progress.step % args.save_steps == 0
+    alone_and_asked = run.stop.seen and run.accelerator.num_processes == 1
+    if not (first or last or logging or saving or alone_and_asked):
+        return
+    collect_losses(run)
+    stopping = run.stop.agreed() and not last
+    if first:
+        seconds = round(time.perf_counter() - run.started, 3)
+        run.say_metrics({"first_step_seconds": seconds, "total_steps": run.total_steps})
+    if logging:
+        log_step(run)
+    elif first:
+        run.meter.lap()  # compilation and warm-up are in no step line's speed
+    if saving or stopping:
+        save_checkpoint(run)
+    if stopping:
+        interrupt(run)
 
 
-def collect(run: Run) -> bool:
-    """Fetch the losses from the device and agree with the other workers: was any of us asked to
-    stop?
-    """
+def collect_losses(run: Run) -> None:
+    """From the device, as the mean of all workers."""
     losses = run.losses
     if run.accelerator.num_processes > 1:  # alone it would be one more graph on XLA
         losses = run.accelerator.reduce(losses, reduction="mean")
@@ -395,152 +413,90 @@ def collect(run: Run) -> bool:
     run.losses = torch.zeros(()).to(run.accelerator.device)
     run.progress.window_loss += loss
     run.progress.total_loss += loss
-    return run.stop.agreed()
 
 
 def log_step(run: Run) -> None:
     progress = run.progress
     loss = round(progress.window_loss / progress.window_steps, 6)
-    values = run.line(loss=loss, learning_rate=run.scheduler.get_last_lr()[0])
-    say_metrics({**values, **run.meter.lap(run.args.gradient_accumulation_steps)})
+    rate = run.scheduler.get_last_lr()[0]
+    run.say_metrics({"loss": loss, "learning_rate": rate}, run.meter.lap())
     progress.window_loss = 0.0
     progress.window_steps = 0
 
 
-def fit(run: Run, checkpoints: Checkpoints | None) -> None:  # noqa: C901 - one training, from top to bottom
-    """Every step still to be done; raises Interrupted when any worker was asked to stop."""
-    args = run.args
-    progress = run.progress
-    first_step = progress.step + 1
-    started = time.perf_counter()
-    run.model.train()
-    while progress.step < run.total_steps:
-        epoch, done = divmod(progress.step, run.steps_per_epoch)
-        run.sampler.epoch = epoch
-        loader = run.train_loader
-        if done:
-            loader = run.accelerator.skip_first_batches(
-                loader, done * args.gradient_accumulation_steps
-            )
-        batches = iter(loader)
-        run.meter.start()
-        for _ in range(min(run.steps_per_epoch - done, run.total_steps - progress.step)):
-            take_step(run, batches)
-            first = progress.step == first_step
-            last = progress.step == run.total_steps
-            logging = progress.step % args.logging_steps == 0
-            saving = checkpoints is not None and (last or progress.step % args.save_steps == 0)
-            alone_and_asked = run.stop.seen and run.accelerator.num_processes == 1
-            if not (first or last or logging or saving or alone_and_asked):
-                continue  # what follows waits for the device, and so must not happen in every step
-            stopping = collect(run) and not last
-            if first:
-                seconds = round(time.perf_counter() - started, 3)
-                say_metrics({"first_step_seconds": seconds, "total_steps": run.total_steps})
-            if logging:
-                log_step(run)
-            elif first:
-                # compilation and warm-up are in no step line's speed
-                run.meter.lap(args.gradient_accumulation_steps)
-            if saving or stopping:
-                save_checkpoint(run, checkpoints)
-            if stopping:
-                interrupt(run, checkpoints)
-        for _ in batches:  # none is left: the loader says so, and Accelerate forgets it
-            pass
-        run.meter.stop()
-        if progress.step < run.total_steps:
-            metrics = evaluate(run)
-            if metrics is None:
-                save_checkpoint(run, checkpoints)
-                interrupt(run, checkpoints)
-            say_metrics(metrics)
-    run.meter.lap(args.gradient_accumulation_steps)
-
-
-def evaluate(run: Run) -> dict[str, Any] | None:
+def evaluate(run: Run) -> dict[str, Any]:
     """Loss and accuracy over the held-out texts, each counted once, whichever worker had it.
 
-    None where any worker was asked to stop on the way: an evaluation can take longer than there is
-    time.
+    Raises Interrupted where any worker was asked to stop on the way: an evaluation can take longer
+    than there is time.
     """
     run.model.eval()
     figures = []  # of each batch: losses, and whether the guess is right
-    stopping = False
-    with torch.no_grad():
-        for number, batch in enumerate(run.eval_loader):
-            if number % ASK_BATCHES == 0 and not stopping:
-                stopping = run.stop.agreed()
-            if stopping:
-                continue  # to the loader's end, which is near: nothing is computed
+    for number, batch in enumerate(run.eval_loader):
+        if number % ASK_BATCHES == 0 and run.stop.agreed():
+            save_checkpoint(run)
+            interrupt(run)
+        with torch.no_grad():
             loss, logits = loss_of(run, batch)
-            right = (logits.argmax(dim=-1) == batch["labels"]).float()
-            gathered = run.accelerator.gather_for_metrics(torch.stack([loss, right], dim=1))
-            figures.append(gathered.cpu())  # without the last batch's fillers
+        right = (logits.argmax(dim=-1) == batch["labels"]).float()
+        gathered = run.accelerator.gather_for_metrics(torch.stack([loss, right], dim=1))
+        figures.append(gathered.cpu())  # without the last batch's fillers
     run.model.train()
-    if stopping:
-        return None
     every = torch.cat(figures)
     loss, accuracy = every.mean(dim=0).tolist()
-    samples = len(every)
-    return run.line(
-        eval_loss=round(loss, 6), eval_accuracy=round(accuracy, 6), eval_samples=samples
-    )
+    return {
+        "eval_loss": round(loss, 6),
+        "eval_accuracy": round(accuracy, 6),
+        "eval_samples": len(every),
+    }
 
 
 # --- what is kept ---
 
 
-def save_checkpoint(run: Run, checkpoints: Checkpoints | None) -> None:
+def save_checkpoint(run: Run) -> None:
     """Model, optimizer, schedule and progress, sealed in the background. A full disk does not end
     the run.
     """
-    if checkpoints is None:
-        return
     step = run.progress.step
-    checkpoints.finish()
+    if run.checkpoints is None or run.saved_step == step:
+        return
+    run.checkpoints.finish()
     refused = ""
     try:
-        run.accelerator.save_state(str(checkpoints.path(step)))
+        run.accelerator.save_state(str(run.checkpoints.path(step)))
     except Exception as error:
         if not sm_spot.disk_refused(error):
             raise
         refused = sm_spot.first_line(error)
     if sm_spot.agree(int(bool(refused))):
         if run.accelerator.is_local_main_process:
-            shutil.rmtree(checkpoints.path(step), ignore_errors=True)
+            shutil.rmtree(run.checkpoints.path(step), ignore_errors=True)
         sm_spot.say(
             f"checkpoint of step {step} is not saved ({refused}); going on, the one before is kept"
         )
         return
-    checkpoints.seal_together(step, background=True)
+    run.saved_step = step
+    run.checkpoints.seal_together(step, background=True)
 
 
-def resume(run: Run, folder: str) -> Checkpoints:
+def resume(run: Run, folder: str) -> None:
     """From the newest checkpoint that every host has complete, if there is one."""
     identity = {name: getattr(run.args, name) for name in IDENTITY}
     identity["total_steps"] = run.total_steps
     identity["samples_per_step"] = run.samples_per_step
     identity["data"] = kit.fingerprint(run.train)
-    checkpoints = Checkpoints(folder, identity, sm_spot.KEEP)
-    checkpoints.claim()
-    step = checkpoints.newest_of_all()
-    if run.accelerator.is_local_main_process:
-        checkpoints.put_aside(newer_than=step)
-    sm_spot.barrier()
-    if step:
-        run.accelerator.load_state(str(checkpoints.path(step)))
-    return checkpoints
+    newest = sm_spot.last_complete_checkpoint(folder, identity)
+    run.checkpoints = Checkpoints(folder, identity, sm_spot.KEEP)
+    if newest:
+        run.accelerator.load_state(newest)
+        run.saved_step = run.progress.step
 
 
-def interrupt(run: Run, checkpoints: Checkpoints | None) -> NoReturn:
+def interrupt(run: Run) -> NoReturn:
     kept = "no --checkpoint_dir, nothing saved"
-    if checkpoints is not None:
-        checkpoints.finish()
-        saved = (
-            not run.accelerator.is_local_main_process or checkpoints.saved_step == run.progress.step
-        )
-        kept = f"saved in {checkpoints.folder}" if saved else "not saved"
+    if run.checkpoints is not None:
+        kept = run.checkpoints.kept(run.progress.step)
     sm_spot.barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
     raise Interrupted(f"after step {run.progress.step} of {run.total_steps}; {kept}")
 
@@ -569,10 +525,8 @@ def baseline_accuracies(train: Dataset, held_out: Dataset) -> dict[str, float]:
     seen = counter.fit_transform(train["text"])
     unseen = counter.transform(held_out["text"])
     accuracies = {}
-    for name, method in {
-        "majority": DummyClassifier(),
-        "bag_of_words": LogisticRegression(max_iter=1000),
-    }.items():
+    methods = {"majority": DummyClassifier(), "bag_of_words": LogisticRegression(max_iter=1000)}
+    for name, method in methods.items():
         accuracy = method.fit(seen, train["label"]).score(unseen, held_out["label"])
         accuracies[f"baseline_{name}_accuracy"] = round(float(accuracy), 6)
     return accuracies
@@ -596,52 +550,7 @@ def make_accelerator(args: Arguments) -> Accelerator:
     )
 
 
-def check_sizes(args: Arguments, samples: int, longest: int, workers: int, config: Any) -> None:
-    needed = args.per_device_batch_size * args.gradient_accumulation_steps * workers
-    if samples < needed:
-        sizes = f"{args.per_device_batch_size} per device x {workers} workers"
-        wanted = f"wanted at least {needed} (= {sizes} x {args.gradient_accumulation_steps} micro-batches)"
-        raise UsageError(
-            f"--train: got {samples} examples, {wanted}; lower --per_device_batch_size"
-        )
-    takes = longest_input(config)
-    if takes and longest > takes:
-        raise UsageError(
-            f"--max_length: got {args.max_length}, wanted at most {takes}, which the model takes"
-        )
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    args = parse_arguments(argv)
-    accelerator = make_accelerator(args)
-    raw_train, raw_held_out = load_raw_datasets(args)
-    with loading_turn():
-        tokenizer = load_tokenizer(args.model)
-
-    def tokenize(examples: Any) -> Any:
-        tokens = tokenizer(
-            examples["text"], truncation=True, max_length=args.max_length, return_length=True
-        )
-        return {
-            "input_ids": tokens["input_ids"],
-            "length": tokens["length"],
-            "labels": examples["label"],
-        }
-
-    train = raw_train.map(tokenize, batched=True, remove_columns=["text", "label"])
-    held_out = raw_held_out.map(tokenize, batched=True, remove_columns=["text", "label"])
-    names = raw_train.features["label"].names
-    label2id = {name: number for number, name in enumerate(names)}
-    config = load_config(
-        args.model,
-        tokenizer,
-        num_labels=len(names),
-        id2label=dict(enumerate(names)),
-        label2id=label2id,
-    )
-    longest = max(*train["length"], *held_out["length"])
-    check_sizes(args, len(train), longest, accelerator.num_processes, config)
-
+def make_model(args: Arguments, config: Any, tokenizer: Any, device: Any) -> Any:
     attention = kit.ModelArguments(attn_implementation=args.attn_implementation).attention()
     with loading_turn():
         set_seed(args.seed)  # the new head, and all of tiny-random
@@ -652,38 +561,55 @@ def main(argv: Sequence[str] | None = None) -> None:
             tokenizer,
             ignore_mismatched_sizes=True,
             **attention,
-        ).to(accelerator.device)
+        ).to(device)
     if args.gradient_checkpointing:
         model.gradient_checkpointing_enable()
     if args.torch_compile:  # Neuron's compiler is another backend than the default
-        model = torch.compile(
-            model, backend="neuron" if accelerator.device.type == "neuron" else "inductor"
+        model = torch.compile(model, backend="neuron" if device.type == "neuron" else "inductor")
+    return model
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = parse_arguments(argv)
+    accelerator = make_accelerator(args)
+    raw_datasets = load_raw_datasets(args)
+    with loading_turn():
+        tokenizer = load_tokenizer(args.model)
+    config = load_config(args.model, tokenizer, **head_for(raw_datasets["train"]))
+    max_length = length_of("max_length", args.max_length, 128, config)
+
+    def tokenize(examples: Any) -> Any:
+        return tokenizer(
+            examples["text"], truncation=True, max_length=max_length, return_length=True
         )
-    run = Run(args, accelerator, model, (train, held_out), tokenizer)
-    checkpoints = None
-    if args.checkpoint_dir and not graphs_only():
-        checkpoints = resume(run, args.checkpoint_dir)
+
+    datasets = raw_datasets.map(tokenize, batched=True, remove_columns=["text"])
+    datasets = datasets.select_columns(["input_ids", "length", "label"])
+    datasets = datasets.rename_column("label", "labels")
+    micro_batches = args.gradient_accumulation_steps * accelerator.num_processes
+    kit.check_size(datasets["train"], args.per_device_batch_size * micro_batches)
+    model = make_model(args, config, tokenizer, accelerator.device)
+    run = Run(args, accelerator, model, datasets, tokenizer)
+    longest = max(*datasets["train"]["length"], *datasets["eval"]["length"])
     sm_spot.say(
         f"{args.model} on {accelerator.device}: {accelerator.num_processes} worker(s), "
         f"{'bfloat16' if args.bf16 else 'float32'}, batches of {args.per_device_batch_size} x up to {longest} tokens, "
-        f"{run.samples_per_step} samples per step, {run.total_steps} steps, "
-        f"{f'resuming after step {run.progress.step}' if run.progress.step else 'from the start'}"
+        f"{run.samples_per_step} samples per step, {run.total_steps} steps"
     )
+    if args.checkpoint_dir and not graphs_only():
+        resume(run, args.checkpoint_dir)
     try:
-        fit(run, checkpoints)
+        fit(run)
     finally:
-        if checkpoints is not None:
-            checkpoints.finish()
-    metrics = evaluate(run)
-    if metrics is None:  # the last step's checkpoint is there
-        interrupt(run, checkpoints)
-    say_metrics(metrics)
+        if run.checkpoints is not None:
+            run.checkpoints.finish()
+    run.say_metrics(evaluate(run))
     train_loss = round(run.progress.total_loss / run.total_steps, 6)
-    say_metrics(run.line(**run.meter.summary(), train_loss=train_loss))
+    run.say_metrics({**run.meter.summary(), "train_loss": train_loss})
     if not graphs_only():
         save_model(run, tokenizer)
         if args.baselines:
-            say_metrics(baseline_accuracies(raw_train, raw_held_out))
+            sm_spot.say(sm_spot.metric_line(baseline_accuracies(*raw_datasets.values())))
 
 
 if __name__ == "__main__":

@@ -54,16 +54,11 @@ def preference_set(table: Table, names: Sequence[str]) -> Dataset:
 
 def check_alike(table: Table, columns: dict[str, list[Any]], names: Sequence[str]) -> None:
     """UsageError for the first row whose columns are neither all texts nor all conversations."""
-    listed = " and ".join(map(repr, names))
-    for index in range(len(table)):
-        values = tuple(columns[name][index] for name in names)
-        kinds = set(map(type, values))
-        if kinds == {str} or all(map(is_conversation, values)):
-            continue
-        raise table.wrong(
-            index,
-            f"has {values!a:.60} in {listed}, wanted texts or conversations alone; correct it",
-        )
+    for index, values in enumerate(zip(*columns.values())):
+        texts = all(isinstance(value, str) for value in values)
+        if not texts and not all(map(is_conversation, values)):
+            got = f"has {values!a:.60} in {' and '.join(map(repr, names))}"
+            raise table.wrong(index, f"{got}, wanted texts or conversations alone; correct it")
 
 
 def check_conversations(table: Table, conversations: Sequence[Any]) -> None:
@@ -83,19 +78,14 @@ def as_json(tools: Any) -> str:
 
 
 def is_conversation(value: Any) -> bool:
-    """Turns with a role and a text; a call of a tool has none."""
-    if not isinstance(value, list) or not value:
+    return isinstance(value, list) and bool(value) and all(map(is_turn, value))
+
+
+def is_turn(value: Any) -> bool:
+    """A role and a text; a call of a tool has none."""
+    if not isinstance(value, dict) or "content" not in value:
         return False
-    for turn in value:
-        if (
-            not isinstance(turn, dict)
-            or not isinstance(turn.get("role"), str)
-            or "content" not in turn
-        ):
-            return False
-        if turn["content"] is not None and not isinstance(turn["content"], str):
-            return False
-    return True
+    return isinstance(value.get("role"), str) and isinstance(value["content"], (str, type(None)))
 
 
 def in_one_text(value: Any) -> Any:
@@ -105,14 +95,15 @@ def in_one_text(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     for turn in value:
-        if not isinstance(turn, dict) or not isinstance(turn.get("content"), list):
-            continue
-        texts: list[Any] = []
-        for part in turn["content"]:
-            texts.append(part.get("text") if isinstance(part, dict) else None)
-        if set(map(type, texts)) <= {str}:
-            turn["content"] = "".join(texts)
+        if isinstance(turn, dict) and isinstance(turn.get("content"), list):
+            parts = turn["content"]
+            if all(map(is_text_part, parts)):
+                turn["content"] = "".join(part["text"] for part in parts)
     return value
+
+
+def is_text_part(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("text"), str)
 
 
 def from_sharegpt(turns: Any) -> Any:
@@ -121,13 +112,11 @@ def from_sharegpt(turns: Any) -> Any:
     """
     if not isinstance(turns, list):
         return turns
-    conversation = []
     for turn in turns:
-        if not isinstance(turn, dict) or "from" not in turn or "value" not in turn:
-            return turns
-        role = SHAREGPT_ROLES.get(turn["from"], turn["from"])
-        conversation.append({"role": role, "content": turn["value"]})
-    return conversation
+        if isinstance(turn, dict) and {"from", "value"} <= set(turn):
+            role = turn.pop("from")
+            turn.update(role=SHAREGPT_ROLES.get(role, role), content=turn.pop("value"))
+    return turns
 
 
 def refuse_conversation(

@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 import sm_spot
-from kit.delimited import NUMBER, read_delimited
+from kit.delimited import NUMBER, Part, read_delimited, refuse_twice
 from kit.job import SAMPLES, channel
 from kit.names import LABELS, NAMES, PAIRS, TEXTS
 from sm_spot import UsageError, first_line
+
+from datasets import ClassLabel, Features, load_dataset
 
 __all__ = ["NUMBER", "Columns", "DataArguments", "Table", "pick_columns", "read_sets", "read_table"]
 
@@ -48,7 +50,12 @@ BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-BINARY = {b"PK\x03\x04": "a zip archive or a workbook of Excel", b"PAR1": "Parquet"}
+# first bytes, and what is said of such a file
+NO_TABLES = {
+    b"PK\x03\x04": "is a zip archive or a workbook of Excel by its first bytes, wanted text; save it as CSV",
+    b"PAR1": "is Parquet by its first bytes, wanted text; name it by what it is",
+    b"version https://git-lfs.github.com/": "is a pointer of Git LFS, wanted the file itself; git lfs pull fetches it",
+}
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: JSON can write it
 
 
@@ -75,10 +82,6 @@ class DataArguments:
     )
     max_train_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
     max_eval_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
-    preprocessing_num_workers: Optional[int] = field(
-        default=None, metadata={"help": "accepted; threads do that work"}
-    )
-    overwrite_cache: bool = field(default=False, metadata={"help": "accepted; there is no cache"})
 
 
 @dataclass
@@ -142,11 +145,17 @@ def table_from(
 
 
 def _named(numbers: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    named: list[Any] = []
-    for number in numbers:
-        known = isinstance(number, int) and 0 <= number < len(names)
-        named.append(names[number] if known else None)
-    return named
+    known = dict(enumerate(names))
+    return [known.get(number) for number in numbers]
+
+
+def class_names(features: Features) -> dict[str, list[str]]:
+    """Of the columns whose numbers `datasets` knows as classes."""
+    classes = {}
+    for column, feature in features.items():
+        if isinstance(feature, ClassLabel):
+            classes[column] = feature.names
+    return classes
 
 
 def some(names: Sequence[Any], count: int = 5, comma: str = ", ") -> str:
@@ -183,23 +192,17 @@ def read_sets(
 
 def load_hub(name: str, config: str | None) -> dict[str, Table]:
     """A data set of the hub, or a local folder in its form."""
-    import datasets
-
-    datasets.disable_progress_bar()
-    tables = {}
     try:
-        for split, part in datasets.load_dataset(name, config).items():
-            classes = {}
-            for column, feature in part.features.items():
-                if isinstance(feature, datasets.ClassLabel):
-                    classes[column] = feature.names
-            tables[split] = table_from(part[:], split, classes)
+        parts = load_dataset(name, config)
+        return {
+            split: table_from(part[:], split, class_names(part.features))
+            for split, part in parts.items()
+        }
     except Exception as error:
         raise UsageError(
             f"--dataset_name: got {name!r} ({config}), which does not load ({first_line(error)}); wanted a data set of the "
             "hub, or files"
         ) from error
-    return tables
 
 
 def say_what_was_read(tables: Mapping[str, Table]) -> None:
@@ -215,18 +218,6 @@ def first_examples(examples: Any, count: int | None) -> Any:
 
 
 # --- files ---
-
-
-class _Part(NamedTuple):
-    """What one file holds: good rows, their numbers, and a phrase for each row that cannot be
-    read.
-    """
-
-    columns: dict[str, list[Any]]
-    rows: Sequence[int]
-    bad: list[str]
-    note: str
-    classes: Mapping[str, list[str]]
 
 
 def read_table(
@@ -254,7 +245,7 @@ def read_table(
     return table
 
 
-def _append(table: Table, path: Path, part: _Part, split: str) -> None:
+def _append(table: Table, path: Path, part: Part, split: str) -> None:
     """One file's rows, unless too many cannot be read or its columns are others."""
     columns, rows, bad, note, classes = part
     file = path.name
@@ -337,7 +328,7 @@ def _kind(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
-def _read(path: Path, encoding: str | None) -> _Part:
+def _read(path: Path, encoding: str | None) -> Part:
     if _kind(path) == ".parquet":
         return _parquet(path)
     text, code = _text_of(path, encoding)
@@ -345,11 +336,11 @@ def _read(path: Path, encoding: str | None) -> _Part:
         lines = re.split(r"\r?\n", text)
         if not lines[-1]:
             lines.pop()
-        return _Part({"text": lines}, range(1, len(lines) + 1), [], f"lines, {code}", {})
+        return Part({"text": lines}, range(1, len(lines) + 1), [], f"lines, {code}")
     if "json" in _kind(path):
         part = _json(text)
     else:
-        part = _delimited(text, _kind(path))
+        part = read_delimited(text, _kind(path), NAMES)
     return part._replace(note=f"{part.note}, {code}")
 
 
@@ -363,11 +354,9 @@ def _text_of(path: Path, encoding: str | None) -> tuple[str, str]:
         raise UsageError(
             f"cannot be read ({error}); wanted a whole file that this user may read"
         ) from error
-    for mark, kind in BINARY.items():
+    for mark, sentence in NO_TABLES.items():
         if data.startswith(mark):
-            raise UsageError(
-                f"is {kind} by its first bytes, wanted text; save it as CSV, or name it by what it is"
-            )
+            raise UsageError(sentence)
     code = encoding or "utf-8"
     for mark, marked in reversed(BOMS.items()):  # UTF-32's begins with UTF-16's
         if data.startswith(mark):
@@ -379,8 +368,6 @@ def _text_of(path: Path, encoding: str | None) -> tuple[str, str]:
             f"has a zero byte in line {line}, wanted text; if it is UTF-16, give --encoding utf-16"
         )
     text = text.removeprefix("\ufeff")
-    if text.startswith("version https://git-lfs.github.com/"):
-        raise UsageError("is a pointer of Git LFS, wanted the file itself; git lfs pull fetches it")
     if "\n" not in text:
         text = text.replace("\r", "\n")
     if re.match(r"[^\n]*\r\r\n", text):  # Windows has made a whole line end of the \n of each
@@ -402,29 +389,15 @@ def _decoded(data: bytes, code: str) -> str:
         ) from error
 
 
-def _delimited(text: str, kind: str) -> _Part:
-    rows = read_delimited(text, kind, NAMES)
-    _refuse_twice(rows.names)
-    columns: dict[str, list[Any]] = {}
-    for place, name in enumerate(rows.names):
-        columns[name] = [cells[place] for cells in rows.cells]
-    return _Part(columns, rows.numbers, rows.bad, rows.note, {})
-
-
-def _refuse_twice(names: Sequence[str]) -> None:
-    if len(set(names)) < len(names):
-        raise UsageError(f"has the columns {', '.join(names)}, wanted each name once; rename them")
-
-
-def _parquet(path: Path) -> _Part:
+def _parquet(path: Path) -> Part:
     import pyarrow.parquet as parquet
 
     try:
         with path.open("rb") as file:
             content = parquet.ParquetFile(file).read()
-        _refuse_twice(content.column_names)
+        refuse_twice(content.column_names)
         columns: dict[str, list[Any]] = content.to_pydict()
-        classes = _classes_in(content.schema.metadata or {})
+        classes = class_names(Features.from_arrow_schema(content.schema))
     except (ValueError, OSError, NotImplementedError, LookupError) as error:
         raise UsageError(f"is no readable Parquet file ({error}); write it again") from error
     for column, values in columns.items():
@@ -433,23 +406,7 @@ def _parquet(path: Path) -> _Part:
                 values[index] = None
         if column in classes:
             columns[column] = _named(values, classes[column])
-    return _Part(columns, range(1, content.num_rows + 1), [], "parquet", classes)
-
-
-def _classes_in(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
-    """The names of classes, which `datasets` writes into a Parquet file."""
-    written = metadata.get(b"huggingface", b"{}")
-    info = json.loads(written).get("info", {})
-    features = info.get("features", {})
-    classes = {}
-    for column, feature in features.items():
-        if (
-            isinstance(feature, dict)
-            and feature.get("_type") == "ClassLabel"
-            and "names" in feature
-        ):
-            classes[column] = feature["names"]
-    return classes
+    return Part(columns, range(1, content.num_rows + 1), [], "parquet", classes)
 
 
 # --- JSON ---
@@ -462,7 +419,7 @@ def _nan_is_a_gap(constant: str) -> float | None:
 JSON = json.JSONDecoder(parse_constant=_nan_is_a_gap)
 
 
-def _json(text: str) -> _Part:
+def _json(text: str) -> Part:
     """An array or lines of objects, {"data": […]} as SQuAD has it, or columns as pandas writes
     them.
     """
@@ -485,7 +442,7 @@ def _json(text: str) -> _Part:
     for row in good.values():
         for name, values in columns.items():
             values.append(row.get(name))
-    return _Part(columns, list(good), bad, note, {})
+    return Part(columns, list(good), bad, note)
 
 
 def _json_rows(text: str) -> tuple[list[Any], str]:

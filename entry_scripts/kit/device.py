@@ -11,7 +11,7 @@ import math
 import os
 import socket
 import time
-from typing import Any, Iterator, Mapping, MutableMapping
+from typing import Any, Callable, Iterable, Iterator, Mapping, MutableMapping
 
 from kit import NEURON_DEVICE, speaks_xla
 from sm_spot import UsageError, barrier, place
@@ -137,15 +137,7 @@ def loading_turn(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
 # --- gauges ---
 
 
-def compilations() -> tuple[int, float]:
-    """Number of this process's compilations by XLA, and their seconds; none where nothing
-    compiles.
-    """
-    if choose() != "xla":
-        return 0, 0.0
-    counted = importlib.import_module("torch_xla.debug.metrics").metric_data("CompileTime")
-    # it counts nanoseconds
-    return (int(counted[0]), float(counted[1]) / 1e9) if counted else (0, 0.0)
+COUNTED = ("seconds", "waited", "steps", "tokens", "positions")
 
 
 class Meter:
@@ -153,100 +145,108 @@ class Meter:
     log lines.
     """
 
-    def __init__(self, samples_per_step: int) -> None:
+    def __init__(self, samples_per_step: int, micro_batches: int) -> None:
         self._samples = samples_per_step
+        self._micro_batches = micro_batches
         self._workers = place().size
-        self._since = 0.0
-        self._running = False
-        # of this lap
-        self._seconds = 0.0
-        self._waited = 0.0
-        self._steps = 0
-        self.total_seconds = 0.0
-        self.total_steps = 0
-        self._total_tokens = 0
-        self._batches: list[
-            tuple[int, int]
-        ] = []  # tokens and positions of batches made and not yet trained on
+        self._since: float | None = None
+        self._made: list[tuple[int, int]] = []  # tokens and positions of batches not yet trained on
+        self._lap: dict[str, float] = dict.fromkeys(COUNTED, 0)
+        self.totals: dict[str, float] = dict.fromkeys(COUNTED, 0)
 
     def start(self) -> None:
-        if not self._running:
+        if self._since is None:
             self._since = time.perf_counter()
-            self._running = True
 
     def stop(self) -> None:
         """What happens until the next start, evaluation above all, is no training and counts
         nowhere.
         """
-        if self._running:
-            self._seconds += time.perf_counter() - self._since
-            self._running = False
+        if self._since is not None:
+            self._lap["seconds"] += time.perf_counter() - self._since
+            self._since = None
 
     def waited(self, seconds: float) -> None:
         """For a batch."""
-        self._waited += max(0.0, seconds)
+        self._lap["waited"] += seconds
+
+    def timed(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """The same batches, and what each is waited for is counted."""
+        before = time.perf_counter()
+        for batch in batches:
+            self.waited(time.perf_counter() - before)
+            yield batch
+            before = time.perf_counter()
+
+    def counting(
+        self, collator: Callable[[Any], Any], model: Any = None
+    ) -> Callable[[Any], dict[str, Any]]:
+        """The collator, and the tokens and padding of what it makes are counted, while `model`
+        trains.
+        """
+
+        def collate(features: Any) -> Any:
+            batch = collator(features)
+            if "input_ids" in batch and (model is None or model.training):
+                self.batch(batch)
+            return batch
+
+        return collate
 
     def batch(self, batch: Mapping[str, Any]) -> None:
-        """Made by a collator, some time before it is used."""
+        """Made by a collator on the host, some time before it is used."""
         positions = batch["input_ids"].numel()
         tokens = positions
         if "attention_mask" in batch:
             tokens = int(batch["attention_mask"].sum())
-        self._batches.append((tokens, positions))
+        self._made.append((tokens, positions))
 
     def step(self) -> None:
-        self._steps += 1
+        self._lap["steps"] += 1
+        for tokens, positions in self._made[: self._micro_batches]:
+            self._lap["tokens"] += self._workers * tokens
+            self._lap["positions"] += self._workers * positions
+        del self._made[: self._micro_batches]
 
-    def lap(self, micro_batches: int) -> dict[str, float]:
-        """Since the last lap; `micro_batches` a step."""
+    def lap(self) -> dict[str, float]:
+        """Since the last lap."""
         self.stop()
         self.start()
-        seconds = max(self._seconds, 1e-9)
-        steps = self._steps
-        used, self._batches = (
-            self._batches[: steps * micro_batches],
-            self._batches[steps * micro_batches :],
-        )
-        tokens = self._workers * sum(tokens for tokens, _ in used)
-        positions = self._workers * sum(positions for _, positions in used)
-        values = {
-            "samples_per_second": round(steps * self._samples / seconds, 3),
-            "steps_per_second": round(steps / seconds, 3),
-            "data_wait": round(min(1.0, self._waited / seconds), 4),
-        }
-        # of this worker, whose like the others are taken to be; none where loaders have processes
-        if positions:
-            values["tokens_per_second"] = round(tokens / seconds, 1)
-            values["padding_fill"] = round(tokens / positions, 4)
-        self.total_seconds += self._seconds
-        self.total_steps += steps
-        self._total_tokens += tokens
-        self._seconds = 0.0
-        self._waited = 0.0
-        self._steps = 0
+        lap = self._lap
+        self._lap = dict.fromkeys(COUNTED, 0)
+        for name, value in lap.items():
+            self.totals[name] += value
+        values = self._rates(lap)
+        values["data_wait"] = round(min(1.0, lap["waited"] / max(lap["seconds"], 1e-9)), 4)
+        if lap["positions"]:
+            values["padding_fill"] = round(lap["tokens"] / lap["positions"], 4)
         values.update(device_values())
         return values
 
     def summary(self) -> dict[str, float]:
         """Speed of all workers together since this process began to train."""
-        seconds = max(self.total_seconds, 1e-9)
-        values = {
-            "train_runtime": round(self.total_seconds, 4),
-            "train_samples_per_second": round(self.total_steps * self._samples / seconds, 3),
-            "train_steps_per_second": round(self.total_steps / seconds, 3),
+        rates = self._rates(self.totals)
+        values = {f"train_{name}": value for name, value in rates.items()}
+        return {"train_runtime": round(self.totals["seconds"], 4), **values}
+
+    def _rates(self, sums: Mapping[str, float]) -> dict[str, float]:
+        seconds = max(sums["seconds"], 1e-9)
+        rates = {
+            "samples_per_second": round(sums["steps"] * self._samples / seconds, 3),
+            "steps_per_second": round(sums["steps"] / seconds, 3),
         }
-        if self._total_tokens:
-            values["train_tokens_per_second"] = round(self._total_tokens / seconds, 1)
-        return values
+        # of this worker, whose like the others are taken to be; none where loaders have processes
+        if sums["tokens"]:
+            rates["tokens_per_second"] = round(sums["tokens"] / seconds, 1)
+        return rates
 
 
 def device_values() -> dict[str, float]:
     """What the device has to say; nothing on a CPU."""
-    values: dict[str, float] = {}
     if choose() == "xla":
-        count, seconds = compilations()
-        values["compiles"] = count
-        values["compile_seconds"] = round(seconds, 3)
-    elif torch.cuda.is_available():
-        values["accelerator_memory_gb"] = round(torch.cuda.max_memory_allocated() / 1e9, 3)
-    return values
+        counted = importlib.import_module("torch_xla.debug.metrics").metric_data("CompileTime")
+        count, nanoseconds = counted[:2] if counted else (0, 0)
+        return {"compiles": int(count), "compile_seconds": round(float(nanoseconds) / 1e9, 3)}
+    if torch.cuda.is_available():
+        return {"accelerator_memory_gb": round(torch.cuda.max_memory_allocated() / 1e9, 3)}
+    return {}

@@ -5,6 +5,7 @@ them.
     table, labels = drop_missing(table, columns, labels)    # not for test data: there every row stays
     examples = classified(table, columns, labels)           # datasets.Dataset: text, text_pair, label (ClassLabel)
     train, held_out = hold_out(examples, 0.1, table=table)
+    raw_datasets = classified_sets(tables, args)            # all of that, for every set
 
 Messages name the flags --label_column and --num_labels.
 """
@@ -14,12 +15,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
-from kit.data import NUMBER, Columns, Table, some
+from kit.data import NUMBER, Columns, Table, pick_columns, say_what_was_read, some
 from sm_spot import UsageError
 
-from datasets import ClassLabel, Dataset, Features, Value, concatenate_datasets
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Value, concatenate_datasets
 
 SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out examples
 WHOLE_NUMBER = re.compile("0|-?[1-9][0-9]*")
@@ -39,15 +40,10 @@ class Labels(NamedTuple):
 
     def numbered_as(self, names: Sequence[str]) -> Labels:
         """With the numbers that a model has for them, if it knows the same classes."""
-        if len(names) != len(self.names) or set(names) != set(self.names):
+        if not self.names or sorted(names) != sorted(self.names):
             return self
-        values: list[Any] = []
-        for value in self.values:
-            number = None
-            if value is not None:
-                number = names.index(self.names[value])
-            values.append(number)
-        return Labels(values, list(names))
+        numbers = dict(enumerate(map(list(names).index, self.names)))
+        return Labels(list(map(numbers.get, self.values)), list(names))
 
 
 def labels_of(
@@ -60,110 +56,31 @@ def labels_of(
     """
     if names is None and num_labels in {None, len(table.classes.get(column, []))}:
         names = table.classes.get(column)
-    labels = _as_texts(table, column)
-    labels = _without_gaps(labels, table)
-    distinct = set(labels) - {None}
-    numeric = all(NUMBER.fullmatch(label) for label in distinct)
-    fractions = numeric and not all(float(label).is_integer() for label in distinct)
+    texts = _as_texts(table, column)
+    distinct = set(texts) - {None}
+    distinct -= _gaps(distinct, texts, table)
+    numeric = all(map(NUMBER.fullmatch, distinct))
+    fractions = numeric and not all(map(float.is_integer, map(float, distinct)))
     if _are_scores(names, num_labels, fractions=fractions):
-        return _scores(labels, table)
+        scores = {text: _score(text, texts, table) for text in distinct}
+        return Labels(list(map(scores.get, texts)), [])
+    spelled = dict(zip(distinct, distinct))
     if numeric:
-        labels = _whole_numbers(labels)
-    labels = _without_minus_one(labels, table, num_labels, names)
-    distinct = set(labels) - {None}
+        spelled = {text: _whole(text) for text in distinct}
+    classes = set(spelled.values())
+    if "-1" in classes and _is_gap(classes, table, num_labels, names):
+        classes.remove("-1")
     if names is None:
-        names = _class_names(distinct, num_labels, table)
-    for label in sorted(distinct - set(names)):
-        listed = some(names, 10)
-        known = f"{listed} as in the training data"
-        raise table.wrong(
-            labels.index(label), f"has the label {label!r}, wanted {known}; correct it"
-        )
-    _say_near(distinct, table)
-    numbers = {name: number for number, name in enumerate(names)}
-    numbers[None] = None  # type: ignore[index,assignment]  # a row without a label
-    return Labels([numbers[label] for label in labels], list(names))
-
-
-def _as_texts(table: Table, column: str) -> list[Any]:
-    """Each label as it is written; None: there is none."""
-    values = list(table.columns[column])
-    if all(value is None or (isinstance(value, list) and len(value) == 1) for value in values):
-        for index, value in enumerate(values):  # one each, in a list
-            if value is not None:
-                values[index] = value[0]
-    texts: list[Any] = []
-    for index, value in enumerate(values):
-        if isinstance(value, (list, tuple, dict)):
-            got = f"has several labels (multi-label), {value!r:.50}"
-            raise table.wrong(index, f"{got}; wanted one class or score")
-        text = str(value).strip()
-        if isinstance(value, float) and value.is_integer():
-            text = str(int(value))
-        missing = value is None or value == "\\N" or value != value  # noqa: PLR0124 - NaN is not itself
-        texts.append(None if missing else text or None)
-    return texts
-
-
-def _without_gaps(labels: list[Any], table: Table) -> list[Any]:
-    """Words that say that there is no label, among numbers; and "-", as in SNLI. Refuses words that
-    can be no class.
-    """
-    distinct = set(labels) - {None}
-    words = {label for label in distinct if not NUMBER.fullmatch(label)}
-    gaps = {word for word in words if word.lower() in MISSING_WORDS}
-    if words == distinct:  # a class may be called so
-        gaps = set()
-    _refuse_words(words, words - gaps, labels, table)
-    if gaps and gaps == words:
-        return without(labels, gaps)
-    if len(words) > 2 and "-" in words and "+" not in words:
-        return without(labels, {"-"})
-    return labels
-
-
-def without(labels: list[Any], gaps: set[Any]) -> list[Any]:
-    """None in the place of these labels."""
-    kept = list(labels)
-    for index, label in enumerate(labels):
-        if label in gaps:
-            kept[index] = None
-    return kept
-
-
-def _refuse_words(words: set[Any], slips: set[Any], labels: list[Any], table: Table) -> None:
-    """Those that are no class: several labels in one, a score in another form, and a slip among
-    scores.
-    """
-    distinct = set(labels) - {None}
-    scores = 0
-    for number in distinct - words:
-        scores += not float(number).is_integer()
-    for word in sorted(words):
-        index = labels.index(word)
-        if _is_several(word, distinct) or re.fullmatch(
-            r"\[.*\]|[0-9]+([,;|][0-9]+)+|[0-9.]+ ?%", word
-        ):
-            got = f"has several labels (multi-label), a decimal comma or a percentage, {word!r}"
-            raise table.wrong(index, f"{got}; wanted one class or score, as 0.5")
-        if word.isdigit():
-            raise table.wrong(
-                index, f"has the label {word!r}, wanted the digits 0 to 9, or a word; correct it"
-            )
-        infinite = re.fullmatch("[+-]?inf(inity)?", word.lower()) and words < distinct
-        if word in slips and (infinite or scores > len(slips)):
-            raise table.wrong(
-                index,
-                f"has the label {word!r}, wanted a finite number as the others have; correct it",
-            )
-
-
-def _is_several(word: str, distinct: set[Any]) -> bool:
-    """`joy,anger`, where there are also `joy` and `anger`."""
-    for separator in ",;|":
-        if separator in word and set(word.split(separator)) <= distinct:
-            return True
-    return False
+        names = _class_names(classes, num_labels, table)
+    labels = list(map(spelled.get, texts))
+    for label in sorted(classes - set(names)):
+        index = labels.index(label)
+        known = some(names, 10)
+        wanted = f"wanted {known} as in the training data"
+        raise table.wrong(index, f"has the label {label!r}, {wanted}; correct it")
+    _say_near(classes, table)
+    numbers: dict[Any, int] = {name: number for number, name in enumerate(names)}
+    return Labels(list(map(numbers.get, labels)), list(names))
 
 
 def _are_scores(names: Sequence[str] | None, num_labels: int | None, *, fractions: bool) -> bool:
@@ -173,57 +90,109 @@ def _are_scores(names: Sequence[str] | None, num_labels: int | None, *, fraction
     return num_labels == 1 or fractions
 
 
-def _scores(labels: list[Any], table: Table) -> Labels:
-    scores: list[Any] = []
-    for index, label in enumerate(labels):
-        if label is None:
-            scores.append(None)
-            continue
-        if not NUMBER.fullmatch(label) or math.isinf(float(label)):
-            raise table.wrong(
-                index, f"has the label {label!r}, wanted a number: the labels are scores"
-            )
-        scores.append(float(label))
-    return Labels(scores, [])
+def _as_texts(table: Table, column: str) -> list[Any]:
+    """Each label as it is written; None: there is none."""
+    values = table.columns[column]
+    one_each = all(cell is None or (isinstance(cell, list) and len(cell) == 1) for cell in values)
+    texts: list[Any] = []
+    for index, cell in enumerate(values):
+        value = cell
+        if one_each and cell is not None:
+            value = cell[0]
+        if isinstance(value, (list, tuple, dict)):
+            got = f"has several labels (multi-label), {value!r:.50}"
+            raise table.wrong(index, f"{got}; wanted one class or score")
+        text = str(value).strip()
+        if isinstance(value, float) and value.is_integer():
+            text = str(int(value))
+        missing = value is None or value != value  # noqa: PLR0124 - NaN is not itself
+        if missing or text in {"", "\\N"}:
+            texts.append(None)
+        else:
+            texts.append(text)
+    return texts
 
 
-def _whole_numbers(labels: list[Any]) -> list[Any]:
+def _gaps(distinct: set[Any], texts: list[Any], table: Table) -> set[Any]:
+    """Words that say that there is no label, among numbers; and "-", as in SNLI. Refuses words that
+    can be no class.
+    """
+    words = {text for text in distinct if not NUMBER.fullmatch(text)}
+    gaps = {word for word in words if word.lower() in MISSING_WORDS}
+    if words == distinct:  # a class may be called so
+        gaps = set()
+    _refuse_words(words, words - gaps, texts, table)
+    if gaps == words:
+        return gaps
+    if len(words) > 2 and "+" not in words:
+        return {"-"} & words
+    return set()
+
+
+def _refuse_words(words: set[Any], slips: set[Any], texts: list[Any], table: Table) -> None:
+    """Those that are no class: several labels in one, a score in another form, and a slip among
+    scores.
+    """
+    distinct = set(texts) - {None}
+    scores = 0
+    for number in distinct - words:
+        scores += not float(number).is_integer()
+    for word in sorted(words):
+        index = texts.index(word)
+        parts = set(re.split("[,;|]", word))
+        several = len(parts) > 1 and parts <= distinct  # `joy,anger`, where there are both
+        other_form = re.fullmatch(r"\[.*\]|[0-9]+([,;|][0-9]+)+|[0-9.]+ ?%", word)
+        if several or other_form:
+            got = f"has several labels (multi-label), a decimal comma or a percentage, {word!r}"
+            raise table.wrong(index, f"{got}; wanted one class or score, as 0.5")
+        got = f"has the label {word!r}"
+        if word.isdigit():
+            raise table.wrong(index, f"{got}, wanted the digits 0 to 9, or a word; correct it")
+        infinite = re.fullmatch("[+-]?inf(inity)?", word.lower())
+        among_numbers = infinite and words < distinct
+        if word in slips and (among_numbers or scores > len(slips)):
+            wanted = "wanted a finite number as the others have"
+            raise table.wrong(index, f"{got}, {wanted}; correct it")
+
+
+def _score(text: str, texts: list[Any], table: Table) -> float:
+    if NUMBER.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    index = texts.index(text)
+    raise table.wrong(index, f"has the label {text!r}, wanted a number: the labels are scores")
+
+
+def _whole(text: str) -> str:
     """1.0 is 1: so a column of numbers with gaps is often written."""
-    whole = list(labels)
-    for index, label in enumerate(labels):
-        if label and re.search(r"[.eE+]", label):
-            whole[index] = str(int(float(label)))
-    return whole
+    if re.search(r"[.eE+]", text):
+        return str(int(float(text)))
+    return text
 
 
-def _without_minus_one(
-    labels: list[Any], table: Table, num_labels: int | None, names: Sequence[str] | None
-) -> list[Any]:
+def _is_gap(
+    classes: set[str], table: Table, num_labels: int | None, names: Sequence[str] | None
+) -> bool:
     """-1 is a class, or says as in GLUE that a row has no label."""
-    distinct = set(labels) - {None}
-    classes = distinct - {"-1"}
-    if names is None and num_labels is None and "-1" in distinct and "0" in classes:
-        listed = some(sorted(distinct))
+    count = len(classes)
+    if names is not None:
+        return "-1" not in names
+    if num_labels is None and "0" in classes:
+        listed = some(sorted(classes))
         got = f"--{table.name}: got the labels {listed}, wanted to know what -1 is"
+        others = count - 1
         raise UsageError(
-            f"{got}; give --num_labels {len(distinct)} if a class, {len(classes)} if it means no label"
+            f"{got}; give --num_labels {count} if a class, {others} if it means no label"
         )
-    if names is None:
-        no_class = num_labels == len(classes)
-    else:
-        no_class = "-1" not in names
-    if no_class or not classes:
-        return without(labels, {"-1"})
-    return labels
+    return count == 1 or num_labels == count - 1
 
 
 def _class_names(distinct: set[str], num_labels: int | None, table: Table) -> list[str]:
     """In the order of their numbers. Labels that count from 0 keep their number."""
     count = num_labels or len(distinct)
     names = sorted(distinct)
-    if all(WHOLE_NUMBER.fullmatch(label) for label in distinct):
+    if all(map(WHOLE_NUMBER.fullmatch, distinct)):
         names.sort(key=int)
-        counted = [str(number) for number in range(count)]
+        counted = list(map(str, range(count)))
         if count >= 2 and distinct <= set(counted):
             return counted
     if count < 2 or len(names) != count:
@@ -247,6 +216,10 @@ def _say_near(distinct: set[str], table: Table) -> None:
             table.say(f"{names} are different classes, though only the case tells them apart")
 
 
+def is_empty(value: Any) -> bool:
+    return value is None or not str(value).strip()
+
+
 def drop_missing(table: Table, columns: Columns, labels: Labels) -> tuple[Table, Labels]:
     """Only the rows with text and label, and a sentence about the others. Not for test data."""
     contents: dict[str, list[Any]] = {columns.text: table.texts(columns.text)}
@@ -255,9 +228,7 @@ def drop_missing(table: Table, columns: Columns, labels: Labels) -> tuple[Table,
     contents["label"] = labels.values
     missing: set[int] = set()
     for column, values in contents.items():
-        empty = [
-            index for index, value in enumerate(values) if value is None or not str(value).strip()
-        ]
+        empty = [index for index, value in enumerate(values) if is_empty(value)]
         missing.update(empty)
         if empty:
             rows = some([table.rows[index] for index in empty])
@@ -303,7 +274,10 @@ def hold_out(examples: Dataset, fraction: float, table: Table) -> tuple[Dataset,
     alone: list[int] = []
     rest: list[int] = []
     for row, number in enumerate(labels):
-        (alone if number in single else rest).append(row)
+        if number in single:
+            alone.append(row)
+        else:
+            rest.append(row)
     classes = max(1, len(sizes) - len(single))
     wanted = max(classes, round(len(examples) * fraction))
     wanted = min(wanted, len(rest) - classes)  # of each class one row is trained on
@@ -311,10 +285,50 @@ def hold_out(examples: Dataset, fraction: float, table: Table) -> tuple[Dataset,
         got = f"--{table.name}: got {len(examples)} rows"
         raise UsageError(f"{got}, wanted two of a class to hold one out; add rows")
     by_class = "label" if sizes and wanted >= classes else None
-    parts = examples.select(rest).train_test_split(
-        wanted, seed=SPLIT_SEED, stratify_by_column=by_class
-    )
+    several = examples.select(rest)
+    parts = several.train_test_split(wanted, seed=SPLIT_SEED, stratify_by_column=by_class)
     train = parts["train"]
     if alone:
         train = concatenate_datasets([train, examples.select(alone)])
     return train, parts["test"]
+
+
+def classified_sets(
+    tables: Mapping[str, Table], args: Any, order: Sequence[str] = ()
+) -> DatasetDict:
+    """`train`, `test` without labels, and under each other name a set to be judged on; `eval` is a
+    part of `train` where there is no other.
+
+    Labels have the numbers of `order`, a model's own names, where they are the same.
+    """
+    raw_datasets = DatasetDict()
+    names = None
+    for name, table in tables.items():
+        pair_column = getattr(args, "text_pair_column", None)
+        columns = pick_columns(
+            table, args.text_column, pair_column, args.label_column, unlabelled=name == "test"
+        )
+        if name == "test":
+            raw_datasets[name] = classified(table, columns, None)
+            continue
+        labels = labels_of(table, columns.label, num_labels=args.num_labels, names=names)
+        if names is None:
+            labels = labels.numbered_as(order)
+            names = labels.names
+        whole, labels = drop_missing(table, columns, labels)
+        raw_datasets[name] = classified(whole, columns, labels)
+        if name == "train" and "eval" not in tables:
+            parts = hold_out(raw_datasets["train"], args.validation_fraction, whole)
+            raw_datasets["train"], raw_datasets["eval"] = parts
+    say_what_was_read(tables)
+    return raw_datasets
+
+
+def head_for(examples: Dataset) -> dict[str, Any]:
+    """For a model's configuration: the names of its classes, or that it gives scores."""
+    feature = examples.features["label"]
+    if not isinstance(feature, ClassLabel):
+        return {"num_labels": 1, "problem_type": "regression"}
+    names = feature.names
+    numbers = range(len(names))
+    return {"id2label": dict(zip(numbers, names)), "label2id": dict(zip(names, numbers))}

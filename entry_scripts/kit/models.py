@@ -71,6 +71,17 @@ def loading(name: str) -> Iterator[None]:
         ) from error
 
 
+def hub_options(model_args: Any, *, trust_remote_code: bool = False) -> dict[str, Any]:
+    """What `from_pretrained` is to know beside a name; nothing where no flag was given."""
+    options = {
+        "revision": model_args.model_revision,
+        "token": model_args.token,
+        "cache_dir": model_args.cache_dir,
+        "trust_remote_code": trust_remote_code or None,
+    }
+    return {name: value for name, value in options.items() if value not in {None, "main"}}
+
+
 def load_tokenizer(name: str, **hub: Any) -> Any:
     """`hub` is what `from_pretrained` takes: revision, token, cache_dir, trust_remote_code."""
     transformers.utils.logging.disable_progress_bar()  # a job's log is read as lines

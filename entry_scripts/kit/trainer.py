@@ -21,7 +21,6 @@ import warnings
 from dataclasses import dataclass, field
 from typing import (
     Any,
-    Callable,
     Collection,
     Iterable,
     Iterator,
@@ -43,6 +42,7 @@ from kit.job import (
     refuse_nan,
     refuse_unknown,
 )
+from kit.models import hub_options
 from sm_spot import Checkpoints, SpotCallback, UsageError, first_line
 
 import transformers
@@ -72,30 +72,39 @@ RENAMED = {
     "block_size": "max_length",
     "max_seq_length": "max_length",
 }
-# Flags that some release since 4.6 had and that mean nothing in a later one: left out, with a line
-# in the log.
+# Flags that some release since 4.6 had, or that Hugging Face's examples have, and that mean nothing
+# here: left out, with a line in the log.
 LEFT_OUT = (
     "adafactor",
     "dispatch_batches",
+    "dtype",
     "fp16_backend",
     "fp16_opt_level",
     "fsdp_min_num_params",
     "fsdp_transformer_layer_cls_to_wrap",
     "half_precision_backend",
+    "ignore_mismatched_sizes",
     "include_inputs_for_metrics",
     "include_tokens_per_second",
     "jit_mode_eval",
+    "keep_linebreaks",
     "logging_dir",
+    "low_cpu_mem_usage",
     "mp_parameters",
+    "n_best_size",
+    "overwrite_cache",
     "past_index",
+    "preprocessing_num_workers",
     "push_to_hub_organization",
     "ray_scope",
     "save_safetensors",
     "sharded_ddp",
     "split_batches",
+    "torch_dtype",
     "torchdynamo",
     "tpu_metrics_debug",
     "tpu_num_cores",
+    "use_fast_tokenizer",
     "use_ipex",
     "use_legacy_prediction_loop",
     "use_mps_device",
@@ -167,9 +176,6 @@ class ModelArguments:
     cache_dir: Optional[str] = field(
         default=None, metadata={"help": "where what the hub sends is kept"}
     )
-    use_fast_tokenizer: bool = field(
-        default=True, metadata={"help": "accepted; it always is where there is one"}
-    )
     model_revision: Optional[str] = field(
         default=None, metadata={"help": "branch, tag or commit of the model"}
     )
@@ -182,23 +188,9 @@ class ModelArguments:
     attn_implementation: Optional[str] = field(
         default=None, metadata={"help": "eager (XLA), sdpa, flash_attention_2"}
     )
-    dtype: Optional[str] = field(
-        default=None, metadata={"help": "accepted; weights are trained in float32"}
-    )
-    low_cpu_mem_usage: bool = field(
-        default=False, metadata={"help": "accepted; transformers loads so by itself"}
-    )
 
     def hub(self) -> dict[str, Any]:
-        """What `from_pretrained` is to know beside a name; nothing where no flag was given."""
-        options: dict[str, Any] = {
-            "revision": self.model_revision,
-            "token": self.token,
-            "cache_dir": self.cache_dir,
-        }
-        if self.trust_remote_code:
-            options["trust_remote_code"] = True
-        return {name: value for name, value in options.items() if value is not None}
+        return hub_options(self, trust_remote_code=self.trust_remote_code)
 
     def attention(self) -> dict[str, str]:
         """For `from_pretrained`. On XLA SDPA looks into its mask on the host: one more graph and
@@ -336,59 +328,45 @@ def parse_own(
     return (*parsed, notes)
 
 
-def split_flags(argv: Sequence[str] | None) -> Iterator[tuple[str, list[str]]]:
-    """Names and values of `--name value`, `--name=value`, `--name value value` and `--name`; None:
-    the command line's.
-    """
-    name = ""
-    values: list[str] = []
-    for token in sys.argv[1:] if argv is None else argv:
-        if not token.startswith("--"):
-            if not name:
-                raise UsageError(
-                    f"arguments: got {token!r}, wanted flags like --learning_rate 0.00005"
-                )
-            values.append(token)
-            continue
-        if name:
-            yield name, values
-        flag, equals, value = token[2:].partition("=")
-        name = flag.replace("-", "_")
-        values = [value] if equals else []
-    if name:
-        yield name, values
+def take_flags(
+    argv: Sequence[str] | None, names: Iterable[str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Of the command line the flags `names` with their values, and all the rest."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for name in names:
+        parser.add_argument(f"--{name}", f"--{name.replace('_', '-')}", nargs="*")
+    taken, rest = parser.parse_known_args(argv)
+    return {name: values for name, values in vars(taken).items() if values is not None}, rest
 
 
 def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[list[str], list[str]]:
     """The command line by the names that `fields` has, and what is to be said about flags that it
     has not.
     """
-    flags: list[str] = []
+    older = {*RENAMED, *LEFT_OUT, "group_by_length"} - set(fields)
+    taken, flags = take_flags(argv, sorted(older))
+    if flags and not flags[0].startswith("--"):
+        raise UsageError(f"arguments: got {flags[0]!r}, wanted flags like --learning_rate 0.00005")
+    for flag in flags:
+        name = flag[2:].partition("=")[0].replace("-", "_")
+        if flag.startswith("--") and name not in {*fields, "help"}:
+            refuse_unknown("--" + name, ["--" + other for other in (*fields, *RENAMED)])
     notes: list[str] = []
-    for name, values in split_flags(argv):
-        current = name
-        if name not in {*fields, "help"}:
-            current, values = renamed(name, values, fields)  # noqa: PLW2901 - the flag by its name here
-            if not current:
-                notes.append(f"--{name}: this transformers has no such argument; left out")
-                continue
+    for name, given in taken.items():
+        current = RENAMED.get(name, "")
+        values = given
+        if name == "group_by_length":
+            current = "train_sampling_strategy"
+            grouped = given in ([], ["True"], ["true"], ["1"])
+            values = ["group_by_length" if grouped else "random"]
+        if current in fields:
+            flags += [f"--{current}", *values]
             notes.append(f"--{name}: passed on as --{current} {' '.join(values)}".rstrip())
-        flags += [f"--{current}", *values]
+        elif name in LEFT_OUT:
+            notes.append(f"--{name}: it means nothing here; left out")
+        else:
+            refuse_unknown("--" + name, ["--" + other for other in fields])
     return flags, notes
-
-
-def renamed(name: str, values: list[str], fields: Collection[str]) -> tuple[str, list[str]]:
-    """What a flag is called here, and its values; an empty name: it means nothing any more.
-    UsageError: nobody had it.
-    """
-    if name == "group_by_length" and "train_sampling_strategy" in fields:
-        grouped = not values or values[0].lower() in {"true", "1"}
-        return "train_sampling_strategy", ["group_by_length" if grouped else "random"]
-    if RENAMED.get(name) in fields:
-        return RENAMED[name], values
-    if name in LEFT_OUT:
-        return "", []
-    return refuse_unknown("--" + name, ["--" + other for other in (*fields, *RENAMED)])
 
 
 def check_numbers(values: Any, names: Iterable[str]) -> None:
@@ -407,10 +385,8 @@ def only_collect_graphs(args: Any) -> str:
     """Few steps and nothing saved, under neuron_parallel_compile; returns what is to be said about
     it.
     """
-    asked = args.max_steps
-    args.max_steps = GRAPHS_ONLY_STEPS
-    if asked > 0:
-        args.max_steps = min(asked, GRAPHS_ONLY_STEPS)
+    few = GRAPHS_ONLY_STEPS
+    args.max_steps = min(args.max_steps, few) if args.max_steps > 0 else few
     args.save_strategy = type(args.save_strategy)("no")
     return (
         f"{args.max_steps} steps, to collect graphs only: nothing is saved and no number is printed"
@@ -458,19 +434,8 @@ class JobCallback(SpotCallback):
 
     def __init__(self, identity: Mapping[str, Any], args: Any, *, reseed: bool = True) -> None:
         super().__init__(identity, reseed=reseed)
-        self.meter = Meter(samples_per_step(args))
+        self.meter = Meter(samples_per_step(args), args.gradient_accumulation_steps)
         self._step_ended = 0.0
-
-    def counting(self, collator: Callable[[Any], Any], model: Any) -> Callable[[Any], Any]:
-        """The collator, and the tokens and padding of what it makes for training are counted."""
-
-        def collate(features: Any) -> Any:
-            batch = collator(features)
-            if model.training and "input_ids" in batch:
-                self.meter.batch(batch)
-            return batch
-
-        return collate
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         super().on_train_begin(args, state, control, **more)
@@ -487,7 +452,7 @@ class JobCallback(SpotCallback):
         control = super().on_step_end(args, state, control, **more)
         if state.global_step == self.first_step:
             # compilation and warm-up are in no step line's speed
-            self.meter.lap(args.gradient_accumulation_steps)
+            self.meter.lap()
         self._step_ended = time.perf_counter()
         return control
 
@@ -507,10 +472,10 @@ class JobCallback(SpotCallback):
         for name in ("loss", "train_loss"):
             refuse_nan(float(values.get(name, 0.0)))
         if "train_runtime" in values and not self.interrupted:
-            self.meter.lap(args.gradient_accumulation_steps)
+            self.meter.lap()
             values.update(self.meter.summary())
         elif "loss" in values:
-            values.update(self.meter.lap(args.gradient_accumulation_steps))
+            values.update(self.meter.lap())
         super().on_log(args, state, control, logs=values, **more)
 
     def say_runtime(self, trainer: Any) -> None:
@@ -585,7 +550,7 @@ def watch(trainer: Any, identity: Mapping[str, Any], *, reseed: bool = True) -> 
     trainer.add_callback(callback)
     callback.trainer = trainer
     if getattr(trainer, "data_collator", None) is not None:
-        trainer.data_collator = callback.counting(trainer.data_collator, trainer.model)
+        trainer.data_collator = callback.meter.counting(trainer.data_collator, trainer.model)
     # Trainer 5 believes that every model which takes **kwargs divides its loss by the number of
     # labels in the whole step. BERT's heads do not: with several workers or micro-batches their
     # gradients came out a multiple.
@@ -601,7 +566,7 @@ def train(trainer: Any, *, resumable: bool = True) -> None:
     A trainer that is not `resumable` begins anew, and puts the checkpoints that it finds aside.
     """
     args = trainer.args
-    check_size(trainer)
+    check_size(trainer.train_dataset, samples_per_step(args) if args.dataloader_drop_last else 1)
     trainer.model.train()
     if graphs_only():
         trainer.train()
@@ -625,33 +590,28 @@ def train(trainer: Any, *, resumable: bool = True) -> None:
         raise UsageError(f"arguments: {first_line(error)}") from error
 
 
-def check_size(trainer: Any) -> None:
+def check_size(examples: Any, needed: int) -> None:
     """UsageError where the examples do not fill one step: Trainer would train none, and end
     well.
     """
-    args = trainer.args
-    examples = trainer.train_dataset
     if not hasattr(examples, "__len__"):  # a data set that streams
         return
     if len(examples) == 0:
+        wanted = "wanted some; allow longer ones, or add others"
+        raise UsageError(f"data: got no example with something to learn, {wanted}")
+    if len(examples) < needed:
+        wanted = f"wanted at least {needed}, which all workers take in one step"
         raise UsageError(
-            "data: got no example with something to learn, wanted some; allow longer ones, or add others"
-        )
-    needed = samples_per_step(args)
-    if len(examples) < needed and args.dataloader_drop_last:
-        sizes = f"{args.per_device_train_batch_size} per device x {args.world_size} workers"
-        wanted = f"wanted at least {needed} (= {sizes} x {args.gradient_accumulation_steps} micro-batches)"
-        raise UsageError(
-            f"data: got {len(examples)} examples, {wanted}; lower --per_device_train_batch_size"
+            f"data: got {len(examples)} examples to learn from, {wanted}; lower the batch size, or add examples"
         )
 
 
-def padding(data_args: Any, max_seq_length: int, datasets: Mapping[str, Any]) -> dict[str, Any]:
+def padding(datasets: Mapping[str, Any], fixed_length: int | None = None) -> dict[str, Any]:
     """For DataCollatorWithPadding: to the longest of a batch; to one length for all where each is
     compiled, or on request.
     """
-    if data_args.pad_to_max_length:
-        return {"padding": "max_length", "max_length": max_seq_length}
+    if fixed_length:
+        return {"padding": "max_length", "max_length": fixed_length}
     if choose() != "xla":
         return {"pad_to_multiple_of": 8}
     longest = max(max(part["length"]) for part in datasets.values())

@@ -13,8 +13,8 @@ import kit.trainer as kit
 from kit.data import Table, read_sets, say_what_was_read
 from kit.device import choose
 from kit.job import graphs_only
-from kit.models import TINY, load_config, load_model
-from sm_spot import UsageError, place
+from kit.models import TINY, hub_options, load_config, load_model, loading
+from sm_spot import place
 
 import torch
 from transformers import AutoModelForCausalLM, set_seed
@@ -43,16 +43,9 @@ class ModelArguments(ModelConfig):  # type: ignore[misc]  # trl is untyped here
     )
 
     def hub(self, args: Any) -> dict[str, Any]:
-        """What `from_pretrained` is to know beside a name."""
-        options = {
-            "revision": self.model_revision,
-            "token": self.token,
-            "cache_dir": self.cache_dir,
-        }
-        options = {name: value for name, value in options.items() if value not in {None, "main"}}
-        if getattr(self, "trust_remote_code", False) or getattr(args, "trust_remote_code", False):
-            options["trust_remote_code"] = True
-        return options
+        trusted = getattr(self, "trust_remote_code", False)
+        trusted = trusted or getattr(args, "trust_remote_code", False)
+        return hub_options(self, trust_remote_code=trusted)
 
 
 def read_tables(data_args: Any) -> dict[str, Table]:
@@ -81,29 +74,16 @@ def load_causal_model(model_args: ModelArguments, args: Any, tokenizer: Any) -> 
     if attention is not None:
         options["attn_implementation"] = attention
     if model_args.load_in_4bit or model_args.load_in_8bit:
-        check_bits(model_args)
         model_args.dtype = "bfloat16" if args.bf16 else "float16"
         quantized = get_quantization_config(model_args)
         where = {"": place().local_rank}
-        return AutoModelForCausalLM.from_pretrained(
-            name, config=config, quantization_config=quantized, device_map=where, **options
-        )
+        with loading(name):  # bitsandbytes may lack
+            return AutoModelForCausalLM.from_pretrained(
+                name, config=config, quantization_config=quantized, device_map=where, **options
+            )
     model = load_model(AutoModelForCausalLM, name, config, tokenizer, **options)
     # frozen weights need no more
     return model.to(torch.bfloat16) if model_args.use_peft and args.bf16 else model
-
-
-def check_bits(model_args: ModelArguments) -> None:
-    flag = "--load_in_4bit" if model_args.load_in_4bit else "--load_in_8bit"
-    if not (torch.cuda.is_available() and model_args.use_peft):
-        wanted = "wanted a CUDA device and --use_peft True; weights in few bits cannot be trained themselves"
-        raise UsageError(f"{flag}: {wanted}")
-    try:
-        importlib.import_module("bitsandbytes")
-    except ImportError as error:
-        raise UsageError(
-            f"{flag}: wanted the library bitsandbytes ({error}); install it"
-        ) from error
 
 
 def peft_config_of(model_args: ModelArguments, model: Any) -> Any:

@@ -36,11 +36,11 @@ def main() -> None:
     table = read_table(SAMPLES / "reviews.csv", "train")
     texts, labels = table.texts("content"), labels_of(table, "label").values
     tokenizer = load_tokenizer("tiny-random")
-    parts = []
-    for begin, end in ((0, STEPS * BATCH), (3000, 3040)):
+    parts = {}
+    for name, begin, end in (("train", 0, STEPS * BATCH), ("eval", 3000, 3040)):
         ids = tokenizer(texts[begin:end], truncation=True, max_length=64)["input_ids"]
         columns = {"input_ids": ids, "labels": labels[begin:end], "length": [len(one) for one in ids]}
-        parts.append(Dataset.from_dict(columns))
+        parts[name] = Dataset.from_dict(columns)
     config = load_config("tiny-random", tokenizer, num_labels=2)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0  # drawn otherwise on each device
     set_seed(7)
@@ -49,7 +49,7 @@ def main() -> None:
     run = script.Run(args, accelerator, model.to(accelerator.device), parts, tokenizer)
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        script.fit(run, None)
+        script.fit(run)
     lines = [ast.literal_eval(line) for line in said.getvalue().splitlines() if line.startswith("{")]
     out: dict[str, Any] = {
         "device": str(accelerator.device),
@@ -65,9 +65,9 @@ def main() -> None:
         out["fallbacks"] = sorted(name for name in metrics.counter_names() if name.startswith("aten::"))
     out["evaluation"] = script.evaluate(run)
     args.checkpoint_dir, args.model_dir = "checkpoints", "model"
-    checkpoints = Checkpoints("checkpoints", {}, KEEP)
-    script.save_checkpoint(run, checkpoints)
-    checkpoints.finish()  # it is sealed in the background
+    run.checkpoints = Checkpoints("checkpoints", {}, KEEP)
+    script.save_checkpoint(run)
+    run.checkpoints.finish()  # it is sealed in the background
     script.save_model(run, tokenizer)
     print(json.dumps(out), flush=True)
 

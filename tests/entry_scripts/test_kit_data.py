@@ -1,4 +1,7 @@
-"""Data that nobody prepared: the right rows or a clear refusal, and nothing lost without a sentence."""
+"""Data that nobody prepared: the right rows or a clear refusal, and nothing lost without a sentence.
+
+SM_TRN_EXAMPLES asks for more tables of each kind.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import copy
 import csv
 import json
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -18,7 +22,7 @@ pytest.importorskip("numpy")
 pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from kit.data import KINDS, Table, pick_columns, read_table, table_from
 from kit.labels import Labels, classified, drop_missing, hold_out, labels_of
@@ -74,8 +78,9 @@ def test_there_are_as_many_files_as_promised_and_each_has_a_name_of_its_own() ->
 
 NASTY = st.text(st.sampled_from('",;|\t\n\r\\ abé🙂\u2028\x0b'), max_size=8)
 TABLES = st.lists(st.tuples(NASTY, NASTY), min_size=1, max_size=6)
+EXAMPLES = int(os.environ.get("SM_TRN_EXAMPLES", "100"))
 QUIET = settings(
-    derandomize=True, deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    derandomize=True, deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 NAMES = ("text", "label")
 QUOTES = ('a "b", c', "1")  # no dialect can be told from another where no text has a quote
@@ -96,6 +101,8 @@ def outcome(act: Callable[[], T]) -> T | str:
 
 @QUIET
 @given(rows=TABLES)
+@example(rows=[("\t\r", "")])
+@example(rows=[("", ""), ("", "\r")])
 @pytest.mark.parametrize("dialect", csv.list_dialects())
 def test_what_csv_writes_is_read(rows: Rows, dialect: str, tmp_path: Path) -> None:
     content = written(rows, NAMES, dialect=dialect)

@@ -324,7 +324,7 @@ def test_a_label_that_is_a_digit_of_another_script_is_refused_in_a_sentence(tmp_
 
 def test_fractions_are_scores_and_no_classes(tmp_path: Path) -> None:
     run = classify(tmp_path, "text,label\n" + "good,0.5\nbad,1.2\nfine,3.4\n" * 20)
-    assert (USAGE_ERROR, True) == (run.code, "--train: got scores in 'label', wanted classes" in run.err)
+    assert (USAGE_ERROR, True) == (run.code, "--train: got scores in the column of labels, wanted classes" in run.err)
 
 
 def test_quotes_inside_glues_lines_are_text_and_lose_no_row(tmp_path: Path) -> None:

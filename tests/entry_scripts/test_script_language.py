@@ -211,7 +211,7 @@ def test_two_workers_with_micro_batches_train_as_one_with_the_whole_batch(tmp_pa
         ),
         (
             ("--model_type", "tiny-gpt2", "--block_size", "64", "--per_device_train_batch_size", "5000"),
-            "error: data: got 750 examples, wanted at least 5000",
+            "error: data: got 750 examples to learn from, wanted at least 5000",
         ),
         (("--model_type", "tiny-gpt2", "--dataset_name", "wikitext"), "error: --dataset_name: "),
     ],

@@ -126,10 +126,13 @@ class Words(torch.nn.Module):  # type: ignore[misc,name-defined]  # torch comes 
 def make_run(*flags: str) -> Any:
     args = script.parse_arguments(["--per_device_batch_size", "4", "--epochs", "3", "--bf16", "False", *flags])
     tokenizer = load_tokenizer("tiny-random")
-    parts = []
-    for texts, labels in ((["good", "bad"] * 9, [1, 0] * 9), (["good", "bad", "bad", "bad", "bad"], [1, 0, 0, 0, 0])):
+    parts = {}
+    for name, texts, labels in (
+        ("train", ["good", "bad"] * 9, [1, 0] * 9),
+        ("eval", ["good", "bad", "bad", "bad", "bad"], [1, 0, 0, 0, 0]),
+    ):
         ids = tokenizer(texts)["input_ids"]
-        parts.append(Dataset.from_dict({"input_ids": ids, "labels": labels, "length": [len(one) for one in ids]}))
+        parts[name] = Dataset.from_dict({"input_ids": ids, "labels": labels, "length": [len(one) for one in ids]})
     torch.manual_seed(0)
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=args.gradient_accumulation_steps)
     return script.Run(args, accelerator, Words(), parts, tokenizer)
@@ -144,7 +147,7 @@ def test_two_micro_batches_make_the_step_and_the_loss_of_one_batch(capsys: pytes
         optimizer = torch.optim.SGD(run.model.parameters(), lr=0.1)
         run.optimizer = run.accelerator.prepare(optimizer)
         run.scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
-        script.fit(run, None)
+        script.fit(run)
         printed = capsys.readouterr().out
         losses = [float(found) for found in re.findall(r"'loss': ([0-9.]+)", printed)]
         ends.append((losses, run.model.vectors.weight.detach().clone()))
@@ -154,7 +157,7 @@ def test_two_micro_batches_make_the_step_and_the_loss_of_one_batch(capsys: pytes
 
 def test_only_whole_steps_are_taken_and_the_model_is_judged_between_epochs(capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run("--logging_steps", "5", "--gradient_accumulation_steps", "2")
-    script.fit(run, None)
+    script.fit(run)
     assert 6 == run.progress.step  # 18 examples in steps of 8, the last two dropped: 2 steps in each of 3 epochs
     assert 2 == capsys.readouterr().out.count("eval_accuracy")
 
@@ -162,7 +165,7 @@ def test_only_whole_steps_are_taken_and_the_model_is_judged_between_epochs(capsy
 def test_the_first_step_uses_the_first_learning_rate(capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run("--learning_rate", "0.1", "--warmup_ratio", "0", "--logging_steps", "1", "--epochs", "1")
     assert 0.1 == run.optimizer.param_groups[0]["lr"]
-    script.fit(run, None)
+    script.fit(run)
     rates = [line for line in capsys.readouterr().out.splitlines() if "learning_rate" in line]
     assert "'learning_rate': 0.075" in rates[0]
     assert "'learning_rate': 0.0," in rates[-1]
@@ -173,7 +176,6 @@ def test_accuracy_counts_every_example_once() -> None:
     with torch.no_grad():
         run.model.vectors.weight.copy_(torch.tensor([[1.0, 0.0]]).expand(400, 2))  # always the first label, "0"
     line = script.evaluate(run)
-    assert line is not None
     assert (5, 0.8) == (line["eval_samples"], line["eval_accuracy"])
 
 
@@ -182,4 +184,4 @@ def test_a_loss_that_is_not_finite_ends_the_run() -> None:
     with torch.no_grad():
         run.model.vectors.weight.fill_(float("nan"))
     with pytest.raises(UsageError, match="loss: got nan, wanted a finite number; lower the learning rate"):
-        script.fit(run, None)
+        script.fit(run)

@@ -64,7 +64,7 @@ def test_each_step_is_logged_once_with_the_same_keys(learned: Learned) -> None:
     lines = learned.run.having("loss")
     assert [line["step"] for line in lines] == list(range(25, 3 * 112 + 1, 25))
     keys = ["loss", "learning_rate", "epoch", "step", "samples_per_second", "steps_per_second"]
-    keys += ["data_wait", "tokens_per_second", "padding_fill"]
+    keys += ["tokens_per_second", "data_wait", "padding_fill"]
     assert all(list(line) == keys for line in lines)
     assert all(line["samples_per_second"] == pytest.approx(32 * line["steps_per_second"], rel=1e-3) for line in lines)
 
@@ -110,8 +110,7 @@ def test_the_saved_folder_loads_and_predicts(learned: Learned) -> None:
 
 def test_the_first_human_line_says_where_and_what(learned: Learned) -> None:
     assert (
-        "tiny-random on cpu:0: 2 worker(s), float32, batches of 16 x up to 23 tokens, 32 samples per step, 336 steps, "
-        "from the start"
+        "tiny-random on cpu:0: 2 worker(s), float32, batches of 16 x up to 23 tokens, 32 samples per step, 336 steps"
     ) in learned.run.out
 
 
@@ -246,7 +245,10 @@ def test_two_workers_stop_together_and_resume_to_the_same_bytes(small: Path, tmp
         (("--learning_rate", "nan"), "error: --learning_rate: got nan, wanted a number, at least 0"),
         (("--bf16", "maybe"), "error: --bf16: Truthy value expected: got maybe"),
         (("--train", "nowhere"), "error: --train: got 'nowhere', which does not exist"),
-        ((*TINY, "--per_device_batch_size", "5000"), "error: --train: got 3600 examples, wanted at least 5000"),
+        (
+            (*TINY, "--per_device_batch_size", "5000"),
+            "error: data: got 3600 examples to learn from, wanted at least 5000",
+        ),
         (("--model", "no/such/model"), "error: --model: got 'no/such/model', which does not load"),
     ],
 )

@@ -5,6 +5,7 @@ SM_TRN_INTERRUPTIONS sets how often each run is interrupted.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -78,8 +79,13 @@ class Group:
     def end(self, number: signal.Signals | None = None) -> list[int]:
         """The exit codes. SIGKILL takes a machine and all on it; another signal goes to its first process, as SageMaker sends it."""
         for process in self.processes:
-            for pid in [*children_of(process.pid), process.pid] if number == signal.SIGKILL else [process.pid]:
-                if number is not None:
+            if number is None or process.poll() is not None:  # it is to end by itself, or has
+                continue
+            pids = [process.pid]
+            if number == signal.SIGKILL:
+                pids = [*children_of(process.pid), process.pid]
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
         return [process.wait(DEADLINE_S) for process in self.processes]
 
