@@ -89,6 +89,13 @@ def resolve(job: JobSpec) -> Resolved:
     return ask(job)
 
 
+def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[str], None]) -> JobSpec:
+    """The job, to be rehearsed in a twin of its image. Raises EmulatorError where none can be made."""
+    from .emulator.twin import in_twin as made  # noqa: PLC0415 - as above
+
+    return made(job, state, tell=tell)
+
+
 def connect(
     backend: str | None = None,
     *,

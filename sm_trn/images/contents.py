@@ -16,6 +16,11 @@ from packaging.version import InvalidVersion, Version
 from ..core.catalog import images
 from ..core.specs.job import JobSpec
 
+NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
+# Modules whose package has another name.
+_PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
+             "dotenv": "python-dotenv"}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
@@ -65,6 +70,12 @@ class Contents:
         if canonicalize_name(package) in self.packages:
             return True
         return False if self.complete else None
+
+    @property
+    def first_numpy(self) -> bool:
+        """Whether its PyTorch is built for NumPy 1 and fails beside NumPy 2."""
+        torch = self.version("torch")
+        return torch is not None and torch.release[:2] < NUMPY_2
 
     @property
     def python_minor(self) -> tuple[int, int] | None:
@@ -125,3 +136,9 @@ def _of_row(row: images.ImageRow, processor: str) -> Contents:
         python=f"{named[1]}.{named[2]}" if named else None,
         packages=packages,
     )
+
+
+def package_of(module: str) -> str:
+    """The canonical name of the package that a module is of: ``yaml`` is of ``pyyaml``."""
+    top = module.split(".", maxsplit=1)[0]
+    return canonicalize_name(_PACKAGES.get(top, top))

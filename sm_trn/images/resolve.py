@@ -98,7 +98,9 @@ class _Question:
                 f"--resolve: uv gave no answer in {TIMEOUT_S} s; is the package index reachable?"
             ) from error
         made = (self.folder / "pinned.txt").read_text("utf-8")
-        return (_words(done.stderr), ()) if done.returncode else ("", tuple(x for x in made.splitlines() if "==" in x))
+        return (
+            (words_of(done.stderr), ()) if done.returncode else ("", tuple(x for x in made.splitlines() if "==" in x))
+        )
 
 
 def resolve(job: JobSpec) -> Resolved:
@@ -190,7 +192,7 @@ def _replaced(pins: tuple[str, ...], held: Contents) -> list[tuple[str, str, str
     return found
 
 
-def _words(text: str) -> str:
+def words_of(text: str) -> str:
     """The resolver's own sentences, without its colours and marks."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     return " ".join(line.strip(" ×╰─▶│·") for line in plain.splitlines() if line.strip()).strip()

@@ -23,11 +23,7 @@ ENV003 = _RULES["ENV003"]
 ENV004 = _RULES["ENV004"]
 ENV005 = _RULES["ENV005"]
 ENV006 = _RULES["ENV006"]
-NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
 OLDEST = (3, 7)  # what parses under it parses in every container
-# Modules whose package has another name.
-_PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
-             "dotenv": "python-dotenv"}  # fmt: skip
 _NOBODYS = ("bitsandbytes", "peft", "trl")  # no other package of an image brings them
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
@@ -115,7 +111,7 @@ def _replaced(each: Wanted, held: Contents) -> Iterator[Problem]:
             ),
         )
     torch = held.version("torch")
-    if each.name == "numpy" and torch is not None and torch.release[:2] < NUMPY_2 and _second_numpy(each):
+    if each.name == "numpy" and torch is not None and held.first_numpy and _second_numpy(each):
         yield ENV004.problem(
             each.place,
             f"torch {torch} of the image is built for NumPy 1",
@@ -159,15 +155,13 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         or (folder / "setup.py").exists()
     ):
         return
-    from packaging.utils import canonicalize_name  # noqa: PLC0415 - as above
-
-    from .contents import contents_of, known_packages  # noqa: PLC0415
+    from .contents import contents_of, known_packages, package_of  # noqa: PLC0415 - as above
 
     held = contents_of(job)
     if held is None:
         return
     for name, line in _imported(text):
-        package = canonicalize_name(_PACKAGES.get(name, name))
+        package = package_of(name)
         if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():
             continue
         there = held.holds(package)
