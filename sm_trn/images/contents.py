@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import re
@@ -113,7 +114,7 @@ def contents_of(job: JobSpec) -> Contents | None:
     wanted = (row.family, row.pytorch, row.transformers, row.neuron_sdk, processor)
     for each in all_contents():
         if (each.family, each.pytorch, each.transformers, each.neuron_sdk, each.processor) == wanted:
-            return each
+            return each if each.python is not None else dataclasses.replace(each, python=_named_python(row))
     return _of_row(row, processor)
 
 
@@ -123,8 +124,13 @@ def python_of(held: Contents | None) -> str | None:
     return ".".join(map(str, minor)) if minor is not None else None
 
 
-def _of_row(row: images.ImageRow, processor: str) -> Contents:
+def _named_python(row: images.ImageRow) -> str | None:
+    """``3.10``: the Python in an image's name."""
     named = re.fullmatch(r"py(\d)(\d+)", row.python or "")
+    return f"{named[1]}.{named[2]}" if named else None
+
+
+def _of_row(row: images.ImageRow, processor: str) -> Contents:
     packages = {"torch": f"=={row.pytorch}"} | ({"transformers": f"=={row.transformers}"} if row.transformers else {})
     return Contents(
         family=row.family,
@@ -133,7 +139,7 @@ def _of_row(row: images.ImageRow, processor: str) -> Contents:
         neuron_sdk=row.neuron_sdk,
         processor=processor,
         source=row.source,
-        python=f"{named[1]}.{named[2]}" if named else None,
+        python=_named_python(row),
         packages=packages,
     )
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from ..core._entry import shipped_scripts
 from ..core.preflight import JobRule, source
 from ..core.specs.job import JobSpec
-from ..core.specs.problems import Advice, Field, Line, Problem, rules_of
+from ..core.specs.problems import Advice, Field, Line, Problem, Severity, rules_of
 
 if TYPE_CHECKING:
+    from packaging.version import Version
+
     from .contents import Contents
     from .requirements import Wanted
 
@@ -109,6 +111,7 @@ def _replaced(each: Wanted, held: Contents) -> Iterator[Problem]:
             fix=Advice(
                 f"leave torch out, or choose an image that has the version you need: sm-trn images --torch {_asked(each)}"
             ),
+            severity=Severity.INFO if _same_minor(each, there) else Severity.WARNING,
         )
     torch = held.version("torch")
     if each.name == "numpy" and torch is not None and held.first_numpy and _second_numpy(each):
@@ -119,6 +122,13 @@ def _replaced(each: Wanted, held: Contents) -> Iterator[Problem]:
             wanted="numpy<2",
             fix=Advice("numpy<2, or an image with PyTorch 2.3 or newer"),
         )
+
+
+def _same_minor(each: Wanted, there: Version) -> bool:
+    """Whether an exact version is a patch of the one that is there: what is built for that one loads beside it."""
+    from packaging.version import Version  # noqa: PLC0415 - as above
+
+    return each.exact is not None and Version(each.exact).release[:2] == there.release[:2]
 
 
 def _second_numpy(each: Wanted) -> bool:

@@ -11,6 +11,7 @@ from package_index import alone, sdist, wheel
 
 import sm_trn as st
 from sm_trn.images.resolve import find_uv, resolve
+from sm_trn.wiring import resolve as sm_trn_resolve
 
 needs_uv = pytest.mark.skipif(find_uv() is None, reason="needs uv: pip install uv")
 
@@ -120,3 +121,58 @@ def test_the_shell_prints_constraints_or_the_conflict(tmp_path: Path, packages: 
         ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
         assert code == ran.returncode, ran.stderr
         assert ("torch==2.5.1" in ran.stdout) is not bool(code)
+
+
+@needs_uv
+def test_pip_builds_the_newest_where_only_an_older_release_has_wheels(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "chosen", "1.0")
+    wheel(packages, "chosen", "2.0", "ancient")
+    sdist(packages, "ancient", "1.0")
+    wheel(packages, "ancient", "1.0", python="cp39")
+    found = resolve(job(tmp_path, "chosen\n"))
+    assert ("chosen==1.0",) == found.pins
+    assert "pip takes chosen==2.0 first" in " ".join(found.builds)
+    assert not resolve(job(tmp_path, "chosen<2\n")).builds
+
+
+@needs_uv
+def test_an_index_that_cannot_be_reached_is_no_conflict(
+    tmp_path: Path, packages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert packages.is_dir()
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    with pytest.raises(st.SmTrnError, match="could not look"):
+        resolve(job(tmp_path, "--extra-index-url http://127.0.0.1:9/simple\naccelerate\n"))
+
+
+@needs_uv
+def test_numpy_1_stays_beside_a_pytorch_that_is_built_for_it(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "numpy", "1.26.4")
+    wheel(packages, "numpy", "2.1.0")
+    wheel(packages, "torch", "2.1.0")
+    old = job(tmp_path, "numpy\n").replace(framework=st.PyTorch("2.1.0", python="py310"))
+    assert "numpy==1.26.4" in resolve(old).pins
+
+
+@needs_uv
+def test_what_the_image_has_of_neuron_is_not_asked_of_another_index(tmp_path: Path, packages: Path) -> None:
+    assert packages.is_dir()
+    on_neuron = job(tmp_path, "neuronx-cc==2.13.66.0\npeft\n").replace(
+        framework=st.NeuronX("2.7.0"), compute=st.Compute("ml.trn1.2xlarge")
+    )
+    found = resolve(on_neuron)
+    assert not found.conflict
+    assert ("neuronx-cc==2.13.66.0",) == found.unread
+
+
+@needs_uv
+def test_a_job_is_checked_with_the_versions_that_pip_takes(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "trl", "0.17.0", "transformers>=4.46")
+    wheel(packages, "transformers", "4.51.0")
+    asked = job(tmp_path, "trl\n")
+    (tmp_path / "train.py").write_text("from trl import SFTConfig\nSFTConfig(output_dir='o', max_sequences=1)\n")
+    assert not [problem for problem in st.check(asked) if problem.id == "SCRIPT017"]
+    found = sm_trn_resolve(asked)
+    assert ["SCRIPT017"] == [problem.id for problem in found.problems]
+    (tmp_path / "requirements.txt").write_text("trl\ngit+https://example.com/trl.git\n")
+    assert not sm_trn_resolve(asked).problems
