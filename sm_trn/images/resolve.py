@@ -90,6 +90,8 @@ class _Question:
         """
         _, newest = self._once(self.lines, [], self.python, "--no-deps")
         for pin in set(newest) - set(pins):
+            if Version(pin.split(";", maxsplit=1)[0].partition("==")[2].strip()).is_prerelease:
+                continue  # its later releases have no wheels, and are not seen here
             words, _ = self._once([*self.lines, pin], [], self.python)
             missing = _NO_WHEEL.search(words)
             if missing is not None and not self._alone(missing):
@@ -142,8 +144,10 @@ def resolve(job: JobSpec) -> Resolved:
     lines = [line for line in text.splitlines() if line.strip() not in addresses]
     with tempfile.TemporaryDirectory() as folder:
         question = _Question(uv, Path(folder), python, lines, _there(held), [])
-        drags, pins = question.ask(_held(held))
-        conflict, pins = question.ask([]) if drags else ("", pins)
+        limits = _held(held)
+        drags, pins = question.ask(limits)
+        conflict, pins = question.ask([each for each in limits if each.startswith("numpy")]) if drags else ("", pins)
+        conflict, pins = question.ask([]) if conflict else ("", pins)
         builds = tuple(question.built(pins)) if not conflict else ()
     unread = (*addresses, *question.left_out)
     if conflict:

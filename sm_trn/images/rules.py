@@ -170,8 +170,9 @@ def imports(job: JobSpec) -> Iterator[Problem]:
     held = contents_of(job)
     if held is None:
         return
-    for name, line in _imported(text):
-        package = package_of(name)
+    for module, line in source.imports(text):
+        name = module.split(".", maxsplit=1)[0]
+        package = package_of(module)
         if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():
             continue
         there = held.holds(package)
@@ -216,19 +217,6 @@ def shipped(job: JobSpec) -> Iterator[Problem]:
 def _installs(text: str) -> bool:
     """Whether the script may install something by itself."""
     return any(word in text for word in _INSTALLS)
-
-
-def _imported(text: str) -> Iterator[tuple[str, int]]:
-    """Modules that are imported at the top of a program, under no condition, with their lines."""
-    try:
-        body = source.tree(text).body
-    except SyntaxError:
-        return
-    for node in body:
-        if isinstance(node, ast.Import):
-            yield from ((alias.name.split(".")[0], node.lineno) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.split(".")[0], node.lineno
 
 
 def _of_releases(job: JobSpec) -> Iterator[Problem]:

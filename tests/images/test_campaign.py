@@ -56,11 +56,11 @@ def requirements(some: random.Random) -> str:
 
 
 def pip_refuses(folder: Path, python: str) -> bool | None:
-    """What the pip of a twin says of a set, without installing it; None where it has said nothing after ten minutes."""
+    """What the pip of a twin says of a set, without installing it; None where it has said nothing after three minutes."""
     command = [python, "-m", "pip", "install", "--dry-run", "--quiet", "--only-binary", ":all:", "-r"]
     asked = [*command, str(folder / "requirements.txt")]
     try:
-        return bool(subprocess.run(asked, capture_output=True, check=False, timeout=600).returncode)
+        return bool(subprocess.run(asked, capture_output=True, check=False, timeout=180).returncode)
     except subprocess.TimeoutExpired:
         return None
 

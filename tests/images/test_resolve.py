@@ -133,6 +133,9 @@ def test_pip_builds_the_newest_where_only_an_older_release_has_wheels(tmp_path: 
     assert ("chosen==1.0",) == found.pins
     assert "pip takes chosen==2.0 first" in " ".join(found.builds)
     assert not resolve(job(tmp_path, "chosen<2\n")).builds
+    wheel(packages, "early", "0.9.dev1")
+    wheel(packages, "early", "1.0.dev5", "ancient")
+    assert not resolve(job(tmp_path, "early\n")).builds
 
 
 @needs_uv
@@ -150,8 +153,10 @@ def test_numpy_1_stays_beside_a_pytorch_that_is_built_for_it(tmp_path: Path, pac
     wheel(packages, "numpy", "1.26.4")
     wheel(packages, "numpy", "2.1.0")
     wheel(packages, "torch", "2.1.0")
-    old = job(tmp_path, "numpy\n").replace(framework=st.PyTorch("2.1.0", python="py310"))
-    assert "numpy==1.26.4" in resolve(old).pins
+    wheel(packages, "torch", "2.1.2")
+    for requirements in ("numpy\n", "numpy\ntorch==2.1.2\n"):
+        old = job(tmp_path, requirements).replace(framework=st.PyTorch("2.1.0", python="py310"))
+        assert "numpy==1.26.4" in resolve(old).pins
 
 
 @needs_uv
