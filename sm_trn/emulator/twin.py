@@ -30,6 +30,7 @@ from .daemon import default_state
 from .options import TWIN_TAG
 
 RECIPE: Final = 1  # a twin that was made in another way is made again
+OLDEST: Final = (3, 8)
 _PYTHON_S, _INSTALL_S = 300, 3600
 _WHEELS: Final = ("--only-binary", ":all:")
 _WORDS: Final = 200  # characters of the resolver's words that are kept of what could not be had
@@ -47,6 +48,11 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
         raise EmulatorError(
             f"{job.name}: got an image whose contents are not published, wanted one that `sm-trn images` lists: "
             "only of such an image a twin can be made"
+        )
+    if (held.python_minor or OLDEST) < OLDEST:
+        raise EmulatorError(
+            f"{held.name} has Python {wanted}, and a twin needs 3.8 or newer, as uv and the emulator's launcher do; "
+            "fix: rehearse without --environment twin, or choose a newer image (sm-trn images)"
         )
     uv = find_uv()
     if uv is None:

@@ -141,6 +141,8 @@ def test_what_no_twin_can_be_made_of_says_why(
     job = asked(tmp_path / "a")
     with pytest.raises(EmulatorError, match="contents are not published"):
         in_twin(job.replace(image_uri="1.dkr.ecr.us-west-2.amazonaws.com/own:1"), tmp_path)
+    with pytest.raises(EmulatorError, match=r"a twin needs 3\.8"):
+        in_twin(asked(tmp_path / "a", framework=st.PyTorch("1.7.1", python="py36")), tmp_path)
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
