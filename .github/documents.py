@@ -23,6 +23,7 @@ from sm_trn import HOMES
 from sm_trn.cli.__main__ import COMMANDS, GROUPS, MODES, TITLES, load
 from sm_trn.core import catalog, render
 from sm_trn.core.catalog.tables import catalogue_tables
+from sm_trn.core.jobfile.files import dump_job
 from sm_trn.core.jobfile.json_schema import about, json_schema
 from sm_trn.core.pricing.book import Price, PriceBook, price_sources, snapshot_book
 from sm_trn.core.pricing.cost import CENT
@@ -37,7 +38,7 @@ from sm_trn.core.specs.compute import (
     Spot,
     UltraServer,
 )
-from sm_trn.core.specs.data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, TensorBoard
+from sm_trn.core.specs.data import Channel, Checkpoint, Dataset, FileSystem, InputMode, Network, Output, TensorBoard
 from sm_trn.core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
 from sm_trn.core.specs.framework import Framework, NeuronOptions, Registry, TrainingCompiler
 from sm_trn.core.specs.guard import Guard
@@ -71,6 +72,14 @@ FOREIGN: Mapping[str, str] = {
     "AWS_ENDPOINT_URL": "Another service than AWS's: `export $(sm-trn local up)` sets it to the emulator's",
     "NO_COLOR, FORCE_COLOR, TERM=dumb": "Colour is for terminals; NO_COLOR (no-color.org) and TERM=dumb turn it off, FORCE_COLOR=1 on",
 }
+_WORDS: Mapping[str, str] = {
+    "str": "text",
+    "int": "whole number",
+    "float": "number",
+    "bool": "true or false",
+    "Json": "any value",
+}
+_PLURALS: Mapping[str, str] = {"str": "texts", "int": "whole numbers", "float": "numbers", "HyperValue": "values"}
 INTERNAL = frozenset({
     "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
     "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_RECORDER", "SM_TRN_SHARED", "SM_TRN_TWIN",
@@ -190,6 +199,8 @@ def configuration() -> str:
         "Editors complete keys and mark mistakes with the JSON Schema that `sm-trn check --schema > job.schema.json` writes: begin a",
         "TOML file with `#:schema ./job.schema.json`, a YAML file with `# yaml-language-server: $schema=./job.schema.json`, and give a",
         'JSON file the key `"$schema"`.',
+        "",
+        *_complete_files(),
     ]
     kinds = [(f'framework, `kind = "{cls.family}"`', cls) for cls in get_args(Framework)]
     kinds += [(f'distribution, `kind = "{name}"`', cls) for name, cls in STRATEGIES.items()]
@@ -211,7 +222,7 @@ def configuration() -> str:
         said = (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").replace("``", "`")
         lines += ["", f"### {title}", "", " ".join(said.split()), ""]
         rows = [
-            (f"`{field.name}`", f"`{_kind(field)}`", _default(field), about(cls, field.name))
+            (f"`{field.name}`", _kind(field), _default(field), about(cls, field.name))
             for field in dataclasses.fields(cls)
             if field.init
         ]
@@ -220,17 +231,56 @@ def configuration() -> str:
 
 
 def _kind(field: dataclasses.Field[Any]) -> str:
-    return str(field.type).replace("|", "or")
+    """A field's type as a file writes it."""
+    words: list[str] = []
+    for part in str(field.type).split(" | "):
+        listed = re.fullmatch(r"tuple\[(\w+), \.\.\.\]", part)
+        table = re.fullmatch(r"Mapping\[str, (.*)\]", part)
+        if part == "None":
+            continue
+        if listed:
+            words.append(f"list of {_PLURALS.get(listed[1], f'`{listed[1]}`')}")
+        elif table:
+            words.append(f"table of {_PLURALS.get(table[1], 'values')}")
+        else:
+            words.append(_WORDS.get(part, f"`{part}`"))
+    return " or ".join(words)
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    if field.default is not dataclasses.MISSING:
-        value = field.default
-        shown = getattr(value, "value", value)
-        if isinstance(value, tuple) and len(repr(value)) > 40:
-            return "the Trainer's own numbers"
-        return "none" if value is None else f"`{shown!r}`"
-    return "required" if field.default_factory is dataclasses.MISSING else "empty, or its own defaults"
+    if field.default_factory is not dataclasses.MISSING:
+        return "its own defaults" if dataclasses.is_dataclass(field.default_factory()) else "empty"
+    if field.default is dataclasses.MISSING:
+        return "required"
+    value = field.default
+    if isinstance(value, tuple):
+        return "the Trainer's own numbers" if value else "empty"
+    shown = getattr(value, "value", value)
+    if value is None or shown == "":
+        return "none"
+    return f"`{json.dumps(shown)}`"
+
+
+def _complete_files() -> list[str]:
+    """Job files that hold a whole job each."""
+    source: Any = {
+        "script": Script("train.py", source_dir="./src"),
+        "hyperparameters": {"epochs": 3, "learning_rate": 2e-5},
+    }
+    spot = JobSpec(
+        name="bert-spot", framework=sm_trn.HuggingFace("4.49", pytorch="2.5", python="py311"),
+        compute=Compute("ml.p4d.24xlarge"), distribution=sm_trn.TorchDistributed(), inputs={"train": "./data/train.csv"},
+        spot=Spot(max_wait_s=28_800, checkpoint_s3_uri="s3://my-bucket/bert/checkpoints"), max_run_s=14_400,
+        tags={"team": "search"}, **source,
+    )  # fmt: skip
+    trainium = JobSpec(
+        name="bert-trainium", framework=sm_trn.NeuronX("2.9.0"), compute=Compute("ml.trn1.32xlarge", count=2, volume_gb=200),
+        distribution=sm_trn.TorchDistributed(), inputs={"train": Channel("s3://my-bucket/corpus", mode=InputMode.FAST_FILE)},
+        neuron=NeuronOptions(cache_s3_uri="s3://my-bucket/neuron-cache"), **source,
+    )  # fmt: skip
+    lines = ["### Two complete files", "", "On A100s with managed spot, as TOML:", ""]
+    lines += ["```toml", dump_job(spot, "toml").rstrip(), "```", "", "On two Trainium machines, as YAML:", ""]
+    return [*lines, "```yaml", dump_job(trainium, "yaml").rstrip(), "```"]
 
 
 def accelerators() -> str:

@@ -33,10 +33,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 _NEEDED = ("boto3", "moto", "flask_cors", "sagemaker_training")
 # Files that train, first: side by side, nobody waits at the end for one of them alone.
 _LONG = (
-    "test_script_training.py", "test_deploying.py", "test_readme.py", "test_script_interruptions.py", "test_local.py",
-    "test_script_language.py", "test_second_process.py", "test_pytest_plugin.py", "test_cli.py", "test_sdk_v2_models.py",
-    "test_rehearsal.py", "test_lifecycle.py", "test_launcher.py", "test_isolation.py", "test_kills.py", "test_cli_files.py",
-    "test_every_request.py", "test_script_waves.py", "test_cli_attach.py", "test_job_logs.py", "test_situations.py",
+    "test_script_glue.py", "test_spot_stops.py", "test_script_faults.py", "test_script_interruptions.py", "test_ordinary_changes.py",
+    "test_missing_libraries.py", "test_second_process.py", "test_pytest_plugin.py", "test_watching.py", "test_script_llama.py",
+    "test_figures_of_many_jobs.py", "test_guides.py", "test_kit_data.py", "test_run.py", "test_init.py", "test_hostile.py",
+    "test_script_training.py", "test_script_language.py", "test_script_models.py", "test_deploying.py", "test_local.py",
+    "test_sdk_v2_models.py", "test_rehearsal.py", "test_lifecycle.py", "test_launcher.py", "test_isolation.py", "test_kills.py",
+    "test_skill.py", "test_foreign_answers.py", "test_interrupted.py", "test_survival.py", "test_situations.py",
+    "test_every_request.py", "test_script_waves.py", "test_cli_attach.py", "test_job_logs.py",
 )  # fmt: skip
 
 

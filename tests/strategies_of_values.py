@@ -61,7 +61,8 @@ SMP = some.builds(
     partitions=some.sampled_from([None, 1, 2, 4]),
     microbatches=some.sampled_from([None, 1, 4]),
     pipeline=some.sampled_from([None, "simple", "interleaved", "wrong"]),
-    placement_strategy=some.sampled_from([None, "spread", "cluster"]),
+    placement_strategy=some.sampled_from([None, "spread", "cluster", "DPT"]),
+    fp16_params=_maybe(True, False),
     optimize=some.sampled_from([None, "speed", "memory"]),
     ddp=some.sampled_from([None, True]),
     horovod=some.sampled_from([None, True]),
@@ -77,6 +78,8 @@ SMP_V2 = some.builds(
     expert_parallel_degree=_maybe(1, 2),
     activation_loading_horizon=_maybe(2, 4),
     sm_activation_offloading=_maybe(True, False),
+    fsdp_cache_flush_warnings=_maybe(True, False),
+    allow_empty_shards=_maybe(True, False),
     random_seed=_maybe(1, 2),
 )
 DISTRIBUTIONS = some.one_of(
@@ -415,8 +418,8 @@ def _with_seldom_fields(job: st.JobSpec, number: int) -> st.JobSpec:
         changes = _rarely(SELDOM_OF_CHANNEL, f"{number}/inputs/{name}", one_in=25)
         if changes:
             inputs[name] = dataclasses.replace(channel, **changes)
-    inputs |= _rarely({"squad": [DATASET, st.specs.Dataset(DATASET.dataset_arn + "0")]}, f"{number}/dataset", one_in=50)
-    changed = job.replace(compute=compute, inputs=inputs, **_rarely(SELDOM, str(number), one_in=80))
+    inputs |= _rarely({"squad": [DATASET, st.specs.Dataset(DATASET.dataset_arn + "0")]}, f"{number}/dataset", one_in=20)
+    changed = job.replace(compute=compute, inputs=inputs, **_rarely(SELDOM, str(number), one_in=30))
     if _rarely({"preferences": [True]}, f"{number}/preferences", one_in=50) and compute.instance:
         first = st.specs.InstancePreference(compute.instance)
         second = st.specs.InstancePreference("ml.p5.48xlarge", count=2, training_plan=TRAINING_PLAN)

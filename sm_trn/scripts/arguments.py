@@ -26,8 +26,12 @@ SCRIPT007 = _RULES["SCRIPT007"]
 SCRIPT008 = _RULES["SCRIPT008"]
 SCRIPT014 = _RULES["SCRIPT014"]
 SCRIPT015 = _RULES["SCRIPT015"]
+SCRIPT019 = _RULES["SCRIPT019"]
 
-_FLAGS = frozenset({"store_true", "store_false"})
+# Actions whose argument takes no value.
+_FLAGS = frozenset({"store_true", "store_false", "store_const", "append_const", "count", "BooleanOptionalAction"})
+# A program that holds one of these can read a list as one.
+_READS_JSON = ("json", "SM_HPS", "hyperparameters", "literal_eval", "eval(", "yaml", "SM_TRAINING_ENV")
 # A name of a program that can read hyperparameters in a way that is not followed.
 _READERS = ("argv", "arg", "SM_HP", "SM_TRAINING_ENV", "hyperparam", "environ", "config", "click", "typer", "fire", "hydra", "flags",
             "settings", "exec", "system", "subprocess", "run", "main", "cli", "getopt", "input")  # fmt: skip
@@ -84,14 +88,17 @@ def refused(job: JobSpec) -> Iterator[Problem]:
             fix=Advice("correct the hyperparameters, or the parser"),
         )
         return
-    for name in (word.lstrip("-") for word in rest if parser.strict and word.startswith("-")):
+    for flag in (word for word in rest if parser.strict and word.startswith("-")):
+        name = flag.lstrip("-")
         if name in job.arguments:
+            short = name in parser.names and len(name) == 1
+            fix = f"a longer name: one of one letter is passed as {flag}" if short else "correct the name"
             yield SCRIPT008.problem(
                 Field(f"hyperparameters.{name}" if name in job.hyperparameters else "neuron"),
-                f"{entry} does not declare --{name}",
+                f"{entry} does not declare {flag}",
                 got=repr(name),
                 wanted="one of " + ", ".join(sorted(parser.names)),
-                fix=Advice(f"correct the name{suggestion(name, parser.names)}"),
+                fix=Advice(f"{fix}{'' if short else suggestion(name, parser.names)}"),
             )
 
 
@@ -172,15 +179,12 @@ def _may_read(text: str) -> bool:
 
 
 def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT006, SCRIPT007: bool('False') is True, and a store_true flag takes no value: SageMaker always passes one."""
+    """SCRIPT006, SCRIPT007: bool('False') is True, and a flag takes no value: SageMaker always passes one."""
     program = source.program(job)
     if program is None or job.script is None:
         return
     for call in source.argument_calls(program):
-        flags = [
-            word.value for word in call.args if isinstance(word, ast.Constant) and str(word.value).startswith("--")
-        ]
-        name = str(flags[0]).lstrip("-").replace("-", "_") if flags else ""
+        name = _name_of(call, job)
         kind = next((word.value for word in call.keywords if word.arg == "type"), None)
         action = next((word.value for word in call.keywords if word.arg == "action"), None)
         place = Line(job.script.entry, call.lineno)
@@ -196,23 +200,56 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
                 fix=Advice("type=str2bool"),
             )
         elif (
-            isinstance(action, ast.Constant)
-            and action.value in _FLAGS
+            action is not None
+            and (flag := _action(action)) in _FLAGS
             and name in job.hyperparameters
-            and not _harmless(program, str(action.value), job.hyperparameters[name])
+            and not _harmless(program, flag, job.hyperparameters[name])
         ):
             yield SCRIPT007.problem(
                 place,
                 f"--{name} takes no value, but SageMaker passes one",
-                got=f"action={action.value!r}, and the job sends {job.hyperparameters[name]!r}",
+                got=f"action={ast.unparse(action)}, and the job sends {job.hyperparameters[name]!r}",
                 wanted="an argument with a value",
                 fix=Advice("type=str2bool instead of the action"),
             )
 
 
+def _name_of(call: ast.Call, job: JobSpec) -> str:
+    """The hyperparameter that an argument is for: that of its flags which the job sends, else the first as a Python name."""
+    texts = [str(word.value) for word in call.args if isinstance(word, ast.Constant)]
+    flags = [text.removeprefix("--") for text in texts if text.startswith("--")]
+    sent = [flag for flag in flags if flag in job.hyperparameters]
+    return sent[0] if sent else flags[0].replace("-", "_") if flags else ""
+
+
+def _action(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    return ast.unparse(node).rpartition(".")[2]
+
+
 def _harmless(program: str, action: str, value: object) -> bool:
     """A parser that tolerates what it does not know leaves the value over, and the flag alone says the same."""
-    return "parse_known_args" in source.methods(program) and str(value).lower() == action.removeprefix("store_")
+    says = "true" if action == "BooleanOptionalAction" else action.removeprefix("store_")
+    return "parse_known_args" in source.methods(program) and str(value).lower() == says
 
 
-RULES = (boolean_arguments, refused, unread)
+def lists(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT019: the toolkit passes a list, a table or None as one text."""
+    line = source.command_line(job)
+    passed = dict(zip(line[::2], line[1::2], strict=False))
+    for name, value in job.hyperparameters.items():
+        if type(value) in {str, int, float, bool}:
+            continue
+        if any(word in text for _, text in programs(job) for word in _READS_JSON):
+            continue
+        yield SCRIPT019.problem(
+            Field(f"hyperparameters.{name}"),
+            f"the script gets this as one argument, {passed.get(f'--{name}', '')!r}",
+            got=repr(value),
+            wanted="a text, number or boolean",
+            fix=Advice("a text that the script splits, type=json.loads, or a file in source_dir"),
+        )
+
+
+RULES = (boolean_arguments, refused, unread, lists)

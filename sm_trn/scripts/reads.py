@@ -20,6 +20,7 @@ DATA007 = _RULES["DATA007"]
 SCRIPT016 = _RULES["SCRIPT016"]
 
 CHANNEL, HYPERPARAMETER = "SM_CHANNEL_", "SM_HP_"
+_HYPERPARAMETERS = ("SM_HPS", "/opt/ml/input/config/hyperparameters.json")
 _FOLDER = re.compile(r"/opt/ml/input/data/([A-Za-z0-9._-]{1,64})")
 _GETS = frozenset({"get", "getenv"})
 _USES = frozenset(
@@ -154,14 +155,21 @@ def _keys(job: JobSpec) -> Iterator[Read]:
 
 @functools.lru_cache(maxsize=source.KEPT)
 def _taken(text: str) -> tuple[tuple[str, int], ...]:
-    """The keys that a program takes out of SM_HPS, with their lines."""
-    if "SM_HPS" not in text:
+    """The keys that a program takes out of SM_HPS, or out of the file of hyperparameters, with their lines."""
+    if not any(place in text for place in _HYPERPARAMETERS):
         return ()
     tree = source.tree(text)
+    opened = {
+        ast.unparse(item.optional_vars)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With)
+        for item in node.items
+        if item.optional_vars is not None and _HYPERPARAMETERS[1] in ast.unparse(item.context_expr)
+    }
     held = {
         ast.unparse(node.targets[0])
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and "SM_HPS" in ast.unparse(node.value)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _reads_all(node.value, opened)
     }
     subscripts = [
         node for node in _running(tree) if isinstance(node, ast.Subscript) and ast.unparse(node.value) in held
@@ -171,6 +179,12 @@ def _taken(text: str) -> tuple[tuple[str, int], ...]:
         for node in subscripts
         if isinstance(node.slice, ast.Constant) and isinstance(node.ctx, ast.Load)
     )
+
+
+def _reads_all(call: ast.Call, opened: set[str]) -> bool:
+    """Whether a call reads all hyperparameters: from their variable, their file, or one of the files that are open."""
+    said = ast.unparse(call)
+    return any(place in said for place in _HYPERPARAMETERS) or any(ast.unparse(word) in opened for word in call.args)
 
 
 RULES = (channels, variables)

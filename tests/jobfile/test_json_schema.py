@@ -18,11 +18,14 @@ from strategies_of_values import specs
 import sm_trn as st
 from sm_trn.core.errors import InvalidJobFile
 from sm_trn.core.jobfile import in_toml
+from sm_trn.core.jobfile.files import SCHEMA_KEY
 from sm_trn.core.jobfile.json_schema import about, json_schema
 from sm_trn.core.jobfile.schema import unstructure
 
 VALID = Draft7Validator(json_schema())
 SHIPPED = sorted((Path(__file__).parents[2] / "notebooks" / "jobs").glob("*"))
+
+DEFINITIONS: Any = json_schema()["definitions"]
 
 
 def test_it_is_a_schema_and_it_is_what_the_shell_prints() -> None:
@@ -99,10 +102,29 @@ def of_a_value(fault: Any) -> bool:
     return not fault.what.startswith(("unknown", "missing")) and not fault.wanted.startswith(types)
 
 
-@pytest.mark.parametrize("name", [each.name for each in dataclasses.fields(st.JobSpec) if each.name != "distribution"])
-def test_every_key_of_a_job_says_what_it_is(name: str) -> None:
-    properties: Any = json_schema()["definitions"]
-    assert properties["JobSpec"]["properties"][name].get("description"), name
+def described(name: str) -> dict[str, str]:
+    """What the schema says of each key of a definition."""
+    return {
+        key: value.get("description", "")
+        for key, value in DEFINITIONS[name].get("properties", {}).items()
+        if key not in {"kind", SCHEMA_KEY}
+    }
+
+
+@pytest.mark.parametrize("name", sorted(DEFINITIONS))
+def test_every_key_has_a_sentence_of_its_own(name: str) -> None:
+    said = described(name)
+    assert [] == [key for key, text in said.items() if not text], "a row of keys.json, or a sentence of the docstring"
+    assert len(said) == len(set(said.values()))
+
+
+def test_every_row_is_of_a_key() -> None:
+    rows = json.loads(Path(json_schema.__globals__["__file__"]).with_name("keys.json").read_text("utf-8"))
+    assert list(rows) == sorted(rows)
+    for row in rows:
+        name, _, key = row.partition(".")
+        cls = getattr(st.specs if name in st.specs.__all__ else st, name)
+        assert key in {each.name for each in dataclasses.fields(cls) if each.init}, row
 
 
 def test_a_sentence_is_that_of_its_key() -> None:

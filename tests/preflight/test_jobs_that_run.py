@@ -108,6 +108,30 @@ def test_the_fix_of_one_rule_is_not_what_another_rule_refuses(
         assert ("SMDataParallel" in other.fix) == (instance == "ml.p4d.24xlarge")
 
 
+@pytest.mark.parametrize(("placement", "refused"), [("DPT", False), ("TPD", False), ("cluster", False), ("DPP", True)])
+def test_an_order_of_the_three_parallelisms_is_a_placement(source: str, placement: str, refused: bool) -> None:
+    split = st.SMModelParallel(partitions=2, placement_strategy=placement)
+    assert refused == bool(found(jobs.smddp(source).replace(distribution=split), "DIST017"))
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [
+        ("import json, os\nlayers = json.loads(os.environ['SM_HPS'])['layers']\n", []),
+        (
+            "import argparse, json\np = argparse.ArgumentParser()\np.add_argument('--layers', type=json.loads)\np.parse_args()\n",
+            [],
+        ),
+        ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--layers')\np.parse_args()\n", [WARNING]),
+    ],
+)
+def test_a_list_is_doubted_only_where_no_script_reads_it_as_one(
+    source: str, script: str, severity: list[Severity]
+) -> None:
+    write(source, script)
+    assert severity == severities(alone(source).replace(hyperparameters={"layers": [1, 2]}), "SCRIPT019")
+
+
 # One process
 
 

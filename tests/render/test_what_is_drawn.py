@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import os
 from typing import Any
 
+import pytest
 from hypothesis import Phase, given, seed, settings
 from strategies_of_values import REGIONS, sensible
 
@@ -63,6 +65,9 @@ class Drawn:
         return (wanted - self.seen - {"neuron-legacy"}) | {name for name in self.fields if len(self.values[name]) < 2}
 
 
+@pytest.mark.skipif(
+    "SM_TRN_EXAMPLES" not in os.environ, reason="SM_TRN_EXAMPLES, as .ci/run sets it: thousands of jobs are drawn"
+)
 def test_every_accelerator_region_strategy_and_field_is_drawn() -> None:
     drawn = Drawn()
     for number in range(ROUNDS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,30 @@ REFUSED = [
     ("p.add_argument('--learning-rate')\np.parse_args()", {"learning_rate": 1}, "SCRIPT008", "does not declare"),
     ("p.add_argument('--eval_a')\np.add_argument('--eval_b')\np.parse_args()", {"eval": 1}, "SCRIPT014", "ambiguous"),
     ("p.add_argument('--fp16', action='store_true')\np.parse_args()", {"fp16": True}, "SCRIPT007", "takes no value"),
+    (
+        "p.add_argument('--use-fp16', action='store_true')\np.parse_args()",
+        {"use-fp16": True},
+        "SCRIPT007",
+        "takes no value",
+    ),
+    (
+        "p.add_argument('--fp16', action='store_const', const=16)\np.parse_args()",
+        {"fp16": 16},
+        "SCRIPT007",
+        "takes no value",
+    ),
+    (
+        "p.add_argument('-v', '--verbose', action='count')\np.parse_args()",
+        {"verbose": 1},
+        "SCRIPT007",
+        "takes no value",
+    ),
+    (
+        "p.add_argument('--fp16', action=argparse.BooleanOptionalAction)\np.parse_args()",
+        {"fp16": True},
+        "SCRIPT007",
+        "takes no value",
+    ),
 ]
 PASSED = [
     ("q = argparse.ArgumentParser(parents=[make()])\nq.add_argument('--a')\nq.parse_args()", {"b": 1}),
@@ -119,3 +144,28 @@ def ends(text: str, words: tuple[str, ...]) -> bool:
     finally:
         sys.argv = before
     return False
+
+
+ANY_VALUE: some.SearchStrategy[Any] = some.recursive(
+    some.one_of(some.none(), some.booleans(), some.integers(-9, 9), some.sampled_from([1e-5, 0.1, "a b", "", "-1"])),
+    lambda inner: some.lists(inner, max_size=2) | some.dictionaries(some.sampled_from(["a", "b"]), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(sent=some.dictionaries(some.sampled_from(["x", "rate", "sagemaker_own", "batch-size"]), ANY_VALUE, max_size=3))
+def test_the_command_line_is_the_toolkits_own(sent: dict[str, Any]) -> None:
+    mapping = pytest.importorskip("sagemaker_training.mapping")
+    job = jobs.trainium("s").replace(hyperparameters=sent, neuron=None)
+    decoded = json.loads(json.dumps({name: value for name, value in sent.items() if not name.startswith("sagemaker_")}))
+    assert mapping.to_cmd_args(decoded) == list(command_line(job))
+
+
+def test_a_name_of_one_letter_is_told_to_be_longer(tmp_path: Path) -> None:
+    (tmp_path / "run_clm.py").write_text(
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--x')\np.parse_args()\n"
+    )
+    job = jobs.trainium(str(tmp_path)).replace(hyperparameters={"x": 1}, neuron=None)
+    (problem,) = [each for each in st.check(job) if each.id == "SCRIPT008"]
+    assert "does not declare -x" in problem.what
+    assert "a longer name" in str(problem.fix)

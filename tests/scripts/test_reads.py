@@ -18,6 +18,11 @@ NEEDED = [
     ('open("/opt/ml/input/data/validation/x.csv")', "DATA007"),
     ('sent = json.loads(os.environ["SM_HPS"])\nsent["rate"]', "SCRIPT016"),
     ('os.environ["SM_HP_RATE"]', "SCRIPT016"),
+    ('sent = json.load(open("/opt/ml/input/config/hyperparameters.json"))\nsent["rate"]', "SCRIPT016"),
+    (
+        'with open("/opt/ml/input/config/hyperparameters.json") as f:\n    sent = json.load(f)\nsent["rate"]',
+        "SCRIPT016",
+    ),
 ]
 SPARED = [
     'os.environ["SM_CHANNEL_TRAIN"]',
@@ -31,6 +36,8 @@ SPARED = [
     'sent = json.loads(os.environ["SM_HPS"])\nsent.get("rate")',
     'sent = json.loads(os.environ["SM_HPS"])\nsent["epochs"]',
     'os.environ["SM_HP_EPOCHS"]',
+    'sent = json.load(open("/opt/ml/input/config/hyperparameters.json"))\nsent["epochs"]',
+    'with open("rates.json") as f:\n    sent = json.load(f)\nsent["rate"]',
 ]
 IDS = {"DATA007", "SCRIPT016"}
 

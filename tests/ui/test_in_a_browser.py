@@ -190,6 +190,21 @@ def test_a_comparison_has_the_colours_of_the_ticks(tab: Tab, few: tuple[World, S
     assert "c1" in marks["bert-done-2"].split()
 
 
+def test_a_comparison_has_an_address_that_shows_it_again(tab: Tab, few: tuple[World, Served]) -> None:
+    show(tab, few[1], "compare")
+    assert "#/compare?job=bert-done-1&job=bert-done-2" == tab.ask("location.hash")
+    tab.ask("sessionStorage.clear(); location.hash = '#/'")
+    tab.ask("location.hash = '#/compare?job=bert-done-2&job=of-last-year'")
+    tab.reload()
+    tab.until("document.querySelector('h1')?.textContent === '1 job side by side'")
+    assert "of-last-year is not among the jobs of this page." in tab.ask("document.querySelector('main').innerText")
+    tab.ask("document.querySelector('.chosen button').click()")
+    assert "#/compare?job=of-last-year" == tab.ask("location.hash")
+    tab.ask("location.hash = '#/compare?job=bert-done-1&job=bert-done-2'")
+    tab.until("document.querySelector('h1')?.textContent === '2 jobs side by side'")
+    tab.ask("sessionStorage.clear(); location.hash = '#/'")
+
+
 def test_a_job_that_is_looked_at_is_live(window: Chromium, new_tab: NewTab, here: World, serve: Serve) -> None:
     add(here.service, "bert", 400, Story(phases=TRAINS, lines=lines_of(500)))
     with serve() as page:
@@ -318,7 +333,7 @@ def test_everything_can_be_done_with_keys(tab: Tab, few: tuple[World, Served]) -
         "[...document.querySelectorAll('.rows .row')].filter(r => r.querySelector('input').checked).map(r => r.dataset.name)"
     )
     press("c")
-    tab.until("location.hash === '#/compare'")
+    tab.until("location.hash.startsWith('#/compare?job=')")
     press("?")
     assert tab.ask("document.getElementById('keys').open")
     tab.ask("document.getElementById('keys').close()")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
+import json
 import re
 import types
 import typing
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ..specs.framework import Framework
@@ -130,10 +133,19 @@ def summary(cls: Any) -> str:
 
 
 def about(cls: Any, name: str) -> str:
-    """The sentences of a class's docstring that name a field; empty where none does."""
+    """What a key means: its row of keys.json, or the sentences of the class's docstring that name it."""
+    row = _rows().get(f"{cls.__name__}.{name}")
+    if row is not None:
+        return row
     text = _plain((cls.__doc__ or "").split(">>>")[0], keep="``")
     sentences = re.split(r"(?<=[.:]) (?=[A-Z`])", text)
     return " ".join(sentence for sentence in sentences if f"``{name}``" in sentence).replace("``", "")
+
+
+@functools.cache
+def _rows() -> Mapping[str, str]:
+    rows: dict[str, str] = json.loads(Path(__file__).with_name("keys.json").read_text("utf-8"))
+    return rows
 
 
 def _plain(text: str, keep: str = "") -> str:

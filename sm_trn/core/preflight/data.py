@@ -77,14 +77,9 @@ LIMIT016, "retries", "not a number of attempts", str(job.retries),
 
 
 def numbers(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT017: not a number and infinity have no JSON, None and lists are no argument; the SDK sends them all the same."""
+    """LIMIT017: not a number and infinity have no JSON; the SDK sends them all the same."""
     for name, value in job.hyperparameters.items():
-        if type(value) not in {str, int, float, bool}:
-            yield _illegal(
-LIMIT017, f"hyperparameters.{name}", "the script would get this as one odd argument", repr(value),
-                "a text, number or boolean", "a text that the script splits, or a file in source_dir",
-            )  # fmt: skip
-        elif isinstance(value, float) and not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             yield _illegal(
 LIMIT017, f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
             )  # fmt: skip

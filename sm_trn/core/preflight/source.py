@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from .. import _entry
@@ -55,12 +55,15 @@ def entry_name(job: JobSpec) -> str:
 
 
 def command_line(job: JobSpec) -> tuple[str, ...]:
-    """The script's arguments as the training toolkit passes them: by name, one letter with one hyphen, True and False.
-
-    Source: sagemaker-training 5.1.4, mapping.to_cmd_args.
-    """
+    """The script's arguments as the training toolkit passes them, sorted by name: sagemaker-training 5.1.4, mapping.to_cmd_args."""
     own = {key: value for key, value in job.arguments.items() if not key.startswith(TOOLKIT_PREFIX)}
-    return tuple(word for key in sorted(own) for word in (f"--{key}" if len(key) > 1 else f"-{key}", str(own[key])))
+    return tuple(word for key in sorted(own) for word in (f"--{key}" if len(key) > 1 else f"-{key}", _passed(own[key])))
+
+
+def _passed(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={value[key]}" for key in sorted(value))
+    return "" if value is None else str(value)
 
 
 def mentions(job: JobSpec, word: str) -> bool | None:

@@ -43,16 +43,8 @@ def problems(job: JobSpec) -> Iterator[Problem]:
     """TARGET103, TARGET104, TARGET105, and what neither SDK has words for."""
     yield from passthrough.problems(job)
     yield from passthrough.without_words(job, "v2", TARGET105, "SDK v2's estimators have no argument for this field")
-    smp = job.distribution
-    if isinstance(smp, SMModelParallel) and smp.default_partition is not None and smp.partitions is None:
-        yield TARGET103.problem(
-            Field("distribution.default_partition"),
-            "SDK v2 ends with a KeyError where partitions is not given",
-            got=f"default_partition={smp.default_partition}",
-            wanted="partitions beside it",
-            fix=Advice(f"partitions={smp.pipeline_parallel_degree or 1}, or submit the job with Session.submit"),
-        )
-
+    if isinstance(job.distribution, SMModelParallel):
+        yield from _refused_of_smp(job.distribution)
     if job.profiler_rules and not profiled(job):
         yield TARGET104.problem(
             Field("profiler_rules"),
@@ -67,6 +59,26 @@ def problems(job: JobSpec) -> Iterator[Problem]:
             "SDK v2 takes a rule's actions from objects of its own, and drops this parameter",
             got="action_json",
             wanted="rules without it",
+            fix=Advice("submit the job with Session.submit: the request target says it"),
+        )
+
+
+def _refused_of_smp(smp: SMModelParallel) -> Iterator[Problem]:
+    """What the library takes and validate_mp_config does not."""
+    if smp.default_partition is not None and smp.partitions is None:
+        yield TARGET103.problem(
+            Field("distribution.default_partition"),
+            "SDK v2 ends with a KeyError where partitions is not given",
+            got=f"default_partition={smp.default_partition}",
+            wanted="partitions beside it",
+            fix=Advice(f"partitions={smp.pipeline_parallel_degree or 1}, or submit the job with Session.submit"),
+        )
+    if smp.placement_strategy not in {None, "spread", "cluster"}:
+        yield TARGET103.problem(
+            Field("distribution.placement_strategy"),
+            "SDK v2 refuses an order of D, P and T",
+            got=repr(smp.placement_strategy),
+            wanted="'spread' or 'cluster'",
             fix=Advice("submit the job with Session.submit: the request target says it"),
         )
 

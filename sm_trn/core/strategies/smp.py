@@ -22,6 +22,7 @@ from .rules import DIST003, DIST004, DIST015, DIST017, DIST018, DIST023
 _OWN = frozenset({"processes_per_host", "custom_mpi_options"})
 _LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain MPI sends neither
 GUIDE = "SageMaker developer guide, model-parallel (v1)"
+PLACEMENTS = ("spread", "cluster", "DPT", "DTP", "PDT", "PTD", "TDP", "TPD")
 
 
 @suggesting
@@ -60,6 +61,7 @@ class SMModelParallel:
     offload_activations: bool | None = None
     activation_loading_horizon: int | None = None
     skip_tracing: bool | None = None
+    fp16_params: bool | None = None
     processes_per_host: int | None = None
     custom_mpi_options: str = ""
     name: ClassVar[str] = "smdistributed.modelparallel"
@@ -75,7 +77,7 @@ class SMModelParallel:
             yield from self._problems_on(instance, job)
         for name, legal in (
             ("pipeline", ("simple", "interleaved", "_only_forward")),
-            ("placement_strategy", ("spread", "cluster")),
+            ("placement_strategy", PLACEMENTS),
             ("optimize", ("speed", "memory")),
         ):
             value = getattr(self, name)
@@ -194,22 +196,21 @@ class SMModelParallel:
         mpi: dict[str, Json] = {"enabled": True, "processes_per_host": processes}
         if self.custom_mpi_options:
             mpi["custom_mpi_options"] = self.custom_mpi_options
-        options: Mapping[str, Json] = MappingProxyType(
-            {"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))}
-        )
+        parameters = MappingProxyType(dict(self.parameters()))
+        options: Mapping[str, Json] = MappingProxyType({"enabled": True, "parameters": parameters})
         return LaunchPlan(
             runner=Runner.MPI,
             workers_per_host=processes,
             named_workers=self.processes_per_host is not None,
             library=Library.SMP,
-            parameters=MappingProxyType(dict(self.parameters())),
+            parameters=parameters,
             mpi_options=self.custom_mpi_options,
             toolkit=MappingProxyType(
                 {
                     "sagemaker_mpi_enabled": True,
                     "sagemaker_mpi_num_of_processes_per_host": processes,
                     "sagemaker_mpi_custom_mpi_options": self.custom_mpi_options,
-                    **({"mp_parameters": dict(self.parameters())} if self.parameters() else {}),
+                    **({"mp_parameters": dict(parameters)} if parameters else {}),
                     "sagemaker_distributed_dataparallel_enabled": False,
                     "sagemaker_instance_type": job.compute.instance or None,
                 }

@@ -38,6 +38,8 @@ class SMModelParallelV2:
     expert_parallel_degree: int | None = None
     activation_loading_horizon: int | None = None
     sm_activation_offloading: bool | None = None
+    fsdp_cache_flush_warnings: bool | None = None
+    allow_empty_shards: bool | None = None
     random_seed: int | None = None
     name: ClassVar[str] = "smdistributed.modelparallel.v2"
     image_family: ClassVar[str | None] = "pytorch-smp"
@@ -78,17 +80,16 @@ class SMModelParallelV2:
 
     def plan(self, job: JobSpec) -> LaunchPlan:
         instance = find_instance(job.compute.instances[0])
-        options: Mapping[str, Json] = MappingProxyType(
-            {"enabled": True, "parameters": MappingProxyType(dict(self.parameters()))}
-        )
+        parameters = MappingProxyType(dict(self.parameters()))
+        options: Mapping[str, Json] = MappingProxyType({"enabled": True, "parameters": parameters})
         return LaunchPlan(
             runner=Runner.TORCHRUN,
             workers_per_host=instance.workers if instance else 1,
             library=Library.SMP_V2,
-            parameters=MappingProxyType(dict(self.parameters())),
+            parameters=parameters,
             toolkit=MappingProxyType(
                 {
-                    **({"mp_parameters": dict(self.parameters())} if self.parameters() else {}),
+                    **({"mp_parameters": dict(parameters)} if parameters else {}),
                     "sagemaker_distributed_dataparallel_enabled": False,
                     "sagemaker_instance_type": job.compute.instance or None,
                     "sagemaker_torch_distributed_enabled": True,

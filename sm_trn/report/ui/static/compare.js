@@ -2,9 +2,22 @@
 
 import { h, head, put } from "./dom.js";
 import { state } from "./live.js";
-import { slot, slotOf, tick, ticked, untickAll } from "./ticks.js";
+import { slot, slotOf, tick, ticked, tickOnly, untickAll } from "./ticks.js";
+
+// A comparison has an address: #/compare?job=bert-1&job=bert-2
+function readAddress() {
+  const [, query] = location.hash.split("?", 2);
+  const asked = new URLSearchParams(query).getAll("job");
+  if (asked.length) tickOnly(asked);
+}
+
+function writeAddress() {
+  const query = new URLSearchParams(ticked().map((name) => ["job", name]));
+  history.replaceState(null, "", String(query) ? `#/compare?${query}` : "#/compare");
+}
 
 export function compareView() {
+  readAddress();
   const title = h("h1", {}, "Compare");
   const below = h("p", { class: "stand" });
   const chosen = h("ul", { class: "chosen", "aria-label": "Ticked jobs" });
@@ -18,11 +31,17 @@ export function compareView() {
   clear.addEventListener("click", () => { untickAll(); update(); });
 
   function update() {
+    writeAddress();
     const names = ticked().filter((name) => state.rows.has(name));
+    const absent = ticked().filter((name) => !state.rows.has(name));
     const ended = names.every((name) => state.rows.get(name).ended);
     put(title, names.length ? `${names.length} ${names.length === 1 ? "job" : "jobs"} side by side` : "Nothing is ticked");
-    put(below, names.length ? (ended ? "" : "Some of them still run: the comparison shows them as they were when it was made.") : "Tick jobs in the list; their comparison is shown here.");
-    again.hidden = clear.hidden = !names.length;
+    const said = names.length || absent.length ? [] : ["Tick jobs in the list; their comparison is shown here."];
+    if (!ended) said.push("Some of them still run: the comparison shows them as they were when it was made.");
+    if (absent.length) said.push(`${absent.join(", ")} ${absent.length === 1 ? "is" : "are"} not among the jobs of this page.`);
+    put(below, said.join(" "));
+    again.hidden = !names.length;
+    clear.hidden = !ticked().length;
     const key = names.join("\n");
     if (key === drawn) return;
     drawn = key;

@@ -29,7 +29,7 @@ function route() {
   if (!location.hash.startsWith("#/") && location.hash) return; // the skip link
   const { name, rest } = place();
   open(name === "job" ? rest : "");
-  const key = name === "" ? location.hash : `${name}/${rest}`;
+  const key = name === "" || name === "compare" ? location.hash : `${name}/${rest}`; // these keep their state in the address
   if (shown !== key) {
     view?.leave?.();
     view = VIEWS[name](rest);

@@ -29,6 +29,12 @@ export function tick(name, on = !slots.has(name)) {
   keep();
 }
 
+export function tickOnly(names) {
+  slots = new Map([...slots].filter(([name]) => names.includes(name)));
+  for (const name of names) tick(name, true);
+  keep();
+}
+
 export function untickAll() {
   slots = new Map();
   keep();
