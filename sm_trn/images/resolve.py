@@ -26,6 +26,7 @@ from .releases import misfits
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
 TIMEOUT_S = 300
+LATE = 99  # a patch of the image's Python: without one uv takes the first, for which later releases are not meant
 PLATFORM = "x86_64-manylinux_2_28"
 
 
@@ -95,7 +96,7 @@ class _Question:
             words, _ = self._once([*self.lines, pin], [], self.python)
             missing = _NO_WHEEL.search(words)
             if missing is not None and not self._alone(missing):
-                yield f"pip takes {pin} first, and builds what has no wheel for Python {self.python}: {words}"
+                yield f"pip takes {pin} first, and builds what has no wheel for Python {self.python.rpartition('.')[0]}: {words}"
 
     def _once(self, lines: list[str], limits: list[str], python: str, *more: str) -> tuple[str, tuple[str, ...]]:
         gone = [f"{name} ; python_version < '3'" for name in self.left_out]
@@ -143,7 +144,7 @@ def resolve(job: JobSpec) -> Resolved:
     addresses = [line.strip() for line in text.splitlines() if _address(line) or _of_neuron(line, held)]
     lines = [line for line in text.splitlines() if line.strip() not in addresses]
     with tempfile.TemporaryDirectory() as folder:
-        question = _Question(uv, Path(folder), python, lines, _there(held), [])
+        question = _Question(uv, Path(folder), f"{python}.{LATE}", lines, _there(held), [])
         limits = _held(held)
         drags, pins = question.ask(limits)
         conflict, pins = question.ask([each for each in limits if each.startswith("numpy")]) if drags else ("", pins)
