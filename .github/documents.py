@@ -82,7 +82,8 @@ _WORDS: Mapping[str, str] = {
 _PLURALS: Mapping[str, str] = {"str": "texts", "int": "whole numbers", "float": "numbers", "HyperValue": "values"}
 INTERNAL = frozenset({
     "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
-    "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_RECORDER", "SM_TRN_SHARED", "SM_TRN_WORKERS",
+    "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_RECORDER", "SM_TRN_SHARED", "SM_TRN_TWIN",
+    "SM_TRN_WORKERS",
     "SM_TRN_WORKER_FAULT",
 })  # fmt: skip
 

@@ -16,6 +16,7 @@ from .core.preflight import JobRule
 from .core.session import handles
 from .core.session.observers import Observer
 from .core.specs.job import JobSpec, expect_spec
+from .core.specs.problems import Severity
 from .diagnosis.guard.live import JobGuards
 from .diagnosis.handles import DiagnosedJob, GuardedSession
 from .forecast.costs import estimated_cost
@@ -83,10 +84,26 @@ class Session(
 
 
 def resolve(job: JobSpec) -> Resolved:
-    """Ask a resolver for versions of the job's requirements that its image can have. Raises SmTrnError."""
+    """Ask a resolver for versions of the job's requirements that its image can have, and check the job with them. Raises SmTrnError."""
     from .images.resolve import resolve as ask  # noqa: PLC0415 - for those who ask alone
+    from .images.resolve import with_pins  # noqa: PLC0415 - as above
 
-    return ask(job)
+    found = ask(job)
+    if found.conflict:
+        return found
+    before = {(problem.id, problem.what) for problem in check(job)}
+    with with_pins(job, found) as pinned:
+        problems = [problem for problem in check(pinned) if problem.severity is not Severity.INFO]
+    return dataclasses.replace(
+        found, problems=tuple(problem for problem in problems if (problem.id, problem.what) not in before)
+    )
+
+
+def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[str], None]) -> JobSpec:
+    """The job, to be rehearsed in a twin of its image. Raises EmulatorError where none can be made."""
+    from .emulator.twin import in_twin as made  # noqa: PLC0415 - as above
+
+    return made(job, state, tell=tell)
 
 
 def connect(

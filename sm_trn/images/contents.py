@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import re
@@ -15,6 +16,11 @@ from packaging.version import InvalidVersion, Version
 
 from ..core.catalog import images
 from ..core.specs.job import JobSpec
+
+NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
+# Modules whose package has another name.
+_PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
+             "dotenv": "python-dotenv"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,12 @@ class Contents:
         return False if self.complete else None
 
     @property
+    def first_numpy(self) -> bool:
+        """Whether its PyTorch is built for NumPy 1 and fails beside NumPy 2."""
+        torch = self.version("torch")
+        return torch is not None and torch.release[:2] < NUMPY_2
+
+    @property
     def python_minor(self) -> tuple[int, int] | None:
         """``(3, 11)``."""
         parts = (self.python or "").split(".")
@@ -102,7 +114,7 @@ def contents_of(job: JobSpec) -> Contents | None:
     wanted = (row.family, row.pytorch, row.transformers, row.neuron_sdk, processor)
     for each in all_contents():
         if (each.family, each.pytorch, each.transformers, each.neuron_sdk, each.processor) == wanted:
-            return each
+            return each if each.python is not None else dataclasses.replace(each, python=_named_python(row))
     return _of_row(row, processor)
 
 
@@ -112,8 +124,13 @@ def python_of(held: Contents | None) -> str | None:
     return ".".join(map(str, minor)) if minor is not None else None
 
 
-def _of_row(row: images.ImageRow, processor: str) -> Contents:
+def _named_python(row: images.ImageRow) -> str | None:
+    """``3.10``: the Python in an image's name."""
     named = re.fullmatch(r"py(\d)(\d+)", row.python or "")
+    return f"{named[1]}.{named[2]}" if named else None
+
+
+def _of_row(row: images.ImageRow, processor: str) -> Contents:
     packages = {"torch": f"=={row.pytorch}"} | ({"transformers": f"=={row.transformers}"} if row.transformers else {})
     return Contents(
         family=row.family,
@@ -122,6 +139,12 @@ def _of_row(row: images.ImageRow, processor: str) -> Contents:
         neuron_sdk=row.neuron_sdk,
         processor=processor,
         source=row.source,
-        python=f"{named[1]}.{named[2]}" if named else None,
+        python=_named_python(row),
         packages=packages,
     )
+
+
+def package_of(module: str) -> str:
+    """The canonical name of the package that a module is of: ``yaml`` is of ``pyyaml``."""
+    top = module.split(".", maxsplit=1)[0]
+    return canonicalize_name(_PACKAGES.get(top, top))

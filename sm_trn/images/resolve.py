@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -15,16 +17,16 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from ..core.errors import SmTrnError
-from ..core.preflight.source import REQUIREMENTS, program, requirements
+from ..core.preflight.source import REQUIREMENTS, requirements, source_folder
 from ..core.specs.job import JobSpec
+from ..core.specs.problems import Problem
 from .contents import Contents, contents_of, python_of
 from .releases import misfits
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
-# "Using the Trainer with PyTorch requires accelerate": training_args.py of transformers 4.30.
-TRAINER_NEEDS_ACCELERATE = Version("4.30")
 TIMEOUT_S = 300
+LATE = 99  # a patch of the image's Python: without one uv takes the first, for which later releases are not meant
 PLATFORM = "x86_64-manylinux_2_28"
 
 
@@ -40,7 +42,9 @@ class Resolved:
     """``pins`` are versions that can be installed together into the image, as lines of a constraints file; empty where there are none,
     and ``conflict`` says why in the resolver's words. ``replaced`` are packages of the image that they replace: name, version there,
     version wanted; ``drags`` says in the resolver's words why what the image is built for cannot stay. ``misfits`` are sentences about
-    pins that fail together. ``unread`` are requirements that only a build could tell about: addresses, and packages without any wheel.
+    pins that fail together; ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
+    ``problems`` are what ``check`` finds with these pins, and not without. ``unread`` are requirements that only a build could tell about:
+    addresses, and packages without any wheel.
     """
 
     image: str
@@ -49,6 +53,8 @@ class Resolved:
     replaced: tuple[tuple[str, str, str], ...] = ()
     drags: str = ""
     misfits: tuple[str, ...] = ()
+    builds: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
     unread: tuple[str, ...] = ()
 
 
@@ -70,13 +76,27 @@ class _Question:
             missing = _NO_WHEEL.search(words)
             if missing is None or len(self.left_out) >= _MOST_LEFT_OUT or missing["name"] in self.left_out:
                 return words, pins
-            if self._elsewhere(f"{missing['name']}{missing['spec'].rstrip(',')}"):
+            if not self._alone(missing):
                 return words, pins
             self.left_out.append(missing["name"])
 
-    def _elsewhere(self, wanted: str) -> bool:
-        """Whether a package has wheels for other Pythons: one that has none at all is built, and nobody knows how that ends."""
-        return any(not self._once([wanted], [], python, "--no-deps")[0] for python in _PYTHONS)
+    def _alone(self, missing: re.Match[str]) -> bool:
+        """Whether a package has no wheels for other Pythons either: it is built everywhere, and nobody knows how that ends."""
+        wanted = f"{missing['name']}{missing['spec'].rstrip(',')}"
+        return not any(not self._once([wanted], [], python, "--no-deps")[0] for python in _PYTHONS)
+
+    def built(self, pins: tuple[str, ...]) -> Iterator[str]:
+        """What pip takes before these pins, where a wheel is lacking for this Python alone: it goes on with a build, and not with an older
+        release.
+        """
+        _, newest = self._once(self.lines, [], self.python, "--no-deps")
+        for pin in set(newest) - set(pins):
+            if Version(pin.split(";", maxsplit=1)[0].partition("==")[2].strip()).is_prerelease:
+                continue  # its later releases have no wheels, and are not seen here
+            words, _ = self._once([*self.lines, pin], [], self.python)
+            missing = _NO_WHEEL.search(words)
+            if missing is not None and not self._alone(missing):
+                yield f"pip takes {pin} first, and builds what has no wheel for Python {self.python.rpartition('.')[0]}: {words}"
 
     def _once(self, lines: list[str], limits: list[str], python: str, *more: str) -> tuple[str, tuple[str, ...]]:
         gone = [f"{name} ; python_version < '3'" for name in self.left_out]
@@ -97,8 +117,12 @@ class _Question:
             raise SmTrnError(
                 f"--resolve: uv gave no answer in {TIMEOUT_S} s; is the package index reachable?"
             ) from error
+        if done.returncode > 1:  # 1 says that there is no solution, more that it could not look
+            raise SmTrnError(f"--resolve: uv could not look for the requirements: {words_of(done.stderr)}")
         made = (self.folder / "pinned.txt").read_text("utf-8")
-        return (_words(done.stderr), ()) if done.returncode else ("", tuple(x for x in made.splitlines() if "==" in x))
+        return (
+            (words_of(done.stderr), ()) if done.returncode else ("", tuple(x for x in made.splitlines() if "==" in x))
+        )
 
 
 def resolve(job: JobSpec) -> Resolved:
@@ -117,12 +141,15 @@ def resolve(job: JobSpec) -> Resolved:
         )
     if uv is None:
         raise SmTrnError("--resolve asks uv, which is not installed; fix: pip install uv")
-    addresses = [line.strip() for line in text.splitlines() if _address(line)]
-    lines = [line for line in text.splitlines() if not _address(line)]
+    addresses = [line.strip() for line in text.splitlines() if _address(line) or _of_neuron(line, held)]
+    lines = [line for line in text.splitlines() if line.strip() not in addresses]
     with tempfile.TemporaryDirectory() as folder:
-        question = _Question(uv, Path(folder), python, lines, _there(held), [])
-        drags, pins = question.ask(_held(held))
-        conflict, pins = question.ask([]) if drags else ("", pins)
+        question = _Question(uv, Path(folder), f"{python}.{LATE}", lines, _there(held), [])
+        limits = _held(held)
+        drags, pins = question.ask(limits)
+        conflict, pins = question.ask([each for each in limits if each.startswith("numpy")]) if drags else ("", pins)
+        conflict, pins = question.ask([]) if conflict else ("", pins)
+        builds = tuple(question.built(pins)) if not conflict else ()
     unread = (*addresses, *question.left_out)
     if conflict:
         return Resolved(image=held.name, conflict=conflict, unread=unread)
@@ -131,9 +158,26 @@ def resolve(job: JobSpec) -> Resolved:
         pins=pins,
         replaced=tuple(_replaced(pins, held)),
         drags=drags,
-        misfits=tuple(_misfits(job, pins, held, complete=not unread)),
+        misfits=tuple(_misfits(pins, held)),
+        builds=builds,
         unread=unread,
     )
+
+
+@contextlib.contextmanager
+def with_pins(job: JobSpec, resolved: Resolved) -> Iterator[JobSpec]:
+    """The job with the versions that pip will take as its requirements, for as long as the block lasts: a folder of links to its source."""
+    folder = source_folder(job)
+    if folder is None or job.script is None:
+        yield job
+        return
+    with tempfile.TemporaryDirectory() as beside:
+        for entry in folder.iterdir():
+            if entry.name != REQUIREMENTS:
+                Path(beside, entry.name).symlink_to(entry.absolute())
+        lines = [*resolved.pins, *resolved.unread]
+        Path(beside, REQUIREMENTS).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        yield job.replace(script=dataclasses.replace(job.script, source_dir=beside))
 
 
 def _address(line: str) -> bool:
@@ -142,7 +186,12 @@ def _address(line: str) -> bool:
     return not words.startswith(("#", "-")) and ("://" in words or words.startswith((".", "/")))
 
 
-def _misfits(job: JobSpec, pins: tuple[str, ...], held: Contents, *, complete: bool) -> Iterator[str]:
+def _of_neuron(line: str, held: Contents) -> bool:
+    """Whether a line asks for a package of the AWS Neuron SDK, which pip has from the image's own index."""
+    return held.processor == "neuron" and re.match(r"\s*(?:torch[-_]|lib|aws[-_])?neuronx", line) is not None
+
+
+def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
     """What fails together of what the job will have."""
     there = {name: version.public for name in held.packages if (version := held.version(name)) is not None}
     for pin in pins:
@@ -150,13 +199,6 @@ def _misfits(job: JobSpec, pins: tuple[str, ...], held: Contents, *, complete: b
         there[canonicalize_name(name)] = wanted
     taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
     yield from (str(misfit) for misfit in misfits(there) if misfit.library in taken)
-    trains = any(word in (program(job) or "") for word in ("TrainingArguments(", "Trainer("))
-    known = held.holds("accelerate") is True or "accelerate" in there
-    if complete and trains and not known and Version(there.get("transformers", "0")) >= TRAINER_NEEDS_ACCELERATE:
-        yield (
-            f"the Trainer of transformers {there['transformers']} needs accelerate, which neither the requirements bring nor AWS "
-            "publishes of the image"
-        )
 
 
 def find_uv() -> str | None:
@@ -172,6 +214,8 @@ def _held(held: Contents) -> list[str]:
             found.append(f"{name}=={version.public}")
         elif spec is not None:
             found.append(f"{name}{spec}")
+        elif name == "numpy" and held.first_numpy:
+            found.append("numpy<2")
     return found
 
 
@@ -190,7 +234,7 @@ def _replaced(pins: tuple[str, ...], held: Contents) -> list[tuple[str, str, str
     return found
 
 
-def _words(text: str) -> str:
+def words_of(text: str) -> str:
     """The resolver's own sentences, without its colours and marks."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     return " ".join(line.strip(" ×╰─▶│·") for line in plain.splitlines() if line.strip()).strip()

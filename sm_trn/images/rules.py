@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from ..core._entry import shipped_scripts
 from ..core.preflight import JobRule, source
 from ..core.specs.job import JobSpec
-from ..core.specs.problems import Advice, Field, Line, Problem, rules_of
+from ..core.specs.problems import Advice, Field, Line, Problem, Severity, rules_of
 
 if TYPE_CHECKING:
+    from packaging.version import Version
+
     from .contents import Contents
     from .requirements import Wanted
 
@@ -23,11 +25,7 @@ ENV003 = _RULES["ENV003"]
 ENV004 = _RULES["ENV004"]
 ENV005 = _RULES["ENV005"]
 ENV006 = _RULES["ENV006"]
-NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
 OLDEST = (3, 7)  # what parses under it parses in every container
-# Modules whose package has another name.
-_PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
-             "dotenv": "python-dotenv"}  # fmt: skip
 _NOBODYS = ("bitsandbytes", "peft", "trl")  # no other package of an image brings them
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
@@ -113,9 +111,10 @@ def _replaced(each: Wanted, held: Contents) -> Iterator[Problem]:
             fix=Advice(
                 f"leave torch out, or choose an image that has the version you need: sm-trn images --torch {_asked(each)}"
             ),
+            severity=Severity.INFO if _same_minor(each, there) else Severity.WARNING,
         )
     torch = held.version("torch")
-    if each.name == "numpy" and torch is not None and torch.release[:2] < NUMPY_2 and _second_numpy(each):
+    if each.name == "numpy" and torch is not None and held.first_numpy and _second_numpy(each):
         yield ENV004.problem(
             each.place,
             f"torch {torch} of the image is built for NumPy 1",
@@ -123,6 +122,13 @@ def _replaced(each: Wanted, held: Contents) -> Iterator[Problem]:
             wanted="numpy<2",
             fix=Advice("numpy<2, or an image with PyTorch 2.3 or newer"),
         )
+
+
+def _same_minor(each: Wanted, there: Version) -> bool:
+    """Whether an exact version is a patch of the one that is there: what is built for that one loads beside it."""
+    from packaging.version import Version  # noqa: PLC0415 - as above
+
+    return each.exact is not None and Version(each.exact).release[:2] == there.release[:2]
 
 
 def _second_numpy(each: Wanted) -> bool:
@@ -159,15 +165,14 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         or (folder / "setup.py").exists()
     ):
         return
-    from packaging.utils import canonicalize_name  # noqa: PLC0415 - as above
-
-    from .contents import contents_of, known_packages  # noqa: PLC0415
+    from .contents import contents_of, known_packages, package_of  # noqa: PLC0415 - as above
 
     held = contents_of(job)
     if held is None:
         return
-    for name, line in _imported(text):
-        package = canonicalize_name(_PACKAGES.get(name, name))
+    for module, line in source.imports(text):
+        name = module.split(".", maxsplit=1)[0]
+        package = package_of(module)
         if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():
             continue
         there = held.holds(package)
@@ -212,19 +217,6 @@ def shipped(job: JobSpec) -> Iterator[Problem]:
 def _installs(text: str) -> bool:
     """Whether the script may install something by itself."""
     return any(word in text for word in _INSTALLS)
-
-
-def _imported(text: str) -> Iterator[tuple[str, int]]:
-    """Modules that are imported at the top of a program, under no condition, with their lines."""
-    try:
-        body = source.tree(text).body
-    except SyntaxError:
-        return
-    for node in body:
-        if isinstance(node, ast.Import):
-            yield from ((alias.name.split(".")[0], node.lineno) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.split(".")[0], node.lineno
 
 
 def _of_releases(job: JobSpec) -> Iterator[Problem]:

@@ -2,51 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import os
-import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
 from command import sm_trn
+from package_index import alone, sdist, wheel
 
 import sm_trn as st
 from sm_trn.images.resolve import find_uv, resolve
+from sm_trn.wiring import resolve as sm_trn_resolve
 
 needs_uv = pytest.mark.skipif(find_uv() is None, reason="needs uv: pip install uv")
-
-
-def wheel(folder: Path, name: str, version: str, *requires: str, python: str = "") -> None:
-    """An empty package, in an index of its own; for one Python alone where ``python`` says so."""
-    folder = folder / name
-    folder.mkdir(exist_ok=True)
-    info = f"{name}-{version}.dist-info"
-    needed = "".join(f"Requires-Dist: {each}\n" for each in requires)
-    tag = f"{python}-{python}-manylinux_2_17_x86_64" if python else "py3-none-any"
-    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as packed:
-        packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}")
-        packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
-        packed.writestr(f"{info}/RECORD", "")
-    index(folder)
-
-
-def sdist(folder: Path, name: str, version: str) -> None:
-    """A package that has no wheel: what it needs is told by a build."""
-    folder = folder / name
-    folder.mkdir()
-    program = b"raise SystemExit('built')"
-    with tarfile.open(folder / f"{name}-{version}.tar.gz", "w:gz") as packed:
-        member = tarfile.TarInfo(f"{name}-{version}/setup.py")
-        member.size = len(program)
-        packed.addfile(member, io.BytesIO(program))
-    index(folder)
-
-
-def index(folder: Path) -> None:
-    files = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
-    links = "".join(f'<a href="{each.name}">{each.name}</a>' for each in files)
-    (folder / "index.html").write_text(f"<html><body>{links}</body></html>")
 
 
 @pytest.fixture
@@ -69,11 +36,6 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in alone(folder).items():
         monkeypatch.setenv(name, value)
     return folder
-
-
-def alone(folder: Path) -> dict[str, str]:
-    """What makes uv look into a folder alone."""
-    return {"UV_DEFAULT_INDEX": folder.as_uri(), "UV_NO_CONFIG": "1", "UV_CACHE_DIR": str(folder.parent / "cache")}
 
 
 def job(folder: Path, requirements: str | None) -> st.JobSpec:
@@ -159,3 +121,63 @@ def test_the_shell_prints_constraints_or_the_conflict(tmp_path: Path, packages: 
         ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
         assert code == ran.returncode, ran.stderr
         assert ("torch==2.5.1" in ran.stdout) is not bool(code)
+
+
+@needs_uv
+def test_pip_builds_the_newest_where_only_an_older_release_has_wheels(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "chosen", "1.0")
+    wheel(packages, "chosen", "2.0", "ancient")
+    sdist(packages, "ancient", "1.0")
+    wheel(packages, "ancient", "1.0", python="cp39")
+    found = resolve(job(tmp_path, "chosen\n"))
+    assert ("chosen==1.0",) == found.pins
+    assert "pip takes chosen==2.0 first" in " ".join(found.builds)
+    assert not resolve(job(tmp_path, "chosen<2\n")).builds
+    wheel(packages, "early", "0.9.dev1")
+    wheel(packages, "early", "1.0.dev5", "ancient")
+    assert not resolve(job(tmp_path, "early\n")).builds
+
+
+@needs_uv
+def test_an_index_that_cannot_be_reached_is_no_conflict(
+    tmp_path: Path, packages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert packages.is_dir()
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    with pytest.raises(st.SmTrnError, match="could not look"):
+        resolve(job(tmp_path, "--extra-index-url http://127.0.0.1:9/simple\naccelerate\n"))
+
+
+@needs_uv
+def test_numpy_1_stays_beside_a_pytorch_that_is_built_for_it(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "numpy", "1.26.4")
+    wheel(packages, "numpy", "2.1.0")
+    wheel(packages, "torch", "2.1.0")
+    wheel(packages, "torch", "2.1.2")
+    for requirements in ("numpy\n", "numpy\ntorch==2.1.2\n"):
+        old = job(tmp_path, requirements).replace(framework=st.PyTorch("2.1.0", python="py310"))
+        assert "numpy==1.26.4" in resolve(old).pins
+
+
+@needs_uv
+def test_what_the_image_has_of_neuron_is_not_asked_of_another_index(tmp_path: Path, packages: Path) -> None:
+    assert packages.is_dir()
+    on_neuron = job(tmp_path, "neuronx-cc==2.13.66.0\npeft\n").replace(
+        framework=st.NeuronX("2.7.0"), compute=st.Compute("ml.trn1.2xlarge")
+    )
+    found = resolve(on_neuron)
+    assert not found.conflict
+    assert ("neuronx-cc==2.13.66.0",) == found.unread
+
+
+@needs_uv
+def test_a_job_is_checked_with_the_versions_that_pip_takes(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "trl", "0.17.0", "transformers>=4.46")
+    wheel(packages, "transformers", "4.51.0")
+    asked = job(tmp_path, "trl\n")
+    (tmp_path / "train.py").write_text("from trl import SFTConfig\nSFTConfig(output_dir='o', max_sequences=1)\n")
+    assert not [problem for problem in st.check(asked) if problem.id == "SCRIPT017"]
+    found = sm_trn_resolve(asked)
+    assert ["SCRIPT017"] == [problem.id for problem in found.problems]
+    (tmp_path / "requirements.txt").write_text("trl\ngit+https://example.com/trl.git\n")
+    assert not sm_trn_resolve(asked).problems

@@ -64,6 +64,12 @@ def test_requirements_that_go_together_are_not_mentioned(requirements: str, tmp_
     assert not found(job(tmp_path, requirements=requirements))
 
 
+def test_a_patch_of_the_images_pytorch_is_a_note(tmp_path: Path) -> None:
+    for requirements, severity in (("torch==2.5.0\n", st.Severity.INFO), ("torch==2.6.0\n", st.Severity.WARNING)):
+        problems = st.check(job(tmp_path, requirements=requirements))
+        assert [severity] == [each.severity for each in problems if each.id == "ENV003"]
+
+
 def test_numpy_2_beside_a_torch_that_is_built_for_numpy_1(tmp_path: Path) -> None:
     assert "ENV004" in found(job(tmp_path, requirements="numpy>=2\n", framework=st.PyTorch("2.1.0", python="py310")))
     assert "ENV004" not in found(

@@ -127,10 +127,12 @@ def _resolved(job: JobSpec) -> int:
         click.echo(f"{job.name}: pip replaces {name} {there} of {found.image} by {wanted}", err=True)
     if found.drags:
         click.echo(f"{job.name}: what {found.image} is built for cannot stay: {found.drags}", err=True)
-    for sentence in found.misfits:
+    for sentence in (*found.misfits, *found.builds):
         click.echo(f"{job.name}: {sentence}", err=True)
+    for problem in found.problems:
+        click.echo(f"{job.name}: with these versions: {problem}", err=True)
     click.echo("\n".join(found.pins))
-    return int(bool(found.misfits))
+    return int(bool(found.misfits or found.builds or found.problems))
 
 
 def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:

@@ -27,7 +27,7 @@ from ...core.specs.job import JobSpec
 from ...core.specs.services import Queue
 from ...core.specs.sweeps import SWEEP_TAG, grid, parse_values
 from ...rules import check
-from ...wiring import Session, TrainingJob, estimated_cost
+from ...wiring import Session, TrainingJob, estimated_cost, in_twin
 from ..connection import connection_options
 from ..files import files, problems
 from ..files.ceilings import ceiling_of
@@ -77,6 +77,12 @@ MOST = 1000  # jobs that a grid of the command line may have
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write what was queued to this file. After a kill the same command goes on, and queues nothing twice.",
 )
+@click.option(
+    "--environment",
+    type=click.Choice(["twin"]),
+    help="Rehearse in a twin of the image: its Python and published versions, with requirements.txt installed by pip. It is for the "
+    "emulator, and needs uv.",
+)
 @click.option("--role", callback=role_arn, help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
 @click.option(
     "--bucket",
@@ -98,6 +104,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     priority: int | None,
     share: str | None,
     journal: Path | None,
+    environment: str | None,
     as_json: bool,
     connection: Callable[[], Session],
 ) -> int:
@@ -132,6 +139,8 @@ def command(  # noqa: PLR0913 - an argument for each option
         _ask(jobs)
     session = connection()
     specs = [job for _, _, job in jobs]
+    if environment is not None:
+        specs = _in_twins(session, specs)
     if not as_json:
         click.echo(_most(session, specs, max_usd), err=True)
     try:
@@ -146,6 +155,16 @@ def command(  # noqa: PLR0913 - an argument for each option
             )
         raise
     return _report(session, launched, wait=wait, as_json=as_json)
+
+
+def _in_twins(session: Session, specs: list[JobSpec]) -> list[JobSpec]:
+    """The jobs, to be rehearsed in twins of their images. Raises UsageError for AWS, which has the images themselves."""
+    if not session.emulated:
+        raise click.UsageError(
+            "--environment twin is for rehearsals on this machine, got AWS, which has the image itself; add --backend emulator"
+        )
+    state = click.get_current_context().params["state"]
+    return [in_twin(job, state, tell=partial(click.echo, err=True)) for job in specs]
 
 
 def _swept(jobs: list[Job], grids: tuple[str, ...]) -> list[Job]:

@@ -6,12 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..api.shapes import given
+from ..container import twins
 from ..container.layout import ML, base_environment, localized
 
 if TYPE_CHECKING:
     from ..container.cluster import Channel, Plan
     from ..container.context import RunContext
     from ..container.layout import Where
+    from ..container.twins import Twin
     from ..iam.keys import Key
     from .job import Job
     from .request import TrainingRequest
@@ -50,9 +52,13 @@ def write_configuration(where: Where, plan: Plan, request: TrainingRequest) -> N
         (where.ml / "input/config" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
 
 
-def environment(where: Where, plan: Plan, job: Job, context: RunContext, key: Key, *, port: int) -> dict[str, str]:
+def environment(
+    where: Where, plan: Plan, job: Job, context: RunContext, key: Key, *, port: int, twin: Twin | None = None
+) -> dict[str, str]:
     """Return the job's whole environment, built from nothing."""
     variables = base_environment(where, context, key, job.request.get("Environment") or {})
+    if twin is not None:
+        variables = twins.variables(where, twin, context.shared.root, variables)
     variables |= {
         "SAGEMAKER_TRAINING_MODULE": variables.get(
             "SAGEMAKER_TRAINING_MODULE", "sagemaker_pytorch_container.training:main"

@@ -70,11 +70,11 @@ def _only_group(resources: Resources) -> InstanceGroup:
     return {"InstanceGroupName": HOMOGENEOUS, "InstanceType": instance, "InstanceCount": count}
 
 
-def announcement(plan: Plan, job_python: str, image: str, tier: str) -> str:
+def announcement(plan: Plan, stand_in: str, image: str, tier: str) -> str:
     """Return the first line of a job's log: what is emulated, and how."""
     return (
         f"sm_trn emulator: EMULATED {' + '.join(f'{len(group.hosts)} x {group.instance_type}' for group in plan.groups)} on "
-        f"this machine's CPU: {'; '.join(_scale(plan, group) for group in plan.groups)}; {job_python} stands in for image "
+        f"this machine's CPU: {'; '.join(_scale(plan, group) for group in plan.groups)}; {stand_in} stands in for image "
         f"{image!r}; isolation: {tier}"
     )
 

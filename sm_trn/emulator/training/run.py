@@ -15,13 +15,14 @@ import traceback
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ..container import layout, transfer
+from ..container import layout, transfer, twins
 from ..container.cluster import Plan
 from ..container.host import Host
 from ..container.isolation import Isolation
 from ..errors import INTERNAL_ERROR
 from ..fault_injection import CAPACITY
 from ..iam.keys import Key, new_key
+from ..options import TWIN_TAG
 from ..state.quota import disk_full, no_room, reason_of
 from ..telemetry.metrics import MetricReader
 from . import artifacts, configuration, launcher
@@ -71,6 +72,8 @@ class JobRun:
         self._key: Key = new_key()
         self._stream = ""
         self._built_in = False
+        self._twin_key = self._job.tags.get(TWIN_TAG)
+        self._twin = twins.twin_at(context.shared.root, self._twin_key) if self._twin_key is not None else None
         self._reader: MetricReader | None = None
 
     def run(self) -> None:
@@ -157,12 +160,12 @@ class JobRun:
         try:
             if number == 1:
                 self._announce(warm)
-            lacking = "" if self._plan.entrypoint else self._context.shared.toolkit_error()
-            refusal = self._plan.refusal or (lacking if self._context.shared.options.strict else "")
+            lacking = "" if self._plan.entrypoint or self._twin else self._context.shared.toolkit_error()
+            refusal = self._refusal() or (lacking if self._context.shared.options.strict else "")
             if refusal:
                 self._fail(refusal)
                 return False
-            self._built_in = bool(lacking) or self._context.shared.isolation is Isolation.PORTABLE
+            self._built_in = bool(lacking) or bool(self._twin) or self._context.shared.isolation is Isolation.PORTABLE
             if self._built_in and number == 1:
                 self._note(launcher.NOTE)
             places = [layout.place(root, name, self._context.shared.isolation) for name in self._plan.hosts]
@@ -178,6 +181,15 @@ class JobRun:
             for where in places:
                 layout.remove(where)
                 self._context.lines.finish(self._stream.format(where.name))
+
+    def _refusal(self) -> str:
+        """Why the job cannot run here; empty where it can."""
+        if self._twin_key is not None and self._twin is None:
+            return (
+                f"ClientError: the tag {TWIN_TAG} names {self._twin_key!r}, which is no twin of this state folder; launch again with "
+                "--environment twin, or without the tag"
+            )
+        return self._plan.refusal
 
     def _retried(self, reason: str) -> bool:
         """Whether RetryStrategy has an attempt left for an internal error; without one the job fails."""
@@ -251,7 +263,10 @@ class JobRun:
     def _announce(self, warm: str | None) -> None:
         image = self._job.request["AlgorithmSpecification"].get("TrainingImage", "")
         context = self._context
-        self._say(announcement(self._plan, context.shared.options.job_python, image, context.shared.isolation.value))
+        stand_in = context.shared.options.job_python if self._twin is None else "a twin"
+        self._say(announcement(self._plan, stand_in, image, context.shared.isolation.value))
+        for line in self._twin.lines() if self._twin is not None else ():
+            self._note(line)
         if self._plan.substituted and not self._plan.refusal:
             self._say(substitution_line(self._plan))
         if warm is not None:
@@ -274,17 +289,19 @@ class JobRun:
 
     def _start(self, where: Where, port: int, fault: Mapping[str, str | float | None]) -> Host:
         context, plan = self._context, self._plan
-        python = context.shared.options.job_python
+        python = context.shared.options.job_python if self._twin is None else twins.interpreter(where)
         configuration.write_configuration(where, plan, self._job.request)
         group = plan.group_of(where.name)
         layout.write_programs(where, python, plan.hosts, group.workers if group.neuron else 0)
-        env = configuration.environment(where, plan, self._job, context, self._key, port=port)
+        env = configuration.environment(where, plan, self._job, context, self._key, port=port, twin=self._twin)
         if fault:
             env["SM_TRN_WORKER_FAULT"] = json.dumps(fault)
         argv = tuple(layout.localized(part, where) for part in plan.entrypoint)
         argv = argv or launcher.arguments(python, toolkit=not self._built_in)
         if "/" not in argv[0]:
             argv = ("/usr/bin/env", *argv)
+        if self._twin is not None:
+            argv = (self._twin.interpreter, str(twins.PROGRAM), f"{where.seen_own}/twin", *argv)
         shared = context.shared
         spec = layout.host_spec(where, shared.root, shared.isolation, argv, env, toolkit=not plan.entrypoint)
         stream = self._stream.format(where.name)

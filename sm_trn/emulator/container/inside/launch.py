@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def variables(told: Told) -> dict[str, str]:
         "hps": own,
         "user_args": command_line(told),
         "user_entry_point": program,
-        "module_name": program.removesuffix(".py"),
+        "module_name": re.sub(r"[.]py$", "", program),
         "module_dir": given.get("sagemaker_submit_directory", ""),
         "framework_params": {name: given[name] for name in given if name not in {*own, *_OF_THE_TOOLKIT}},
         "framework_module": os.environ.get("SAGEMAKER_TRAINING_MODULE", ""),
@@ -144,6 +145,19 @@ def run(words: list[str], folder: Path, environment: dict[str, str]) -> tuple[in
     return status, bytes(tail).decode("utf-8", "replace")
 
 
+def fail(base: Path, kind: str, status: int, said: str, words: list[str]) -> int:
+    """Write the failure file, as the toolkit words it, where the script has written none. Returns this program's exit status."""
+    at = said.find("Traceback")
+    message = said[max(at, 0) :].strip()
+    failure = base / "output/failure"
+    if not failure.exists():
+        failure.write_text(
+            f'{kind}:\nExitCode {status}\nErrorMessage "{message}"\nCommand "{" ".join(words)}"',
+            "utf-8",
+        )
+    return status if 0 < status < 256 else 1
+
+
 def main() -> int:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a stop is told to the script, whose end we wait for
     base = Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"))
@@ -151,23 +165,22 @@ def main() -> int:
             ("hyperparameters", "resourceconfig", "inputdataconfig")}  # fmt: skip
     given = {name: decoded(value) for name, value in read["hyperparameters"].items()}
     told = Told(base, given, read["resourceconfig"], read["inputdataconfig"])
-    code, words = base / "code", command(told)
+    code = base / "code"
+    if (code / "requirements.txt").exists() and "SM_TRN_TWIN" in os.environ:
+        print("Installing dependencies from requirements.txt", flush=True)  # noqa: T201 - the job's log
+        words = [sys.executable, "-m", "pip", "install", "-r", "requirements.txt"]
+        status, said = run(words, code, dict(os.environ))
+        if status:
+            return fail(base, "InstallRequirementsError", status, said, words)
+    words = command(told)
     paths = [str(code), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, **variables(told), "PYTHONPATH": os.pathsep.join(paths)}
     print(f"Invoking script with the following command:\n\n{' '.join(words)}\n", flush=True)  # noqa: T201 - the job's log
     status, said = run(words, code, environment)
-    if status == 0:
-        (base / "output/success").touch()
-        return 0
-    at = said.find("Traceback")
-    message = said[max(at, 0) :].strip()
-    failure = base / "output/failure"
-    if not failure.exists():
-        failure.write_text(
-            f'ExecuteUserScriptError:\nExitCode {status}\nErrorMessage "{message}"\nCommand "{" ".join(words)}"',
-            "utf-8",
-        )
-    return status if 0 < status < 256 else 1
+    if status:
+        return fail(base, "ExecuteUserScriptError", status, said, words)
+    (base / "output/success").touch()
+    return 0
 
 
 if __name__ == "__main__":

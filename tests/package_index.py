@@ -1,0 +1,46 @@
+"""An index of tiny packages in a folder, which uv and pip read as they read the public one."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+
+def wheel(folder: Path, name: str, version: str, *requires: str, python: str = "") -> None:
+    """A package whose module tells its version, in an index of its own; for one Python alone where ``python`` says so."""
+    folder = folder / name
+    folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    needed = "".join(f"Requires-Dist: {each}\n" for each in requires)
+    tag = f"{python}-{python}-manylinux_2_17_x86_64" if python else "py3-none-any"
+    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as packed:
+        packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}")
+        packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
+        packed.writestr(f"{info}/RECORD", "")
+        packed.writestr(f"{name.replace('-', '_')}/__init__.py", f"__version__ = {version!r}\n")
+    index(folder)
+
+
+def sdist(folder: Path, name: str, version: str) -> None:
+    """A package that has no wheel: what it needs is told by a build."""
+    folder = folder / name
+    folder.mkdir()
+    program = b"raise SystemExit('built')"
+    with tarfile.open(folder / f"{name}-{version}.tar.gz", "w:gz") as packed:
+        member = tarfile.TarInfo(f"{name}-{version}/setup.py")
+        member.size = len(program)
+        packed.addfile(member, io.BytesIO(program))
+    index(folder)
+
+
+def index(folder: Path) -> None:
+    files = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
+    links = "".join(f'<a href="{each.name}">{each.name}</a>' for each in files)
+    (folder / "index.html").write_text(f"<html><body>{links}</body></html>")
+
+
+def alone(folder: Path) -> dict[str, str]:
+    """What makes uv look into a folder alone."""
+    return {"UV_DEFAULT_INDEX": folder.as_uri(), "UV_NO_CONFIG": "1", "UV_CACHE_DIR": str(folder.parent / "cache")}
