@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 
@@ -15,6 +16,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from ..core.catalog import images
+from ..core.preflight import source
 from ..core.specs.job import JobSpec
 
 NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
@@ -148,3 +150,16 @@ def package_of(module: str) -> str:
     """The canonical name of the package that a module is of: ``yaml`` is of ``pyyaml``."""
     top = module.split(".", maxsplit=1)[0]
     return canonicalize_name(_PACKAGES.get(top, top))
+
+
+def imports_of(text: str) -> Iterator[tuple[str, int]]:
+    """The modules that a text imports at its top, under no condition, with their lines; none where it does not parse."""
+    try:
+        body = source.tree(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return  # SCRIPT003 says it
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module, node.lineno

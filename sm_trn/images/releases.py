@@ -16,7 +16,7 @@ from packaging.version import InvalidVersion, Version
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Line, Problem, rules_of
-from .contents import contents_of, package_of, python_of
+from .contents import contents_of, imports_of, package_of, python_of
 from .requirements import requirements_of
 
 _RULES = rules_of(__package__)
@@ -145,7 +145,7 @@ def imports(job: JobSpec) -> Iterator[Problem]:
     text = source.program(job)
     if text is None or not source.requirements(job):
         return  # what an image holds goes together
-    packages = {package_of(module) for module, _ in source.imports(text)}
+    packages = {package_of(module) for module, _ in imports_of(text)}
     for misfit in misfits(installed(job)):
         if misfit.library not in packages:
             continue

@@ -165,12 +165,12 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         or (folder / "setup.py").exists()
     ):
         return
-    from .contents import contents_of, known_packages, package_of  # noqa: PLC0415 - as above
+    from .contents import contents_of, imports_of, known_packages, package_of  # noqa: PLC0415 - as above
 
     held = contents_of(job)
     if held is None:
         return
-    for module, line in source.imports(text):
+    for module, line in imports_of(text):
         name = module.split(".", maxsplit=1)[0]
         package = package_of(module)
         if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():

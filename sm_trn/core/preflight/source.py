@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from .. import _entry
@@ -101,15 +101,6 @@ def program(job: JobSpec) -> str | None:
     """The entry script's text when there is one to read and it is Python."""
     found = text(entry_path(job))
     return found if found is not None and _parses(found) else None
-
-
-def imports(found: str) -> Iterator[tuple[str, int]]:
-    """The modules that a text imports at its top, under no condition, with their lines; none where it does not parse."""
-    for node in tree(found).body if _parses(found) else ():
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module, node.lineno
 
 
 @functools.lru_cache(maxsize=KEPT)
