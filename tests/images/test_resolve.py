@@ -133,6 +133,10 @@ def test_pip_builds_the_newest_where_only_an_older_release_has_wheels(tmp_path: 
     assert ("chosen==1.0",) == found.pins
     assert "pip takes chosen==2.0 first" in " ".join(found.builds)
     assert not resolve(job(tmp_path, "chosen<2\n")).builds
+    (tmp_path / "job.toml").write_text(st.dump_job(job(tmp_path, "chosen\n"), "toml"))
+    ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
+    assert 0 == ran.returncode, ran.stderr  # a build may end well
+    assert "pip takes chosen==2.0 first" in ran.stderr
     wheel(packages, "early", "0.9.dev1")
     wheel(packages, "early", "1.0.dev5", "ancient")
     assert not resolve(job(tmp_path, "early\n")).builds

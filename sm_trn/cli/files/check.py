@@ -12,6 +12,7 @@ from ...core.errors import InvalidJobFile
 from ...core.jobfile.files import JobFile
 from ...core.session.defaults import known_region
 from ...core.specs.job import JobSpec
+from ...core.specs.problems import Severity
 from ...rules import check
 from ..shared import cents, emit, json_option, region_option, say
 from . import ceilings, files, problems, rules
@@ -132,7 +133,8 @@ def _resolved(job: JobSpec) -> int:
     for problem in found.problems:
         click.echo(f"{job.name}: with these versions: {problem}", err=True)
     click.echo("\n".join(found.pins))
-    return int(bool(found.misfits or found.builds or found.problems))
+    failing = any(problem.severity is Severity.ERROR for problem in found.problems)
+    return int(bool(found.misfits) or failing)  # a build may end well
 
 
 def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:
