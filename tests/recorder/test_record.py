@@ -314,6 +314,27 @@ def test_what_is_read_is_what_the_sdk_sends(tmp_path: Path) -> None:
     assert verified.fields > 25
 
 
+ELSEWHERE = """
+import boto3, sagemaker
+from sagemaker.pytorch import PyTorch
+session = sagemaker.Session(boto_session=boto3.Session(region_name="eu-west-1"))
+PyTorch("train.py", source_dir="s3://b/source.tar.gz", role="arn:aws:iam::111122223333:role/r",
+        framework_version="2.1.0", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, sagemaker_session=session).fit(f"s3://{session.default_bucket()}/train")
+"""
+
+
+@WHOLE
+@pytest.mark.sdk
+def test_the_default_bucket_is_of_the_launchs_region(tmp_path: Path) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    from sm_trn.bridge.recorder.verify import verify
+
+    (tmp_path / "launch.py").write_text(ELSEWHERE)
+    _, (verified,), recorded = verify(tmp_path / "launch.py")
+    assert () == verified.differences, recorded.output
+    assert verified.fields > 15
+
+
 SEVERAL = """
 from sagemaker import get_execution_role
 from sagemaker.debugger import CollectionConfig, DebuggerHookConfig, Rule, rule_configs

@@ -66,6 +66,11 @@ def verify(
     Raises SmTrnError as ``read_launchers`` and ``record`` do.
     """
     found = read_launchers(path, given={**GIVEN, **(given or {})})
+    regions = {job.at.region for launch in found.launches for job in launch.jobs}
+    if len(regions) == 1 and regions != {REGION}:  # the launcher chose another one
+        found = read_launchers(
+            path, given={**GIVEN, "bucket": f"sagemaker-{regions.pop()}-{answers.ACCOUNT}", **(given or {})}
+        )
     code = cells(path.name, path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n"))
     places = [place for launch in found.launches for place in (launch.place, launch.started) if place is not None]
     recorded = record(
