@@ -59,6 +59,9 @@ class Sdk:
         except (OSError, ValueError) as error:
             self.close()
             return {"failed": f"the process that asks the SDK ended: {error}"}
+        except BaseException:  # Ctrl-C: what it answers then is of this job, and the next one would get it
+            self.close()
+            raise
         if answer is None:
             self.close()
             return {"failed": f"the SDK gave no answer in {ANSWER_S:.0f} s"}

@@ -56,3 +56,12 @@ def test_one_of_several_fixes_is_written_as_the_file_is(form: str, line: str) ->
     fix = AnyOf(Change(distribution=Named("TorchDistributed")), Change(compiler=None), "use one host")
     assert line == in_file(fix, form)
     assert fix == "distribution=TorchDistributed(), or compiler=None, or use one host"
+
+
+def test_tables_in_a_list_are_written_as_the_file_is() -> None:
+    rules = (st.specs.RetryRule(action="EXIT", reason="*"), st.specs.RetryRule(action="RETRY", reason="a \u007f b"))
+    queue = st.Queue("training", retry=st.specs.Retry(attempts=2, rules=rules), tags={"cost centre": "7"})
+    for form, read in READ.items():
+        (found,) = read(in_file(Change(queue=queue), form)).values()
+        assert [{"action": rule.action, "reason": rule.reason} for rule in rules] == found["retry"]["rules"]
+        assert {"cost centre": "7"} == found["tags"]

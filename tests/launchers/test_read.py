@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -216,3 +217,24 @@ def test_what_the_sdk_refuses_is_a_hole_with_its_words() -> None:
     body = f"e = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', role, 1, 'ml.m5.xlarge', {placed})\ne.fit()"
     (hole,) = only(body).holes
     assert (Reason.REFUSED, True) == (hole.reason, 'InstancePlacementConfig: "Newer"' in hole.detail)
+
+
+def test_an_answer_that_nobody_waited_for_is_given_to_nobody_else() -> None:
+    def ring(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def ask() -> None:
+        for rate in range(1, 10_000):
+            hyperparameters(f"found = {{'rate': {rate}}}")
+
+    assert {"rate": 0} == hyperparameters("found = {'rate': 0}")  # the process is there
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            ask()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    for rate in (-1, -2):
+        assert {"rate": rate} == hyperparameters(f"found = {{'rate': {rate}}}")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import re
 from typing import Any
 
 from ...core.jobfile import schema
 from ...core.specs.problems import AnyOf, Change, Named
 from ...core.strategies import STRATEGIES
 
+_BARE = re.compile(r"[A-Za-z0-9_-]+")  # a key of TOML that needs no quotes
 _NAMED = {cls.__name__: cls for cls in STRATEGIES.values()}
 
 
@@ -40,5 +42,8 @@ def _line(key: str, value: Any, form: str) -> str:
 
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)
+        pairs = (f"{key if _BARE.fullmatch(key) else _toml(key)} = {_toml(item)}" for key, item in value.items())
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # the one that JSON takes as it is

@@ -80,7 +80,7 @@ MOST = 1000  # jobs that a grid of the command line may have
 @click.option(
     "--environment",
     type=click.Choice(["twin"]),
-    help="Rehearse in a twin of the image: its Python and published versions, with requirements.txt installed by pip. It is for the "
+    help="Run in a twin of the image: its Python and published versions, with requirements.txt installed by pip. It is for the "
     "emulator, and needs uv.",
 )
 @click.option("--role", callback=role_arn, help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
