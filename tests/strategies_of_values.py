@@ -418,8 +418,8 @@ def _with_seldom_fields(job: st.JobSpec, number: int) -> st.JobSpec:
         changes = _rarely(SELDOM_OF_CHANNEL, f"{number}/inputs/{name}", one_in=25)
         if changes:
             inputs[name] = dataclasses.replace(channel, **changes)
-    inputs |= _rarely({"squad": [DATASET, st.specs.Dataset(DATASET.dataset_arn + "0")]}, f"{number}/dataset", one_in=20)
-    changed = job.replace(compute=compute, inputs=inputs, **_rarely(SELDOM, str(number), one_in=30))
+    inputs |= _rarely({"squad": [DATASET, st.specs.Dataset(DATASET.dataset_arn + "0")]}, f"{number}/dataset", one_in=50)
+    changed = job.replace(compute=compute, inputs=inputs, **_rarely(SELDOM, str(number), one_in=80))
     if _rarely({"preferences": [True]}, f"{number}/preferences", one_in=50) and compute.instance:
         first = st.specs.InstancePreference(compute.instance)
         second = st.specs.InstancePreference("ml.p5.48xlarge", count=2, training_plan=TRAINING_PLAN)
