@@ -239,7 +239,7 @@ def test_trainer_scripts_learn_on_xla(
     assert re.search(r"on xla:0, 1 worker", run.out)
     # A step is compiled when its graph is cut, and the loader cuts it only before the next: the first one waits for that.
     (first,) = run.having("first_step_seconds")
-    assert first["first_step_seconds"] > 0.3 * run.having("compile_seconds")[0]["compile_seconds"]
+    assert first["first_step_seconds"] > 0.1 * run.having("compile_seconds")[0]["compile_seconds"]
 
 
 def test_an_interrupted_trainer_goes_on_on_xla(xla: str, tmp_path: Path) -> None:

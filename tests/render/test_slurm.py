@@ -273,7 +273,9 @@ def test_a_job_on_two_nodes_is_interrupted_and_goes_on(how: str, aws: Any, emula
         before = log.read_text()
         cluster.ask("scontrol", "requeue", number)
         cluster.until(number, "PENDING")
-        cluster.ask("scontrol", "update", f"JobId={number}", "StartTime=now")  # not in two minutes
+        cluster.ask(
+            "scontrol", "update", f"JobId={number}", "StartTime=now+5"
+        )  # not in two minutes, but when the nodes have cleaned up
         assert "COMPLETED" == cluster.until(number, *slurm.ENDED), log.read_text().removeprefix(before) + cluster.ask(
             "scontrol", "show", "job", number
         )
