@@ -5,7 +5,6 @@ It asks uv for everything: which Python is here, which versions have wheels, wha
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import fcntl
 import hashlib
@@ -23,7 +22,7 @@ from typing import Final
 from ..core.errors import EmulatorError
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
-from ..images.contents import Contents, contents_of, package_of, python_of
+from ..images.contents import Contents, contents_of, imports_of, package_of, python_of
 from ..images.resolve import find_uv, words_of
 from .container.twins import FOLDER, NOTE, Twin, twin_at
 from .daemon import default_state
@@ -93,15 +92,10 @@ def _published(held: Contents) -> tuple[dict[str, str], dict[str, str]]:
 def _imported(job: JobSpec) -> set[str]:
     """The packages that the programs of a job's source import."""
     folder = source.source_folder(job)
-    packages: set[str] = set()
-    for file in folder.rglob("*.py") if folder is not None and job.script is not None and job.script.source_dir else ():
-        with contextlib.suppress(SyntaxError, ValueError, OSError):
-            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-                if isinstance(node, ast.Import):
-                    packages |= {package_of(alias.name) for alias in node.names}
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    packages.add(package_of(node.module))
-    return packages
+    own = job.script is not None and bool(job.script.source_dir)
+    files = folder.rglob("*.py") if folder is not None and own else ()
+    texts = (source.text(file) or "" for file in files)
+    return {package_of(module) for text in texts for module, _ in imports_of(text, anywhere=True)}
 
 
 def _settings() -> dict[str, str]:

@@ -152,13 +152,13 @@ def package_of(module: str) -> str:
     return canonicalize_name(_PACKAGES.get(top, top))
 
 
-def imports_of(text: str) -> Iterator[tuple[str, int]]:
-    """The modules that a text imports at its top, under no condition, with their lines; none where it does not parse."""
+def imports_of(text: str, *, anywhere: bool = False) -> Iterator[tuple[str, int]]:
+    """The modules that a text imports at its top, under no condition, or ``anywhere``, with their lines; none where it does not parse."""
     try:
-        body = source.tree(text).body
+        tree = source.tree(text)
     except (SyntaxError, ValueError, RecursionError):
         return  # SCRIPT003 says it
-    for node in body:
+    for node in ast.walk(tree) if anywhere else tree.body:
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

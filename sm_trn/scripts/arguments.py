@@ -236,16 +236,18 @@ def _harmless(program: str, action: str, value: object) -> bool:
 
 def lists(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT019: the toolkit passes a list, a table or None as one text."""
+    texts = programs(job)
+    if not texts or job.own_entrypoint or any(word in text for _, text in texts for word in _READS_JSON):
+        return
     line = source.command_line(job)
-    passed = dict(zip(line[::2], line[1::2], strict=False))
-    for name, value in job.hyperparameters.items():
+    for flag, passed in zip(line[::2], line[1::2], strict=True):
+        name = flag.removeprefix("-").removeprefix("-")
+        value = job.hyperparameters.get(name, "")
         if type(value) in {str, int, float, bool}:
-            continue
-        if any(word in text for _, text in programs(job) for word in _READS_JSON):
             continue
         yield SCRIPT019.problem(
             Field(f"hyperparameters.{name}"),
-            f"the script gets this as one argument, {passed.get(f'--{name}', '')!r}",
+            f"the script gets this as one argument, {passed!r}",
             got=repr(value),
             wanted="a text, number or boolean",
             fix=Advice("a text that the script splits, type=json.loads, or a file in source_dir"),

@@ -132,6 +132,22 @@ def test_a_list_is_doubted_only_where_no_script_reads_it_as_one(
     assert severity == severities(alone(source).replace(hyperparameters={"layers": [1, 2]}), "SCRIPT019")
 
 
+def test_a_list_is_not_doubted_where_no_script_can_be_read(source: str) -> None:
+    elsewhere = alone("s3://a-bucket/source.tar.gz").replace(hyperparameters={"layers": [1, 2]})
+    assert [] == severities(elsewhere, "SCRIPT019")
+    built_in = elsewhere.replace(
+        script=None, framework=st.Container(), image_uri="1.dkr.ecr.us-west-2.amazonaws.com/own:1"
+    )
+    assert [] == severities(built_in, "SCRIPT019")
+
+
+@pytest.mark.parametrize(("name", "passed"), [("layers", "'[1, 2]'"), ("l", "'[1, 2]'")])
+def test_a_list_is_told_as_the_script_gets_it(source: str, name: str, passed: str) -> None:
+    write(source, "import sys\nprint(sys.argv)\n")
+    (problem,) = found(alone(source).replace(hyperparameters={name: [1, 2]}), "SCRIPT019")
+    assert passed in problem.what
+
+
 # One process
 
 

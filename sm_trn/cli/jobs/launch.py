@@ -138,9 +138,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     if grids and len(jobs) > ASKED and not yes:
         _ask(jobs)
     session = connection()
-    specs = [job for _, _, job in jobs]
-    if environment is not None:
-        specs = _in_twins(session, specs)
+    specs = _in_twins(session, jobs) if environment else [job for _, _, job in jobs]
     if not as_json:
         click.echo(_most(session, specs, max_usd), err=True)
     try:
@@ -157,14 +155,14 @@ def command(  # noqa: PLR0913 - an argument for each option
     return _report(session, launched, wait=wait, as_json=as_json)
 
 
-def _in_twins(session: Session, specs: list[JobSpec]) -> list[JobSpec]:
+def _in_twins(session: Session, jobs: list[Job]) -> list[JobSpec]:
     """The jobs, to be rehearsed in twins of their images. Raises UsageError for AWS, which has the images themselves."""
     if not session.emulated:
         raise click.UsageError(
             "--environment twin is for rehearsals on this machine, got AWS, which has the image itself; add --backend emulator"
         )
     state = click.get_current_context().params["state"]
-    return [in_twin(job, state, tell=partial(click.echo, err=True)) for job in specs]
+    return [in_twin(job, state, tell=partial(click.echo, err=True)) for _, _, job in jobs]
 
 
 def _swept(jobs: list[Job], grids: tuple[str, ...]) -> list[Job]:
