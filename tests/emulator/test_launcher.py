@@ -68,6 +68,11 @@ def test_a_script_is_told_what_the_toolkit_tells_it(plain: Bench, bench: Bench, 
     assert set() == differs, {name: (ours["variables"][name], theirs["variables"][name]) for name in differs}
 
 
+def test_only_a_job_in_a_twin_has_its_requirements_installed(plain: Bench) -> None:
+    name = plain.submit("print('x')", files={"requirements.txt": "torch==9.9\n"})
+    assert "Completed" == plain.finished(name)["TrainingJobStatus"], plain.lines(name)
+
+
 def test_the_log_says_who_launches(plain: Bench) -> None:
     name = plain.submit("print('x')")
     plain.finished(name)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from command import sm_trn
@@ -14,7 +18,7 @@ from package_index import alone, wheel
 
 import sm_trn as st
 from sm_trn.core.errors import EmulatorError
-from sm_trn.emulator.container.twins import twin_at
+from sm_trn.emulator.container.twins import FOLDER, NOTE, Twin, twin_at, variables
 from sm_trn.emulator.options import TWIN_TAG
 from sm_trn.emulator.twin import find_python, in_twin
 from sm_trn.images.resolve import find_uv
@@ -108,6 +112,52 @@ def test_a_tag_without_a_twin_is_refused(here: Bench) -> None:
     for key in ("0123456789abcdef", "../../secret"):
         name = here.submit(SAYS, Tags=[{"Key": TWIN_TAG, "Value": key}])
         assert "no twin of this state folder" in here.finished(name)["FailureReason"]
+
+
+def test_a_twin_is_made_once(here: Bench, tmp_path: Path) -> None:
+    told: list[str] = []
+    in_twin(asked(tmp_path / "a"), here.endpoint.state, tell=told.append)
+    first = len(told)
+    in_twin(asked(tmp_path / "b"), here.endpoint.state, tell=told.append)
+    assert first == len(told)
+
+
+def test_a_key_names_nothing_outside_of_the_twins(tmp_path: Path) -> None:
+    note: Any = {"image": "i", "python": "3.11", "interpreter": "/bin/sh", "versions": {}, "lacking": {}}
+    for folder in (tmp_path / "state" / FOLDER / "0123456789abcdef", tmp_path / "outside"):
+        folder.mkdir(parents=True)
+        (folder / NOTE).write_text(json.dumps(note))
+    assert twin_at(tmp_path / "state", "0123456789abcdef") == Twin(**note)
+    assert twin_at(tmp_path / "state", "../../outside") is None
+
+
+def test_a_job_sees_where_pip_looks_and_no_password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "https://somebody:secret@packages.example/simple")
+    monkeypatch.setenv("PIP_FIND_LINKS", "/wheels")
+    twin = Twin(image="i", python="3.11", interpreter="/twin/bin/python", versions={}, lacking={})
+    found = variables(SimpleNamespace(seen_own="/opt/sm_trn"), twin, tmp_path, {"PATH": "/opt/sm_trn/bin:/bin"})  # type: ignore[arg-type]
+    assert "/wheels" == found["PIP_FIND_LINKS"]
+    assert "secret" not in str(found)
+
+
+def test_a_twin_of_a_pytorch_that_is_built_for_numpy_1_has_numpy_1(
+    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    folder = Path(settings["UV_DEFAULT_INDEX"].removeprefix("file://"))
+    for version in ("1.26.4", "2.1.0"):
+        wheel(folder, "numpy", version)
+    wheel(folder, "torch", "2.2.0", "numpy")
+    job = asked(tmp_path / "a", framework=st.PyTorch("2.2.0", python="py310"))
+    if find_python(str(UV), "3.10") is None:
+        pytest.skip("needs Python 3.10")
+    key = in_twin(job, tmp_path).tags[TWIN_TAG]
+    python = tmp_path / FOLDER / key / "bin" / "python"
+    found = subprocess.run(
+        [python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True, check=True
+    )
+    assert "1.26.4" == found.stdout.strip()
 
 
 def test_the_shell_makes_the_twin_and_follows_the_rehearsal(

@@ -172,6 +172,7 @@ def test_what_the_image_has_of_neuron_is_not_asked_of_another_index(tmp_path: Pa
     found = resolve(on_neuron)
     assert not found.conflict
     assert ("neuronx-cc==2.13.66.0",) == found.unread
+    assert "neuronx-cc" in resolve(job(tmp_path, "neuronx-cc==2.13.66.0\n")).conflict  # an image that has none
 
 
 @needs_uv
@@ -183,5 +184,9 @@ def test_a_job_is_checked_with_the_versions_that_pip_takes(tmp_path: Path, packa
     assert not [problem for problem in st.check(asked) if problem.id == "SCRIPT017"]
     found = sm_trn_resolve(asked)
     assert ["SCRIPT017"] == [problem.id for problem in found.problems]
+    (tmp_path / "job.toml").write_text(st.dump_job(asked, "toml"))
+    ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
+    assert 1 == ran.returncode, ran.stderr
+    assert "with these versions: error[SCRIPT017]" in ran.stderr
     (tmp_path / "requirements.txt").write_text("trl\ngit+https://example.com/trl.git\n")
     assert not sm_trn_resolve(asked).problems
