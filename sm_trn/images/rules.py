@@ -25,6 +25,7 @@ ENV003 = _RULES["ENV003"]
 ENV004 = _RULES["ENV004"]
 ENV005 = _RULES["ENV005"]
 ENV006 = _RULES["ENV006"]
+ENV010 = _RULES["ENV010"]
 OLDEST = (3, 7)  # what parses under it parses in every container
 _NOBODYS = ("bitsandbytes", "peft", "trl")  # no other package of an image brings them
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
@@ -80,6 +81,21 @@ def requirements(job: JobSpec) -> Iterator[Problem]:
     if held is not None:
         for each in wanted:
             yield from _replaced(each, held)
+
+
+def isolated(job: JobSpec) -> Iterator[Problem]:
+    """ENV010: packages of an index in a job that reaches no network."""
+    lines = [line.split("#")[0].strip() for line in (source.requirements(job) or "").splitlines()]
+    remote = [line for line in lines if line and not line.startswith((".", "/", "-"))]
+    if job.network is None or not job.network.isolation or not remote or any("--no-index" in line for line in lines):
+        return
+    yield ENV010.problem(
+        Field("network.isolation"),
+        "pip reaches no index in a job without network",
+        got=f"{remote[0]} in requirements.txt",
+        wanted="an image that has it, or wheels beside the script",
+        fix=Advice("turn the isolation off, or put the wheels into source_dir and --no-index into requirements.txt"),
+    )
 
 
 def _contradictions(wanted: list[Wanted]) -> Iterator[Problem]:
@@ -235,4 +251,4 @@ def _of_releases(job: JobSpec) -> Iterator[Problem]:
         yield from rule(job)
 
 
-RULES: tuple[JobRule, ...] = (language, requirements, imports, shipped, _of_releases)
+RULES: tuple[JobRule, ...] = (language, requirements, isolated, imports, shipped, _of_releases)

@@ -17,7 +17,7 @@ from ..core.specs.problems import Advice, Field, Line, Problem, Severity, rules_
 from ..core.specs.value import suggestion
 from .commands import Command, of_click
 from .huggingface import of_dataclasses, of_shipped
-from .parsers import Declared, Refused, called, of_argparse
+from .parsers import Declared, Refused, called, of_argparse, of_hydra
 from .sources import Programs, programs, releases_of
 
 _RULES = rules_of(__package__)
@@ -53,6 +53,9 @@ def declared(job: JobSpec) -> Declared | Command | None:
     command = of_click(entry, frozenset(job.environment))
     if command is not None:
         return command
+    hydra = of_hydra(entry)
+    if hydra is not None:
+        return hydra
     defined = [entry, *(text for _, text in modules if _called_in(entry, text))]
     found = [each for text in defined if (each := of_argparse(text)) is not None]
     return found[0] if len(found) == 1 else None

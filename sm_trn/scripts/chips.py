@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ..core.catalog import images
 from ..core.catalog.instances import find_instances
-from ..core.preflight import reading
+from ..core.preflight import reading, source
 from ..core.specs.compute import Accelerator, InstanceType
 from ..core.specs.framework import Container
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Problem, rules_of
+from .sources import programs
 from .trainers import settings, true
 
 _RULES = rules_of(__package__)
@@ -28,6 +30,14 @@ _AMPERE = 8.0  # the first with bfloat16 and TF32; FlashAttention 2 begins there
 _FIRST_CUDA = ((10.0, (12, 8)), (9.0, (11, 8)))
 _FLASH = "flash_attention_2"
 _BITS = ("load_in_4bit", "load_in_8bit")
+_OPTIMIZERS = (
+    "paged_",
+    "adamw_8bit",
+    "bnb",
+    "lion_8bit",
+    "ademamix_8bit",
+    "rmsprop_8bit",
+)  # of bitsandbytes, in their names
 _TORCH = {9.0: (2, 0), 10.0: (2, 7)}  # the first PyTorch whose builds are of that CUDA
 
 
@@ -58,8 +68,10 @@ def kernels(job: JobSpec) -> Iterator[Problem]:
     old = [row for row in _gpus(job) if _CAPABILITY[row.chip] < _AMPERE]
     neuron = [row for row in find_instances(job.compute.instances) if row.accelerator is Accelerator.NEURON]
     given = reading.keywords(job) if old or neuron else {}
+    optimizers = [str(each.values.get("optim", "")) for each in settings(job)] if neuron else []
     asked = given.get("attn_implementation", frozenset()) | given.get("_attn_implementation", frozenset())
     flash = asked == {_FLASH} or _FLASH in map(str, job.hyperparameters.values())
+    flash |= given.get("use_flash_attention_2") == frozenset([True]) or _imports_flash(job)
     if flash and (old or neuron):
         row = (old or neuron)[0]
         yield CHIP002.problem(
@@ -70,6 +82,7 @@ def kernels(job: JobSpec) -> Iterator[Problem]:
             fix=Advice("attn_implementation='sdpa'"),
         )
     bits = [name for name in _BITS if given.get(name) == frozenset([True]) or true(job.hyperparameters.get(name))]
+    bits += [f"optim={name}" for name in optimizers if name.startswith(_OPTIMIZERS) or "_bnb_" in name]
     if bits and neuron:
         yield CHIP002.problem(
             Field("compute.instance"),
@@ -78,6 +91,12 @@ def kernels(job: JobSpec) -> Iterator[Problem]:
             wanted="a GPU instance, or weights in bf16",
             fix=Advice(f"leave {bits[0]} out"),
         )
+
+
+def _imports_flash(job: JobSpec) -> bool:
+    """Whether a program of the job's source imports flash-attn at its top, so that it cannot do without."""
+    nodes = (node for _, text in programs(job) for node in source.tree(text).body if isinstance(node, ast.ImportFrom))
+    return any((node.module or "").split(".")[0] == "flash_attn" for node in nodes)
 
 
 def too_new(job: JobSpec) -> Iterator[Problem]:

@@ -68,6 +68,40 @@ def of_argparse(program: str) -> Declared | None:
     return Declared(parser, strict, tuple(built.names)) if parser is not None and built.names else None
 
 
+# Options of hydra's command line; all other words are overrides, name=value. Source: hydra-core 1.3.2, _internal/utils.py, get_args_parser.
+_HYDRA = (
+    "--config-path",
+    "-cp",
+    "--config-name",
+    "-cn",
+    "--config-dir",
+    "-cd",
+    "--package",
+    "-p",
+    "--info",
+    "-i",
+    "--experimental-rerun",
+)
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def of_hydra(program: str) -> Declared | None:
+    """The parser of a program whose main function hydra starts: it takes ``name=value``, and no other argument by name."""
+    decorators = [
+        ast.unparse(each.func if isinstance(each, ast.Call) else each)
+        for node in ast.walk(source.tree(program))
+        if isinstance(node, ast.FunctionDef)
+        for each in node.decorator_list
+    ]
+    if "hydra.main" not in decorators or "argv" in program:
+        return None
+    parser = Parser("script", add_help=False)
+    parser.add_argument("overrides", nargs="*")
+    for flag in _HYDRA:
+        parser.add_argument(flag)
+    return Declared(parser, strict=True, names=tuple(flag.lstrip("-") for flag in _HYDRA if flag.startswith("--")))
+
+
 def called(call: ast.Call) -> str:
     """The last part of the name that is called."""
     return _last(call.func)

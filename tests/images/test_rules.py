@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,33 @@ def test_syntax_that_the_containers_python_lacks_is_an_error(tmp_path: Path) -> 
     assert "train.py:" in found(job(tmp_path, MATCH, framework=OLD))["ENV001"]
     assert not found(job(tmp_path, MATCH))
     assert "ENV001" not in found(job(tmp_path, "def f(:\n", framework=OLD))
+
+
+def test_a_newer_syntax_than_this_pythons_is_no_error(tmp_path: Path) -> None:
+    newer = f"py{sys.version_info[0]}{sys.version_info[1] + 1}"
+    for python, severity in ((newer, st.Severity.WARNING), ("py311", st.Severity.ERROR)):
+        framework = st.PyTorch("2.5.1", python=python)
+        problems = st.check(job(tmp_path, "def f(:\n", framework=framework))
+        assert [severity] == [problem.severity for problem in problems if problem.id == "SCRIPT003"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_program(tmp_path: Path) -> None:
+    assert "SCRIPT003" not in {problem.id for problem in st.check(job(tmp_path, "\ufeffimport sys\r\n"))}
+
+
+@pytest.mark.parametrize(
+    ("requirements", "isolation", "told"),
+    [
+        ("peft\n", True, True),
+        ("peft\n", False, False),
+        ("# nothing\n", True, False),
+        ("./wheels/peft-0.14.0-py3-none-any.whl\n", True, False),
+        ("--no-index\n--find-links wheels\npeft\n", True, False),
+    ],
+)
+def test_an_isolated_job_reaches_no_index(requirements: str, isolation: bool, told: bool, tmp_path: Path) -> None:
+    isolated = job(tmp_path, requirements=requirements).replace(network=st.Network(isolation=isolation))
+    assert told == ("ENV010" in found(isolated))
 
 
 @pytest.mark.parametrize(

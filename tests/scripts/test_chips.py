@@ -40,6 +40,16 @@ def found(folder: Path, script: str, instance: str, framework: object = None) ->
         (FLASH.replace('"flash_attention_2"', "sys.argv[1]"), "ml.g4dn.xlarge", set()),
         (BITS, "ml.trn1.2xlarge", {"CHIP002"}),
         (BITS, "ml.g5.xlarge", set()),
+        (f'{MODEL}Model.from_pretrained("gpt2", use_flash_attention_2=True)\n', "ml.p3.2xlarge", {"CHIP002"}),
+        (f"{MODEL}from flash_attn import flash_attn_func\n", "ml.g4dn.xlarge", {"CHIP002"}),
+        (
+            f"{MODEL}try:\n    from flash_attn import flash_attn_func\nexcept ImportError:\n    pass\n",
+            "ml.g4dn.xlarge",
+            set(),
+        ),
+        (f"{MODEL}TrainingArguments('x', optim='paged_adamw_8bit')\n", "ml.trn1.2xlarge", {"CHIP002"}),
+        (f"{MODEL}TrainingArguments('x', optim='adamw_torch_fused')\n", "ml.trn1.2xlarge", set()),
+        (f"{MODEL}TrainingArguments('x', optim='paged_adamw_8bit')\n", "ml.g5.xlarge", set()),
     ],
 )
 def test_what_a_chip_lacks_is_told(tmp_path: Path, script: str, instance: str, ids: set[str]) -> None:

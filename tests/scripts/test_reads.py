@@ -10,12 +10,19 @@ import pytest
 
 import sm_trn as st
 
-READS = "import json, os, sys\nprint(sys.argv)\n"
+READS = "import argparse, json, os, sys\nprint(sys.argv)\n"
+HELD = 'p = argparse.ArgumentParser()\np.add_argument("--held", default="/opt/ml/input/data/validation")\n'
 NEEDED = [
     ('os.environ["SM_CHANNEL_VALIDATION"]', "DATA007"),
     ('def main():\n    return os.environ["SM_CHANNEL_VALIDATION"]\nmain()', "DATA007"),
     ('os.path.join(os.getenv("SM_CHANNEL_VALIDATION"), "x.csv")', "DATA007"),
     ('open("/opt/ml/input/data/validation/x.csv")', "DATA007"),
+    ('PLACE = "/opt/ml/input/data/validation"\nos.listdir(PLACE)', "DATA007"),
+    ('Model.from_pretrained("/opt/ml/input/data/validation")', "DATA007"),
+    (f"{HELD}args, _ = p.parse_known_args()\nos.listdir(args.held)", "DATA007"),
+    ('wandb.login(key=os.environ["WANDB_API_KEY"])', "SCRIPT020"),
+    ('rank = int(os.environ["LOCAL_RANK"])', "SCRIPT020"),
+    ('dist.init_process_group("gloo")', "SCRIPT020"),
     ('sent = json.loads(os.environ["SM_HPS"])\nsent["rate"]', "SCRIPT016"),
     ('os.environ["SM_HP_RATE"]', "SCRIPT016"),
     ('sent = json.load(open("/opt/ml/input/config/hyperparameters.json"))\nsent["rate"]', "SCRIPT016"),
@@ -33,13 +40,23 @@ SPARED = [
     'os.environ.setdefault("SM_CHANNEL_VALIDATION", "/tmp")\nos.environ["SM_CHANNEL_VALIDATION"]',
     'def old():\n    return os.environ["SM_CHANNEL_VALIDATION"]',
     'os.environ["SM_CHANNEL_GIVEN"]',
+    'PLACE = "/opt/ml/input/data/validation"\nif os.path.isdir(PLACE):\n    os.listdir(PLACE)',
+    f"{HELD}p.parse_known_args()",
+    'os.environ["HOME"]',
+    'os.environ["KEY_OF_OURS"]',
+    'os.environ.get("LOCAL_RANK", 0)',
+    'os.environ["LOCAL_RANK"] = "0"\nos.environ["LOCAL_RANK"]',
+    'if "RANK" in os.environ:\n    dist.init_process_group("nccl")',
+    'dist.init_process_group("nccl", rank=0, world_size=1)',
+    'dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29500")',
+    'os.environ["RANK"] = "0"\ndist.init_process_group("gloo")',
     'sent = json.loads(os.environ["SM_HPS"])\nsent.get("rate")',
     'sent = json.loads(os.environ["SM_HPS"])\nsent["epochs"]',
     'os.environ["SM_HP_EPOCHS"]',
     'sent = json.load(open("/opt/ml/input/config/hyperparameters.json"))\nsent["epochs"]',
     'with open("rates.json") as f:\n    sent = json.load(f)\nsent["rate"]',
 ]
-IDS = {"DATA007", "SCRIPT016"}
+IDS = {"DATA007", "SCRIPT016", "SCRIPT020"}
 
 
 def found(folder: Path, script: str, **sent: Any) -> set[str]:
@@ -48,7 +65,8 @@ def found(folder: Path, script: str, **sent: Any) -> set[str]:
         hyperparameters=sent,
         neuron=None,
         inputs={"train": "s3://bucket/train"},
-        environment={"SM_CHANNEL_GIVEN": "/opt/ml/code"},
+        environment={"SM_CHANNEL_GIVEN": "/opt/ml/code", "KEY_OF_OURS": "1"},
+        distribution=None,
     )
     return {problem.id for problem in st.check(job)}
 

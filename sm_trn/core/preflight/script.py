@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from ..specs.data import Network
 from ..specs.framework import Container
 from ..specs.job import JobSpec, Script
 from ..specs.launch import Runner
-from ..specs.problems import Advice, AnyOf, Change, Field, Line, Problem, rules_of
+from ..specs.problems import Advice, AnyOf, Change, Field, Line, Problem, Severity, rules_of
 from ..specs.value import suggestion
 from ..strategies import plan
 from . import source
@@ -146,12 +148,16 @@ def syntax(job: JobSpec) -> Iterator[Problem]:
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None) or 1
+        there = re.fullmatch(r"py(\d)(\d+)", getattr(job.framework, "python", None) or "")
+        newer = there is not None and (int(there[1]), int(there[2])) > sys.version_info[:2]
         yield SCRIPT003.problem(
             Line(job.script.entry, line),
-            "the script is not valid Python",
+            "the script is not valid Python"
+            + f" {sys.version_info[0]}.{sys.version_info[1]}, and the container has a newer one" * newer,
             got=str(getattr(error, "msg", error)),
             wanted="a file that parses",
             fix=Advice("correct the line"),
+            severity=Severity.WARNING if newer else Severity.ERROR,
         )
 
 

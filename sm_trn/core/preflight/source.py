@@ -137,7 +137,7 @@ def _adds(called: ast.expr, aliases: set[str]) -> bool:
 @functools.lru_cache(maxsize=KEPT)
 def _text(path: str, mtime_ns: int, size: int) -> str:
     del mtime_ns, size  # part of the key: a file that was changed is read again
-    return Path(path).read_text("utf-8", errors="replace")
+    return Path(path).read_text("utf-8-sig", errors="replace")
 
 
 @functools.lru_cache(maxsize=KEPT)
