@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from random import Random
 
 import pytest
 
 from sm_trn.core.specs import MetricPoint
 from sm_trn.diagnosis.health.losses import Losses
+from sm_trn.diagnosis.health.pace import Pace
 from sm_trn.diagnosis.health.usage import Work, levels
 
 
@@ -44,3 +46,19 @@ def points(**percent: float) -> list[MetricPoint]:
 def test_idle_accelerators_beside_busy_processors_are_data_that_is_prepared(gpu: float, cpu: float, work: Work) -> None:
     found = levels(points(GPUUtilization=gpu, CPUUtilization=cpu), accelerators=1, processors=8, now=840.0, since_s=0.0)
     assert work is found["algo-1"].work
+
+
+def test_a_noisy_speed_is_seldom_below_a_limit_that_it_keeps() -> None:
+    measured, told = 0, 0
+    for seed in range(1, 12):
+        random, pace, at = Random(seed), Pace(), 0.0
+        for step in range(1, 1200):
+            at += 60 * random.uniform(0.8, 1.25) * (1.8 if step > 200 else 1)
+            pace.hear(step, at)
+            measured += 1
+            told += pace.below(0.5)
+        for step in range(1200, 1240):
+            at += 60 * 8
+            pace.hear(step, at)
+        assert pace.below(0.5)
+    assert told < measured / 500

@@ -232,7 +232,7 @@ class _Seen:
             len({name for workers in self.log.peers.values() for name in workers}) > 1,
         )
         for (host, rank), pace in self.log.paces:
-            if not limit or pace.share is None or pace.share >= limit or pace.slow_s is None:
+            if not limit or pace.share is None or not pace.below(limit) or pace.slow_s is None:
                 continue
             told = f"{_who(host, rank) if many else 'it'} runs at {100 * pace.share:.0f} % of its best speed"
             proof = "longer inputs would explain it; utilization that fell too speaks for a machine or for data that is late"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from math import sqrt
+from statistics import mean, stdev
 
 WINDOW_S = 30.0  # shorter windows measure how lines are buffered
 KEPT = 15  # windows of one speed
@@ -17,6 +19,8 @@ class Pace:
 
     best: float = 0.0
     now: float = 0.0
+    error: float = 0.0  # twice the standard error of ``now``, as a share of it: what one window differs from another
+    least_best: float = 0.0  # the best speed, less its own error
     windows: int = 0
     slow_s: float | None = None  # since when the speed has been clearly lower than the best
     _begin: tuple[float, float] | None = None
@@ -40,6 +44,9 @@ class Pace:
         steady = sorted(self._windows, key=lambda window: window[1] / window[0])[ODD:-ODD]
         self.now = sum(count for _, count in steady) / sum(seconds for seconds, _ in steady)
         self.best = max(self.best, self.now)
+        speeds = [count / seconds for seconds, count in self._windows]
+        self.error = 2 * stdev(speeds) / sqrt(len(steady)) / mean(speeds) if any(speeds) else 0.0
+        self.least_best = max(self.least_best, self.now * (1 - self.error))
         if self.now >= SLOWER * self.best:
             self.slow_s = None
         elif self.slow_s is None:
@@ -48,6 +55,10 @@ class Pace:
     def pause(self) -> None:
         """What comes next was not training alone: no speed is measured across it."""
         self._begin = None
+
+    def below(self, limit: float) -> bool:
+        """Whether the newest speed is surely a smaller share of the best: by more than windows differ from one another."""
+        return self.now * (1 + self.error) < limit * self.least_best
 
     @property
     def share(self) -> float | None:
