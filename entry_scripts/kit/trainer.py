@@ -280,10 +280,12 @@ def parse(
     """One value of each of the dataclasses `kinds`, of which the last is TrainingArguments, and
     lines for the log.
     """
-    *own, training_args, notes = parse_own(
-        kinds, argv, description, **{**defaults_of_a_job(), **defaults}
-    )
     given = sys.argv[1:] if argv is None else argv
+    defaults = {**defaults_of_a_job(), **defaults}
+    asked, _ = take_flags(given, ["fp16"])
+    if asked and [word.lower() for word in asked["fp16"]] != ["false"]:
+        defaults["bf16"] = False  # Trainer takes one of them
+    *own, training_args, notes = parse_own(kinds, argv, description, **defaults)
     if training_args.bf16 and not any(token.startswith("--bf16") for token in given):
         notes.append(
             "computing in bfloat16, which this device has; --bf16 False computes in float32"

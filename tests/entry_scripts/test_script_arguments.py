@@ -207,6 +207,24 @@ def test_trainers_workers_on_the_cpu_are_connected_by_gloo(monkeypatch: pytest.M
     assert "gloo" == defaults_of_a_job()["ddp_backend"]
 
 
+@pytest.mark.parametrize(
+    ("flags", "wanted"),
+    [
+        ([], (True, False)),
+        (["--fp16", "True"], (False, True)),
+        (["--fp16"], (False, True)),
+        (["--fp16=false"], (True, False)),
+        (["--bf16", "False"], (False, False)),
+    ],
+)
+def test_whoever_asks_for_float16_does_not_get_bfloat16_beside_it(
+    flags: list[str], wanted: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kit.trainer.has_bf16", bool)  # of a device's name: True
+    args = parse(flags)[1]
+    assert wanted == (args.bf16, args.fp16)
+
+
 def test_nothing_is_computed_in_less_than_float32_on_a_cpu_and_a_loss_that_is_no_number_is_not_smoothed_over() -> None:
     _, args, notes = parse([])
     assert (False, False, False) == (args.bf16, args.fp16, args.logging_nan_inf_filter)
