@@ -22,7 +22,8 @@ class Architecture:
     """A transformer's shape. ``layers`` counts encoder and decoder together; ``inner`` is the feed-forward width, of one expert.
 
     ``attention_width`` is heads × the width of a head where that is not ``width``. Experts that every token passes are counted among
-    ``experts`` and ``active_experts``. ``tied``: one table serves as input and output.
+    ``experts`` and ``active_experts``. ``tied``: one table serves as input and output. ``composed``: the activation is a chain of
+    operations instead of one, as transformers writes ``gelu_new``.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Architecture:
     tied: bool = True
     experts: int = 1
     active_experts: int = 1
+    composed: bool = False
     generic: bool = False  # a shape that was derived from a number of parameters alone
 
     @property
@@ -116,7 +118,7 @@ def known() -> Mapping[str, Model]:
     found: dict[str, Model] = {}
     for row in body["rows"]:
         values = dict(zip(body["columns"], row, strict=True))
-        found[values["name"]] = Architecture(**values)
+        found[values["name"]] = Architecture(**values, composed=values["name"] in body["composed"])
     for row in body["images"]:
         values = dict(zip(body["image_columns"], row, strict=True))
         found[values["name"]] = ImageModel(**values)
@@ -458,6 +460,7 @@ _NAMES = {
     "hidden_dim": "intermediate_size",
     "encoder_ffn_dim": "intermediate_size",
 }
+_COMPOSED_ACTIVATIONS = frozenset({"gelu_new", "gelu_fast"})
 _GATED_ACTIVATIONS = frozenset({"silu", "swish", "swiglu", "geglu"})
 # Gated by another activation, or by default where a configuration does not say its activation.
 _GATED = frozenset(
@@ -524,6 +527,7 @@ def from_config(config: Mapping[str, Json], name: str = "") -> Architecture | No
         tied=sizes.get("tie_word_embeddings", not gated or kind_of.startswith("gemma")) is True,
         experts=experts,
         active_experts=active,
+        composed=bool(acts & _COMPOSED_ACTIVATIONS),
     )
 
 

@@ -60,10 +60,17 @@ def repository_of(group: str) -> str:
     return group.partition(" | ")[0]
 
 
-def around(seconds: float, spread: tuple[float, float], *, width: float = 1.0) -> Interval:
-    """The interval of seconds around an estimate whose errors have this ``spread``, times ``width``."""
-    low, high = min(spread[0], -0.02), max(spread[1], 0.02)
-    return Interval(seconds * math.exp(low * width), seconds, seconds * math.exp(high * width))
+def around(
+    seconds: float, spread: tuple[float, float], *, width: float = 1.0, hosts: tuple[float, float] | None = None
+) -> Interval:
+    """The interval of seconds around an estimate whose errors have this ``spread``, times ``width``.
+
+    ``hosts`` are the seconds on a fast host and on a slow one: what they add errs independently of the rest.
+    """
+    fast, slow = hosts or (seconds, seconds)
+    low = math.hypot(min(spread[0], -0.02) * width, math.log(fast / seconds))
+    high = math.hypot(max(spread[1], 0.02) * width, math.log(slow / seconds))
+    return Interval(seconds * math.exp(-low), seconds, seconds * math.exp(high))
 
 
 def support_width(others: int) -> float:

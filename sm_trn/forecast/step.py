@@ -5,7 +5,9 @@ The arithmetic is plain, so that the fit can hand in arrays of rows where an est
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+HOST_DOUBT = 1.4  # a host launches kernels up to so much faster or slower: measured on the hosts of two H200s
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,12 @@ def step_parts(work: Work, rates: Rates) -> StepParts:
         waiting=bubble * scale,
         total=total,
     )
+
+
+def host_seconds(work: Work, rates: Rates) -> tuple[float, float]:
+    """Seconds of an optimizer step on a fast host and on a slow one: they differ where launches limit the step."""
+    fast, slow = rates.launch / HOST_DOUBT, rates.launch * HOST_DOUBT
+    return step_parts(work, replace(rates, launch=fast)).total, step_parts(work, replace(rates, launch=slow)).total
 
 
 def _norm(first: float, second: float) -> float:

@@ -27,7 +27,7 @@ from sm_trn.core.specs.json import Object
 from sm_trn.forecast.intervals import Interval, around, repository_of, spread_of, support_width
 from sm_trn.forecast.memory import largest_batch
 from sm_trn.forecast.rates import Constants, shipped, support_key
-from sm_trn.forecast.step import step_parts
+from sm_trn.forecast.step import host_seconds, step_parts
 from sm_trn.forecast.work import fastest_seconds, model_flop, work_of
 
 
@@ -72,10 +72,11 @@ def row_interval(found: Measurement) -> Interval:
     fitted, c = shipped(), found.configuration
     repository = repository_of(found.group)
     constants = left_out().get(repository, fitted.constants)
-    seconds = step_parts(work_of(c), constants.rates(c)).total
+    work, rates = work_of(c), constants.rates(c)
+    seconds = step_parts(work, rates).total
     known = fitted.support.get(support_key(c), 0) - (1 if repository in left_out() else 0)
     width = support_width(max(0, known)) * found.doubt
-    likely = around(seconds, spread_of(fitted.residuals, repository), width=width)
+    likely = around(seconds, spread_of(fitted.residuals, repository), width=width, hosts=host_seconds(work, rates))
     fastest = min(fastest_seconds(c), likely.p50)
     bounded = Interval(max(likely.p10, fastest), likely.p50, likely.p90)
     low, middle, high = (found.value(each) for each in (bounded.p10, bounded.p50, bounded.p90))

@@ -18,7 +18,7 @@ from ..configuration import Configuration, Sharding
 from ..intervals import Interval, around, exactly, support_width
 from ..memory import largest_batch, memory, surely_too_large, usable_gib
 from ..rates import Fit, shipped, support_key
-from ..step import StepParts, step_parts
+from ..step import StepParts, host_seconds, step_parts
 from ..work import fastest_seconds, model_flop, work_of
 from .calibration import Calibration, calibration_key, step_key
 from .configure import Configured, configure
@@ -193,8 +193,8 @@ def calibration_from(
 def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:
     """Seconds of an optimizer step, its parts, and what carries it."""
     fitted, c = shipped(), configured.average
-    work = work_of(c)
-    parts = step_parts(work, fitted.constants.rates(c))
+    work, rates = work_of(c), fitted.constants.rates(c)
+    parts = step_parts(work, rates)
     basis = _basis(c)
     measured = calibration.step(c) if calibration is not None else None
     if measured is not None:
@@ -202,7 +202,13 @@ def step_interval(configured: Configured, calibration: Calibration | None) -> tu
     if basis.bounds_only:
         return None, parts, basis
     factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)
-    found = around(parts.total * factor, fitted.spread, width=support_width(basis.groups) * configured.doubt * width)
+    fast, slow = host_seconds(work, rates)
+    found = around(
+        parts.total * factor,
+        fitted.spread,
+        width=support_width(basis.groups) * configured.doubt * width,
+        hosts=None if jobs else (fast * factor, slow * factor),
+    )
     for other in configured.others:
         there = around(_seconds(other, fitted) * factor, fitted.spread)
         found = Interval(min(found.p10, there.p10), found.p50, max(found.p90, there.p90))
