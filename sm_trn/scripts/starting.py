@@ -29,7 +29,7 @@ SCRIPT022 = _RULES["SCRIPT022"]
 
 _FILES = ("deepspeed", "fsdp_config", "accelerator_config")  # settings of the Trainer that name a file
 _TEXTS = (".json", ".yaml", ".yml", ".toml", ".cfg", ".ini")
-_TOKENS = re.compile(r"HF_TOKEN|HUGGING_?FACE_HUB_TOKEN|HF_HOME|login\(|hub_token|use_auth_token|token=")
+_TOKENS = re.compile(r"HF_TOKEN|HUGGING_?FACE_HUB_TOKEN|HF_HOME|login\(|save_token|hub_token|use_auth_token|token=")
 
 
 def files(job: JobSpec) -> Iterator[Problem]:
@@ -157,7 +157,7 @@ def _devices(job: JobSpec, file: str, text: str) -> Iterator[Problem]:
                 "the Trainer asks for more devices than the instance has",
                 got=f"devices={count} on {job.compute.instances[0]} ({there})",
                 wanted=f"devices='auto', or at most {there}",
-                fix=Advice("devices='auto'"),
+                fix=Advice("say devices='auto'"),
             )
 
 

@@ -152,8 +152,7 @@ def syntax(job: JobSpec) -> Iterator[Problem]:
         newer = there is not None and (int(there[1]), int(there[2])) > sys.version_info[:2]
         yield SCRIPT003.problem(
             Line(job.script.entry, line),
-            "the script is not valid Python"
-            + f" {sys.version_info[0]}.{sys.version_info[1]}, and the container has a newer one" * newer,
+            f"the script is not valid Python {sys.version_info[0]}.{sys.version_info[1]}",
             got=str(getattr(error, "msg", error)),
             wanted="a file that parses",
             fix=Advice("correct the line"),
