@@ -110,6 +110,11 @@ class Configuration:
         return 4 if self.precision in {"tf32", "fp32"} else 2
 
     @property
+    def power_share(self) -> float:
+        """Bytes of a power over those of float32: under autocast it is computed in float32, and else as wide as activations are."""
+        return 1.0 if self.autocast else self.element_bytes / 4
+
+    @property
     def causal(self) -> bool:
         return isinstance(self.model, Architecture) and self.model.kind in DECODERS
 

@@ -21,8 +21,8 @@ TENSORFLOW_COMPILED = 1.64
 IMAGE_BYTES = 6.0  # times an activation's own bytes: outputs, normalised outputs, and workspaces of convolutions
 # Nine in ten published largest batches lie within this factor of the estimated one; there are none for NeuronCores.
 DOUBT, NEURON_DOUBT = 1.5, 2.0
-# Bytes that an activation of several operations keeps beside one of one, of each element: its power is computed in float32.
-COMPOSED = 12.0
+# Bytes that an activation of several operations keeps of an element beside one of one, in float32.
+COMPOSED_KEPT = 12.0
 RELATIVE = 1.46  # relative positions keep scores twice: DeBERTa, XLNet
 RELATIVE_COMPILED = 1.04
 
@@ -122,7 +122,7 @@ def _transformer_bytes(c: Configuration, m: Architecture, wide: float) -> tuple[
     inner = 0.35 * m.inner * m.active_experts / (4 * m.width) * (1.5 if m.gated else 1.0) + 0.65
     kept = position * positions * m.width * inner + (0.0 if c.flash else score * m.heads * scores)
     if m.composed and c.style is Style.EAGER:
-        kept += COMPOSED * positions * m.inner / wide
+        kept += COMPOSED_KEPT * c.power_share * positions * m.inner / wide
     kept /= c.tensor
     if c.recompute is Recompute.FULL:
         kept = kept / max(layers, 1) + 2 * positions * m.width

@@ -18,7 +18,7 @@ OPTIMIZER_BYTES = 26
 # Tensors of a transformer's layer: each is a few launches of an optimizer that is not fused.
 TENSORS_PER_LAYER = 16
 # Bytes of an element that an activation of several operations moves beside one of one, counted by PyTorch's dispatcher in float32.
-COMPOSED = 164
+COMPOSED_MOVED = 164
 TILE = 128  # lengths on NeuronCores are padded to tiles of 128
 
 
@@ -76,7 +76,7 @@ def _transformer(c: Configuration, m: Architecture) -> Work:
     inner = m.inner * m.active_experts * (3 if m.gated else 2)
     traffic = layers * tokens * (66 * m.width + 3 * inner) / c.tensor * bytes_of * share * (1 + c.companion)
     if m.composed and c.style is Style.EAGER:
-        traffic += layers * tokens * m.inner / c.tensor * COMPOSED / hbm * share
+        traffic += layers * tokens * m.inner / c.tensor * COMPOSED_MOVED * c.power_share / hbm * share
     traffic *= 1.4 if m.kind in {"memory-decoder", "disentangled-encoder"} else 1.0
     scores = 0.0 if c.flash else _scores(c, m, samples) / split * bytes_of * share * (1 + c.companion)
     logits = 14 * m.vocabulary * predicted / split / hbm * (1 if not c.forward_only else 0.3)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from ..core.catalog import images
 from ..core.catalog.instances import find_instances
-from ..core.preflight import reading, source
+from ..core.preflight import reading
 from ..core.specs.compute import Accelerator, InstanceType
 from ..core.specs.framework import Container
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Problem, rules_of
+from ..images.contents import imports_of
 from .sources import programs
 from .trainers import settings, true
 
@@ -95,8 +95,8 @@ def kernels(job: JobSpec) -> Iterator[Problem]:
 
 def _imports_flash(job: JobSpec) -> bool:
     """Whether a program of the job's source imports flash-attn at its top, so that it cannot do without."""
-    nodes = (node for _, text in programs(job) for node in source.tree(text).body if isinstance(node, ast.ImportFrom))
-    return any((node.module or "").split(".")[0] == "flash_attn" for node in nodes)
+    modules = (module for _, text in programs(job) for module, _ in imports_of(text))
+    return any(module.partition(".")[0] == "flash_attn" for module in modules)
 
 
 def too_new(job: JobSpec) -> Iterator[Problem]:

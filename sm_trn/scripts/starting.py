@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +22,6 @@ from .sources import Programs, programs
 from .trainers import UNKNOWN, settings, true
 
 _RULES = rules_of(__package__)
-SCRIPT018 = _RULES["SCRIPT018"]
 SCRIPT021 = _RULES["SCRIPT021"]
 SCRIPT022 = _RULES["SCRIPT022"]
 
@@ -74,29 +72,6 @@ def _written(texts: Programs, path: str) -> bool:
     """Whether a program may make the file itself: it names it beside something that writes."""
     name = Path(path).name
     return any(name in text and re.search(r"dump\(|write|save|copy|download", text) for _, text in texts)
-
-
-def deepspeed(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT018: the Trainer refuses a DeepSpeed file whose precision is not its own."""
-    folder = source.source_folder(job)
-    for each in settings(job) if folder is not None else ():
-        path = each.values.get("deepspeed")
-        text = source.text(folder / path) if folder is not None and isinstance(path, str) and "\n" not in path else None
-        try:
-            said = json.loads(text) if text else {}
-        except ValueError:
-            continue
-        for ours, other in (("bf16", "fp16"), ("fp16", "bf16")):
-            precision = said.get(other) if isinstance(said, dict) else None
-            if isinstance(precision, dict) and precision.get("enabled") is True and true(each.values.get(ours)):
-                yield SCRIPT018.problem(
-                    each.where,
-                    f"{path} turns {other} on, and the Trainer {ours}",
-                    got=f"{other} and {ours}",
-                    wanted=f'"enabled": "auto" for {other}, or {ours} left out',
-                    fix=Advice('say "auto" in the DeepSpeed file'),
-                    evidence="transformers 4.49.0, integrations/deepspeed.py, HfTrainerDeepSpeedConfig.trainer_config_process",
-                )
 
 
 def beginnings(job: JobSpec) -> Iterator[Problem]:
@@ -184,4 +159,4 @@ def _endless(job: JobSpec, file: str, text: str) -> Iterator[Problem]:
             )
 
 
-RULES = (files, deepspeed, beginnings)
+RULES = (files, beginnings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -166,6 +167,29 @@ def contradictions(job: JobSpec) -> Iterator[Problem]:
             )
 
 
+def deepspeed(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT018: the Trainer refuses a DeepSpeed file whose precision is not its own."""
+    folder = source.source_folder(job)
+    for each in settings(job) if folder is not None else ():
+        path = each.values.get("deepspeed")
+        text = source.text(folder / path) if folder is not None and isinstance(path, str) and "\n" not in path else None
+        try:
+            said = json.loads(text) if text else {}
+        except ValueError:
+            continue
+        for ours, other in (("bf16", "fp16"), ("fp16", "bf16")):
+            precision = said.get(other) if isinstance(said, dict) else None
+            if isinstance(precision, dict) and precision.get("enabled") is True and true(each.values.get(ours)):
+                yield SCRIPT018.problem(
+                    each.where,
+                    f"{path} turns {other} on, and the Trainer {ours}",
+                    got=f"{other} and {ours}",
+                    wanted=f'"enabled": "auto" for {other}, or {ours} left out',
+                    fix=Advice('say "auto" in the DeepSpeed file'),
+                    evidence="transformers 4.49.0, integrations/deepspeed.py, HfTrainerDeepSpeedConfig.trainer_config_process",
+                )
+
+
 def _no_best(values: Mapping[str, object]) -> str:
     """What keeps the best model from being found; empty where nothing does."""
     evaluates = str(values.get("eval_strategy", values.get("evaluation_strategy", "no")))
@@ -190,4 +214,4 @@ def _number(value: object) -> float:
         return 0.0
 
 
-RULES = (unknown_names, contradictions)
+RULES = (unknown_names, contradictions, deepspeed)

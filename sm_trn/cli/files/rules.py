@@ -52,7 +52,10 @@ FAMILIES = {
 # What no rule looks at, and what tells it instead.
 UNSEEN = (
     ("what the script does when it runs: its code is read as text, and none of it runs", "a rehearsal: sm-trn rehearse"),
-    ("parsers other than argparse, click, typer, and HfArgumentParser or TrlParser of dataclasses: fire, hydra, absl", "a rehearsal"),
+    (
+        "parsers other than argparse, click, typer, hydra, and HfArgumentParser or TrlParser of dataclasses: fire, absl",
+        "a rehearsal",
+    ),
     ("arguments that a script adds in a loop, from variables, or through a library", "a rehearsal"),
     ("fields of transformers and trl where requirements.txt or an image chooses a release that is not in the table", "a rehearsal"),
     ("names that a script passes on to another program", "a rehearsal"),

@@ -17,7 +17,7 @@ from ...core.specs.value import suggestion
 from ..configuration import Configuration, Sharding
 from ..intervals import Interval, around, exactly, support_width
 from ..memory import largest_batch, memory, surely_too_large, usable_gib
-from ..rates import Fit, shipped, support_key
+from ..rates import shipped, support_key
 from ..step import StepParts, host_seconds, step_parts
 from ..work import fastest_seconds, model_flop, work_of
 from .calibration import Calibration, calibration_key, step_key
@@ -157,7 +157,8 @@ def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibrati
 
 
 def _taught(c: Configuration, step_s: float) -> Calibration:
-    return Calibration({calibration_key(c): (round(step_s / _seconds(c, shipped()), 4),)})
+    estimated = step_parts(work_of(c), shipped().constants.rates(c)).total
+    return Calibration({calibration_key(c): (round(step_s / estimated, 4),)})
 
 
 def calibration_from(
@@ -192,9 +193,9 @@ def calibration_from(
 
 def step_interval(configured: Configured, calibration: Calibration | None) -> tuple[Interval | None, StepParts, Basis]:
     """Seconds of an optimizer step, its parts, and what carries it."""
-    fitted, c = shipped(), configured.average
-    work, rates = work_of(c), fitted.constants.rates(c)
-    parts = step_parts(work, rates)
+    c = configured.average
+    work = work_of(c)
+    parts = step_parts(work, shipped().constants.rates(c))
     basis = _basis(c)
     measured = calibration.step(c) if calibration is not None else None
     if measured is not None:
@@ -202,22 +203,21 @@ def step_interval(configured: Configured, calibration: Calibration | None) -> tu
     if basis.bounds_only:
         return None, parts, basis
     factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)
-    fast, slow = host_seconds(work, rates)
-    found = around(
-        parts.total * factor,
-        fitted.spread,
-        width=support_width(basis.groups) * configured.doubt * width,
-        hosts=None if jobs else (fast * factor, slow * factor),
-    )
+    width *= support_width(basis.groups) * configured.doubt
+    found = _likely(c, factor, width=width, taught=jobs > 0)
     for other in configured.others:
-        there = around(_seconds(other, fitted) * factor, fitted.spread)
+        there = _likely(other, factor, width=1.0, taught=jobs > 0)
         found = Interval(min(found.p10, there.p10), found.p50, max(found.p90, there.p90))
     fastest = min(fastest_seconds(c, work), *(fastest_seconds(other) for other in configured.others), found.p50)
     return Interval(max(found.p10, fastest), found.p50, found.p90), parts, dataclasses.replace(basis, calibrated=jobs)
 
 
-def _seconds(c: Configuration, fitted: Fit) -> float:
-    return step_parts(work_of(c), fitted.constants.rates(c)).total
+def _likely(c: Configuration, factor: float, *, width: float, taught: bool) -> Interval:
+    """Seconds of an optimizer step before bounds. Jobs that ``taught`` the factor ran on such hosts; else hosts may differ."""
+    work, rates = work_of(c), shipped().constants.rates(c)
+    fast, slow = host_seconds(work, rates)
+    hosts = None if taught else (fast * factor, slow * factor)
+    return around(step_parts(work, rates).total * factor, shipped().spread, width=width, hosts=hosts)
 
 
 def _basis(c: Configuration) -> Basis:
