@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+from dataclasses import replace
 
 import pytest
 from forecast.trainer import Trained, largest, trained
 
-from sm_trn.forecast.intervals import Interval
+from sm_trn.forecast.architectures import Architecture, from_config
+from sm_trn.forecast.intervals import Interval, support_width
+from sm_trn.forecast.jobs.calibration import NARROWED, Calibration, calibration_key
 from sm_trn.forecast.jobs.configure import Configured
 from sm_trn.forecast.jobs.estimate import step_interval
-from sm_trn.forecast.memory import largest_batch, memory
+from sm_trn.forecast.memory import largest_batch, memory, sample_bytes
+from sm_trn.forecast.rates import shipped, support_key
 
 
-def interval(row: Trained) -> Interval:
-    found, _, _ = step_interval(Configured(row.configuration, row.configuration, (), (), 1.0), None)
+def interval(row: Trained, calibration: Calibration | None = None) -> Interval:
+    found, _, _ = step_interval(Configured(row.configuration, row.configuration, (), (), 1.0), calibration)
     assert found is not None
     return found
 
@@ -45,6 +50,48 @@ def test_hosts_widen_the_interval_where_launches_limit_a_step_and_there_alone() 
     busy = interval(rows["TinyLlama/TinyLlama-1.1B", 2048, 4])
     assert waiting.p90 / waiting.p50 > 1.1 * busy.p90 / busy.p50
     assert waiting.p10 / waiting.p50 < busy.p10 / busy.p50
+
+
+def test_jobs_that_taught_a_speed_taught_that_of_their_host() -> None:
+    limited = next(row for row in trained() if row.configuration.micro_batch == 2 and row.configuration.autocast)
+    taught = Calibration({calibration_key(limited.configuration): (1.0,)})
+    low, high = (bound * NARROWED[1] for bound in shipped().spread)
+    width = support_width(shipped().support[support_key(limited.configuration)])
+    found = interval(limited, taught)
+    assert (math.log(found.p10 / found.p50), math.log(found.p90 / found.p50)) == pytest.approx(
+        (low * width, high * width)
+    )
+
+
+def test_a_power_keeps_half_as_much_where_nothing_is_float32() -> None:
+    mixed = next(row.configuration for row in trained() if row.name == "gpt2" and row.configuration.precision == "bf16")
+    assert isinstance(mixed.model, Architecture)
+    plain = replace(mixed.model, composed=False)
+    kept = {
+        autocast: sample_bytes(replace(mixed, autocast=autocast))[0]
+        - sample_bytes(replace(mixed, autocast=autocast, model=plain))[0]
+        for autocast in (True, False)
+    }
+    assert kept[True] == pytest.approx(2 * kept[False])
+    assert kept[True] == pytest.approx(12 * 12 * 1024 * 3072)  # bytes, layers, positions, inner width
+
+
+@pytest.mark.parametrize(
+    ("activation", "composed"), [("gelu_new", True), ("gelu", False), ("gelu_pytorch_tanh", False)]
+)
+def test_a_config_says_whether_its_activation_is_a_chain(activation: str, composed: bool) -> None:
+    shape = from_config(
+        {
+            "model_type": "gpt2",
+            "n_embd": 64,
+            "n_layer": 2,
+            "n_head": 2,
+            "vocab_size": 100,
+            "activation_function": activation,
+        }
+    )
+    assert shape is not None
+    assert composed == shape.composed
 
 
 def test_memory_is_met_within_a_third() -> None:

@@ -83,6 +83,13 @@ def test_what_it_has_or_can_do_without_is_not(tmp_path: Path, line: str) -> None
     assert set() == found(tmp_path, f"{READS}{line}\n", epochs=1) & IDS
 
 
+def test_a_default_that_the_job_replaces_is_not_read(tmp_path: Path) -> None:
+    script = f"{READS}{HELD}args, _ = p.parse_known_args()\nos.listdir(args.held)\n"
+    assert "DATA007" in found(tmp_path, script)
+    assert "DATA007" not in found(tmp_path, script, held="/opt/ml/input/data/train")
+    assert "DATA007" in found(tmp_path, script, held="/opt/ml/input/data/valid")
+
+
 def test_a_module_of_the_script_is_read_too(tmp_path: Path) -> None:
     (tmp_path / "data.py").write_text('import os\nWHERE = os.environ["SM_CHANNEL_VALIDATION"]\n')
     assert "DATA007" in found(tmp_path, f"{READS}import data\n")

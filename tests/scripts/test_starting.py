@@ -107,6 +107,7 @@ def test_streamed_data_want_a_number_of_steps(tmp_path: Path) -> None:
     assert {"SCRIPT022"} == found(tmp_path, STREAM.format(True) + ARGUMENTS.format("seed=1"))
     assert set() == found(tmp_path, STREAM.format(True) + ARGUMENTS.format("max_steps=100"))
     assert set() == found(tmp_path, STREAM.format(False) + ARGUMENTS.format("seed=1"))
+    assert set() == found(tmp_path, STREAM.format(True) + "data = data.take(100)\n" + ARGUMENTS.format("seed=1"))
 
 
 def test_the_hub_wants_a_token(tmp_path: Path) -> None:
@@ -118,12 +119,29 @@ def test_the_hub_wants_a_token(tmp_path: Path) -> None:
 
 def test_hydra_takes_no_argument_by_a_dash(tmp_path: Path) -> None:
     script = "import hydra\n\n@hydra.main(version_base=None)\ndef main(cfg):\n    print(cfg)\n\nmain()\n"
-    (tmp_path / "train.py").write_text(script)
     job = st.JobSpec(
         name="a",
         script=st.Script("train.py", source_dir=str(tmp_path)),
         framework=st.PyTorch("2.5.1", python="py311"),
         compute=st.Compute("ml.g5.xlarge"),
     )
-    for sent, told in (({"lr": 0.1}, True), ({"config-name": "large"}, False), ({}, False)):
+    rewrites = f"import sys\nsys.argv = [word.lstrip('-') for word in sys.argv]\n{script}"
+    for text, sent, told in (
+        (script, {"lr": 0.1}, True),
+        (script, {"config-name": "large"}, False),
+        (script, {}, False),
+        (rewrites, {"lr": 0.1}, False),
+    ):
+        (tmp_path / "train.py").write_text(text)
         assert told == ("SCRIPT008" in {problem.id for problem in st.check(job.replace(hyperparameters=sent))})
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    job = st.JobSpec(
+        name="a",
+        script=st.Script("train.py", source_dir=str(tmp_path)),
+        framework=st.PyTorch("2.5.1", python="py311"),
+        compute=st.Compute("ml.g5.xlarge"),
+    )
+    (tmp_path / "train.py").write_bytes(b"\xef\xbb\xbfprint(1)\n")
+    assert "SCRIPT003" not in {problem.id for problem in st.check(job)}
