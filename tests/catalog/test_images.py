@@ -129,22 +129,6 @@ def test_every_version_of_the_model_parallel_library_has_the_sdks_image(instance
         assert sdk == ours(asked, "us-east-1"), (version, python)
 
 
-def test_the_one_image_that_sdk_v2_knows_for_pytorch_on_trainium_is_its_own() -> None:
-    for version, python, region in itertools.product(
-        spellings("pytorch-neuron"), PYTHONS, ("us-west-2", "us-east-1", "mars-1")
-    ):
-        sdk = None
-        if region != "mars-1":
-            sdk = theirs(
-                region, "pytorch", framework_version=version, py_version=python, instance_type="ml.trn1.2xlarge"
-            )
-        try:
-            found = images.neuron_image_of_sdk_v2(version, python, region)
-        except UnknownName:
-            found = None
-        assert found == (sdk if version in {"1.11", "1.11.0"} else None), (version, python, region)
-
-
 def test_every_image_is_in_the_sdks_regions_under_the_sdks_accounts() -> None:
     for row in (row for name in SDK_TABLES for row in images.rows(name) if row.sdk_v2):
         version = table(SDK_TABLES[row.family])["versions"]

@@ -229,19 +229,6 @@ def image_uri(job: JobSpec, region: str) -> str:
     return f"{ecr_host(account, region)}/{row.repository}:{tag(row, job)}"
 
 
-def neuron_image_of_sdk_v2(version: str, python: str | None, region: str) -> str:
-    """The image of 2022, the one that SDK v2 knows for PyTorch on Trainium. Raises UnknownName for another version or Python."""
-    (row,) = rows("neuron-legacy")
-    account = registries(row).get(region)
-    if not _fits(version, row.pytorch) or python != row.python or account is None:
-        raise UnknownName(
-            f"framework: got pytorch {version!r}, python {python!r} on Trainium in {region!r}, "
-            f"wanted {row.pytorch!r} and {row.python!r}, the one image that SDK v2 knows there, or image_uri"
-        )
-    named = row.tag.format(pytorch=version, python=row.python, neuron_sdk=row.neuron_sdk, os=row.os)
-    return f"{ecr_host(account, region)}/{row.repository}:{named}"
-
-
 def misfit(job: JobSpec, processors: Collection[str]) -> str | None:
     """The job's first instance type that images for ``processors`` do not run on. A CPU group beside others runs any."""
     types = [name for name in job.compute.instances if name != SERVERLESS]
