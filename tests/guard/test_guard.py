@@ -87,7 +87,21 @@ def test_the_usual_length_of_a_pause_is_learned() -> None:
         watch.hear([LogEvent(at + 21, "algo-1", "Saving model checkpoint to /opt/ml/checkpoints")])
         assert () == watch.alarms(job(), at + 21 + 60)
         at += 40
-    assert watch.alarms(job(), at - 19 + 3 * 40)
+    assert watch.alarms(job(), at - 19 + 6 * 40)
+
+
+def test_the_fewer_pauses_of_a_kind_were_heard_the_longer_the_next_may_be() -> None:
+    watch, at, idle = JobWatch(st.Guard()), BEGAN, (1.0, 1.0)
+    for _ in range(2):  # two short saves, then one on a slow day
+        watch.hear(steps(20, every=10, begin=at))
+        watch.hear([LogEvent(at + 191, "algo-1", "Saving model checkpoint to /opt/ml/checkpoints")])
+        at += 191 + 400
+    watch.hear(steps(20, every=10, begin=at))
+    saving = at + 191
+    watch.hear([LogEvent(saving, "algo-1", "Saving model checkpoint to /opt/ml/checkpoints")])
+    for minutes, told in ((28, False), (61, True)):
+        now = saving + 60 * minutes
+        assert told == bool(watch.alarms(job(), now, utilization=measured(now, before=idle, after=idle)))
 
 
 @pytest.mark.parametrize("phase", ["Starting", "Pending", "Downloading", "Uploading", "Stopping", "Restarting"])

@@ -171,9 +171,12 @@ class Story:
         pause = self.reason
         if pause is None:
             return own
-        longest = self._ended.get(pause, [0, 0.0])[1]
-        new = not self.usual or pause is Pause.COMPILE  # the next graph can be a larger one
-        return max(own, pause.share * pause_s if new else 0.0, OF_PAUSES * longest)
+        times, longest = self._ended.get(pause, [0, 0.0])
+        first, usual = pause.share * pause_s, OF_PAUSES * longest
+        if not self.usual or pause is Pause.COMPILE:  # the next graph can be a larger one
+            return max(own, first, usual)
+        few = usual * (1 + KNOWN / times)  # of few pauses the longest says little of the next
+        return max(own, usual, min(first, few))
 
     @property
     def reason(self) -> Pause | None:
