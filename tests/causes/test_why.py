@@ -771,6 +771,12 @@ def test_the_services_own_word_for_its_failure_is_enough() -> None:
     assert "platform.internal_error" == st.why("InternalServerError: the frobnicator is out of order").id
 
 
+def test_a_ray_actor_that_died_unexpectedly_says_no_why() -> None:
+    timeout = "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9)"
+    died = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task."
+    assert ("dist.nccl_timeout", "unknown") == (st.why(f"{timeout}\n{died}").id, st.why(died).id)
+
+
 @pytest.mark.parametrize(
     ("last", "cause"),
     [
