@@ -10,11 +10,15 @@ from types import MappingProxyType
 
 from ...core.catalog.chips import Chip, find_chip
 from ...core.catalog.instances import find_instance
-from ...core.specs.compute import InstanceType
+from ...core.preflight import reading
+from ...core.preflight.distribution import one_process
+from ...core.specs.compute import Accelerator, InstanceType
 from ...core.specs.job import JobSpec
 from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
+from ...scripts.arguments import declared
+from ...scripts.written import DECIDED_LATER
 from ..architectures import Architecture, ImageModel, Model
 from ..configuration import Configuration, Head, Recompute, Style
 from ..method import Method, method_of
@@ -59,7 +63,9 @@ def configure(facts: Facts) -> Configured:
     read = method_of(job)
     method = read.method
     style, family, flash = _software(facts, chip, model, release)
-    workers = plan(job).workers_per_host * job.compute.hosts
+    driven, laid_over = _by_one_process(job, instance)
+    per_host = max(plan(job).workers_per_host, driven)
+    workers = per_host * job.compute.hosts
     tensor = min(workers, _degree(facts, "tensor"))
     pipeline = min(max(1, workers // tensor), _degree(facts, "pipeline"))
     data = max(1, workers // (tensor * pipeline))
@@ -76,7 +82,9 @@ def configure(facts: Facts) -> Configured:
         data=data,
         tensor=tensor,
         pipeline=pipeline,
-        workers_per_host=max(1, plan(job).workers_per_host),
+        workers_per_host=max(1, per_host),
+        driven=driven,
+        laid_over=laid_over,
         hosts=job.compute.hosts,
         network_gbps=instance.network_gbps or 10.0,
         sharding=method.sharding,
@@ -132,6 +140,20 @@ def machine(job: JobSpec) -> tuple[InstanceType, Chip]:
     return instance, chip
 
 
+def _by_one_process(job: JobSpec, instance: InstanceType) -> tuple[int, int]:
+    """GPUs that the one process of a job without a distribution drives at once, and GPUs over which it lays the model.
+
+    Source: transformers, TrainingArguments.n_gpu and Trainer: several GPUs in one process are torch.nn.DataParallel, unless the model is
+    laid over them by ``device_map``.
+    """
+    found = reading.words(job)
+    if found is None or instance.workers < 2 or instance.accelerator is not Accelerator.CUDA or not one_process(job):
+        return 1, 1
+    if reading.keywords(job).get("device_map", frozenset()) & {"auto", "balanced", "sequential"}:
+        return 1, instance.workers
+    return (instance.workers, 1) if any(word.endswith("Trainer") for word in found.all) else (1, 1)
+
+
 def _release(job: JobSpec) -> float:
     version = str(getattr(job.framework, "pytorch", "") or "")
     short = ".".join(version.split(".")[:2])
@@ -150,6 +172,12 @@ def _precision(facts: Facts, chip: Chip, release: float, assumed: list[str]) -> 
     ).lower()
     environment = facts.job.variables
     cast = any(environment.get(name, "0") not in {"0", ""} for name in ("XLA_USE_BF16", "XLA_DOWNCAST_BF16"))
+    if DECIDED_LATER in (facts.arguments.get("bf16"), facts.arguments.get("fp16")) and not chip.generation.startswith(
+        "trainium"
+    ):
+        half = "fp16" if chip.bf16 is None else "bf16"
+        assumed.append(f"{half}: the script takes 16 bits as the device allows")
+        return half, 1.0
     if facts.said(("bf16",)) or "bf" in named or cast:
         return "bf16", 1.0
     if facts.said(("fp16", "amp")) or "16" in named:
@@ -223,7 +251,9 @@ def with_batch(job: JobSpec, batch: int, accumulation: int) -> JobSpec:
     """The job with another batch of a worker and another accumulation, in the words that it uses."""
     from .facts import BATCH  # noqa: PLC0415 - beside its one use
 
-    name = next((each for each in BATCH if each in job.hyperparameters), BATCH[0])
+    parser = declared(job)
+    names = (*job.hyperparameters, *(parser.names if parser is not None else ()))
+    name = next((each for each in BATCH if each in names), BATCH[0])
     kept = next((each for each in ACCUMULATION if each in job.hyperparameters), ACCUMULATION[0])
     changes: dict[str, str | int | float | bool] = {name: batch}
     if accumulation != 1 or kept in job.hyperparameters:

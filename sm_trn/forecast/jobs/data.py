@@ -16,6 +16,7 @@ from typing import Any
 
 from ..architectures import Model
 from .facts import EPOCHS, STEPS, Facts, MissingFact
+from .filling import filling_of
 
 SAMPLE = 2_000_000  # bytes that are read of a file to learn how long its rows are
 ROWS = 1_000  # rows of them whose texts are kept
@@ -243,5 +244,4 @@ def _packs(facts: Facts, model: Model) -> bool:
     """Whether the script joins texts and cuts them into blocks, so that tokens and not texts are counted."""
     if "examples" in facts.known and "tokens" not in facts.known:
         return False
-    causal = getattr(model, "causal", False)
-    return bool(causal and ("block_size" in facts.arguments or facts.said(("packing",)))) or "run_clm" in facts.words()
+    return "run_clm" in facts.words() or (bool(getattr(model, "causal", False)) and filling_of(facts) == "packed")
