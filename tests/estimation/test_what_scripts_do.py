@@ -11,8 +11,7 @@ from forecast.trainer import trained
 
 import sm_trn as st
 from sm_trn.forecast.configuration import Configuration
-from sm_trn.forecast.jobs.configure import configure, with_batch
-from sm_trn.forecast.jobs.facts import Facts
+from sm_trn.forecast.jobs.configure import configure, facts_of, with_batch
 from sm_trn.forecast.memory import memory, sample_bytes
 from sm_trn.forecast.work import work_of
 
@@ -41,7 +40,7 @@ def job(
 
 
 def configured(there: st.JobSpec) -> Configuration:
-    return configure(Facts(there, KNOWN)).configuration  # type: ignore[arg-type]
+    return configure(facts_of(there, KNOWN)).configuration  # type: ignore[arg-type]
 
 
 def test_trainer_alone_on_four_gpus_drives_them_all_from_one_process(tmp_path: Path) -> None:
@@ -146,3 +145,13 @@ def test_a_plan_changes_the_batch_by_the_scripts_own_name(tmp_path: Path) -> Non
     text = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--batch_size', type=int)\nparser.parse_args()\n"
     assert with_batch(job(tmp_path, text), 2, 1).hyperparameters["batch_size"] == 2
     assert with_batch(job(tmp_path, LOOP), 2, 1).hyperparameters["per_device_train_batch_size"] == 2
+
+
+def test_a_batch_that_stands_in_the_code_is_changed_there(tmp_path: Path) -> None:
+    text = TRAINER.replace("per_device_train_batch_size=8", "per_device_train_batch_size=4096")
+    (found,) = [
+        each
+        for each in st.check(job(tmp_path, text, {"model_name": "bert-large-uncased", "max_seq_length": 512}))
+        if each.id == "EST002"
+    ]
+    assert (found.where, found.fix) == ("script", "a batch of 8 in the script")

@@ -18,12 +18,12 @@ from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
 from ...scripts.arguments import declared
-from ...scripts.written import DECIDED_LATER
+from ...scripts.written import DECIDED_LATER, arguments_of
 from ..architectures import Architecture, ImageModel, Model
 from ..configuration import Configuration, Head, Recompute, Style
 from ..method import Method, method_of
-from .facts import ACCUMULATION, TARGET, Facts, MissingFact
-from .lengths import lengths
+from .facts import ACCUMULATION, BATCH, SHIPPED, TARGET, Facts, Known, MissingFact
+from .lengths import lengths, packs
 
 # When a version of PyTorch came out, in years.
 PYTORCH: Mapping[str, float] = MappingProxyType(
@@ -49,6 +49,15 @@ class Configured:
     assumed: tuple[str, ...]
     doubt: float
     may: Configuration | None = None
+    packed: bool = False  # texts are joined and cut into blocks
+
+
+def facts_of(job: JobSpec, known: Known) -> Facts:
+    """What the caller knows, what the job's arguments say, and what its script says itself."""
+    script = job.script
+    ours = script is not None and script.source_dir is None and script.git is None
+    shipped = SHIPPED.get(script.entry, {}) if script is not None and ours else {}
+    return Facts(job, known, {**shipped, **arguments_of(job)})
 
 
 def configure(facts: Facts) -> Configured:
@@ -109,7 +118,7 @@ def configure(facts: Facts) -> Configured:
     if may is not None:
         others.append(_as(average, read.other or method))
         assumed.append(f"what the arguments say, for {read.why}, and what it does with them is decided when it runs")
-    return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may)
+    return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may, packs(facts, model))
 
 
 def _as(c: Configuration, method: Method) -> Configuration:
@@ -247,13 +256,17 @@ def _head(facts: Facts, model: Model) -> Head:
     return Head.TOKENS if re.search(r"mlm|language_model|pretrain", facts.words()) else Head.LABEL
 
 
-def with_batch(job: JobSpec, batch: int, accumulation: int) -> JobSpec:
-    """The job with another batch of a worker and another accumulation, in the words that it uses."""
-    from .facts import BATCH  # noqa: PLC0415 - beside its one use
-
+def batch_name(job: JobSpec) -> str:
+    """The hyperparameter that says a worker's batch; empty where the script has it in its code, and no argument for it."""
     parser = declared(job)
     names = (*job.hyperparameters, *(parser.names if parser is not None else ()))
-    name = next((each for each in BATCH if each in names), BATCH[0])
+    in_code = parser is None and BATCH[0] in arguments_of(job)
+    return next((each for each in BATCH if each in names), "" if in_code else BATCH[0])
+
+
+def with_batch(job: JobSpec, batch: int, accumulation: int) -> JobSpec:
+    """The job with another batch of a worker and another accumulation, in the words that it uses."""
+    name = batch_name(job) or BATCH[0]
     kept = next((each for each in ACCUMULATION if each in job.hyperparameters), ACCUMULATION[0])
     changes: dict[str, str | int | float | bool] = {name: batch}
     if accumulation != 1 or kept in job.hyperparameters:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...core.preflight import reading
+from ...core.specs.job import JobSpec
 from ..architectures import Architecture, Model
 from .data import Data, count
 from .facts import LENGTH, Facts, MissingFact
-from .filling import filling_of
 
 UNSURE = 1.25  # times more or fewer tokens than characters tell
 UNKNOWN = 8.0  # a sample whose length nobody says has between an eighth of the cap and the cap
@@ -44,7 +45,7 @@ def lengths(facts: Facts, model: Model) -> Lengths:
     if model.kind == "vision":
         return _exactly(197.0)
     cap = facts.number(LENGTH)
-    filling = filling_of(facts)
+    filling = _filling(facts)
     if cap is not None and filling in {"packed", "one length"}:
         return _exactly(cap, f"every sample has {cap:g} tokens: texts are {_WORDS[filling]}")
     data = _data(facts)
@@ -63,6 +64,41 @@ def lengths(facts: Facts, model: Model) -> Lengths:
 
 
 _WORDS = {"packed": "joined and cut into blocks", "one length": "filled up to one length"}
+
+
+def packs(facts: Facts, model: Model) -> bool:
+    """Whether the script joins texts and cuts them into blocks, so that tokens and not texts are counted."""
+    if "examples" in facts.known and "tokens" not in facts.known:
+        return False
+    return "run_clm" in facts.words() or (bool(getattr(model, "causal", False)) and _filling(facts) == "packed")
+
+
+def _filling(facts: Facts) -> str:
+    """How a batch is filled up: ``packed``, ``one length``, ``like lengths``, ``longest``; empty where nothing says."""
+    job = facts.job
+    if "block_size" in facts.arguments or facts.said(("packing",)) or "run_clm" in facts.words():
+        return "packed"
+    static = job.neuron is not None or job.compute.instances[0].startswith(("ml.trn", "ml.inf")) or job.compiled
+    if static or facts.said(("pad_to_max_length",)) or facts.text(("padding",)) == "max_length":
+        return "one length"  # a graph is compiled for each shape
+    if facts.said(("group_by_length",)):
+        return "like lengths"
+    if job.script is not None and job.script.source_dir is None:
+        return "like lengths" if job.script.entry == "train_text_classification.py" else "longest"
+    return _filling_of_script(job)
+
+
+def _filling_of_script(job: JobSpec) -> str:
+    words, said = reading.words(job), reading.keywords(job)
+    padding = said.get("padding", frozenset())
+    if words is None:
+        return ""
+    if True in said.get("packing", ()) or "group_texts" in words.all:
+        return "packed"
+    if "max_length" in padding or True in said.get("pad_to_max_length", ()):
+        return "one length"
+    padded = words.any_of("DataCollatorWithPadding", "DataCollatorForSeq2Seq", "DataCollatorForLanguageModeling")
+    return "longest" if padded or padding & {True, "longest"} else ""
 
 
 def _data(facts: Facts) -> Data | None:
