@@ -154,10 +154,9 @@ def package_of(module: str) -> str:
 
 def imports_of(text: str, *, anywhere: bool = False) -> Iterator[tuple[str, int]]:
     """The modules that a text imports at its top, under no condition, or ``anywhere``, with their lines; none where it does not parse."""
-    try:
-        tree = source.tree(text)
-    except (SyntaxError, ValueError, RecursionError):
+    if not source.parses(text):
         return  # SCRIPT003 says it
+    tree = source.tree(text)
     for node in ast.walk(tree) if anywhere else tree.body:
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)

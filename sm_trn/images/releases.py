@@ -16,6 +16,7 @@ from packaging.version import InvalidVersion, Version
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Line, Problem, rules_of
+from ..core.specs.value import suggestion
 from .contents import contents_of, imports_of, package_of, python_of
 from .requirements import requirements_of
 
@@ -223,9 +224,11 @@ def names(job: JobSpec) -> Iterator[Problem]:
     least = [call for call in source.calls(text) if getattr(call.func, "id", "") == "check_min_version"]
     if not wanted and not least:
         return
-    there = installed(job)
+    there, folder = installed(job), source.source_folder(job)
     for node in wanted:
         library = str(node.module)
+        if folder is not None and any((folder / each).exists() for each in (library, f"{library}.py")):
+            continue  # the job's own, which hides the library
         at = release(library, there.get(canonicalize_name(library), ""))
         for alias in node.names if at is not None else ():
             problem = _lacking(library, there[canonicalize_name(library)], str(at), alias.name)
@@ -241,7 +244,7 @@ def names(job: JobSpec) -> Iterator[Problem]:
 
 
 def _lacking(library: str, version: str, at: str, name: str) -> str:
-    """Why a release has no such name; empty where it has, and where no release of the table ever had it."""
+    """Why a release has no such name; empty where it has, and where the table does not know every release's names."""
     brought, gone = "", ""
     releases = _table()["releases"][library]
     if releases.index(at) > releases.index(_table()["listed"][library]):
@@ -259,6 +262,10 @@ def _lacking(library: str, version: str, at: str, name: str) -> str:
     absent = (not brought and later) or (brought and releases.index(brought) > releases.index(at))
     if absent and _certain(library, version, at, later):
         return f"{library} {version} does not have {name} yet, which came with {later}"
+    whole = releases[-1] == _table()["listed"][library] and name != name.lower()  # in small letters it may be a module
+    if whole and not (brought or gone or later):
+        ever = {each for change in _table()["names"][library] for each in change["new"].split()}
+        return f"no release of {library} has {name}{suggestion(name, ever)}"
     return ""
 
 

@@ -27,7 +27,15 @@ ENV005 = _RULES["ENV005"]
 ENV006 = _RULES["ENV006"]
 ENV010 = _RULES["ENV010"]
 OLDEST = (3, 7)  # what parses under it parses in every container
-_NOBODYS = ("bitsandbytes", "peft", "trl")  # no other package of an image brings them
+_GENERIC = (
+    "dict",
+    "frozenset",
+    "list",
+    "set",
+    "tuple",
+    "type",
+)  # of which Python 3.9 made generics (PEP 585); | came with 3.10 (PEP 604)
+_NOBODYS = ("bitsandbytes", "peft", "sentence-transformers", "trl", "wandb")  # no other package of an image brings them
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
 LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers")
@@ -35,25 +43,57 @@ _INSTALLS = ("pip", "conda", "apt-get")
 
 
 def language(job: JobSpec) -> Iterator[Problem]:
-    """ENV001: a program that the container's Python cannot parse."""
+    """ENV001: a program that the container's Python cannot parse, or an annotation that it cannot evaluate."""
     text = source.text(source.entry_path(job))
-    if text is None or job.script is None or not job.script.entry.endswith(".py") or _refused(text, OLDEST) is None:
+    if text is None or job.script is None or not job.script.entry.endswith(".py") or _refused(text) is not None:
+        return  # what no Python parses is told by the script's own rule
+    newer = sorted(_newer_annotations(text))
+    if not newer and _refused(text, OLDEST) is None:
         return
     from .contents import contents_of  # noqa: PLC0415 - the table loads for what needs it alone
 
     held = contents_of(job)
     there = held.python_minor if held is not None else None
-    if held is None or there is None or there > sys.version_info[:2] or _refused(text) is not None:
-        return  # a newer Python than this one is not asked; and what no Python parses is told by the script's own rule
+    if held is None or there is None or there > sys.version_info[:2]:
+        return  # a newer Python than this one is not asked
     error = _refused(text, there)
-    if error is not None:
+    faults = [(error.lineno or 1, error.msg)] if error is not None else []
+    faults += [(place[0], f"{what} cannot be evaluated") for place, since, what in newer if there < since]
+    for line, what in faults[:1]:
         yield ENV001.problem(
-            Line(job.script.entry, error.lineno or 1),
-            f"{error.msg}, and the image has Python {held.python}",
+            Line(job.script.entry, line),
+            f"{what}, and the image has Python {held.python}",
             got=f"an image with Python {held.python}",
-            wanted="a program that it can parse",
-            fix=Advice("a newer image (sm-trn images), or the older syntax"),
+            wanted="a program that it can run",
+            fix=Advice("a newer image (sm-trn images), the older syntax, or from __future__ import annotations"),
         )
+
+
+def _newer_annotations(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int], str]]:
+    """Annotations that a program evaluates when it is read: their lines and columns, the first Python that can, what they are."""
+    waiting = list(source.tree(text).body)
+    if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in waiting):
+        return
+    while waiting:
+        node = waiting.pop()
+        waiting += node.body if isinstance(node, ast.ClassDef) else []
+        for part in (part for each in _annotations(node) for part in ast.walk(each)):
+            if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and part.value.id in _GENERIC:
+                yield (part.lineno, part.col_offset), (3, 9), f"{part.value.id}[…]"
+            elif isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr):
+                yield (part.lineno, part.col_offset), (3, 10), "a union written with |"
+
+
+def _annotations(node: ast.stmt) -> list[ast.expr]:
+    """The annotations of a statement itself."""
+    if isinstance(node, ast.AnnAssign):
+        return [node.annotation]
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return []
+    given = node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    found = [each.annotation for each in every if each is not None]
+    return [each for each in (*found, node.returns) if each is not None]
 
 
 def _refused(text: str, version: tuple[int, int] | None = None) -> SyntaxError | None:

@@ -34,7 +34,7 @@ def programs(job: JobSpec) -> Programs:
         file = waiting.pop()
         for path in _files(_imported(found[file]), Path(file).parent, folder, here):
             text = source.text(folder / path)
-            if path not in found and text is not None and _parses(text):
+            if path not in found and text is not None and source.parses(text):
                 found[path] = text
                 waiting.append(path)
     return tuple(found.items())
@@ -74,14 +74,6 @@ def _files(names: frozenset[str], beside: Path, folder: Path, top: frozenset[str
             yield from (
                 str(each) for each in (path.with_suffix(".py"), path / "__init__.py") if (folder / each).is_file()
             )
-
-
-def _parses(text: str) -> bool:
-    try:
-        source.tree(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-    return True
 
 
 def releases_of(job: JobSpec) -> tuple[tuple[str, str | None], ...]:

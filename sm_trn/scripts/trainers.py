@@ -116,7 +116,15 @@ def settings(job: JobSpec) -> Iterator[Settings]:
     for file, text in texts:
         for made in _objects(text):
             if made.name in _ARGUMENTS and made.written:
-                yield Settings(made.values, Line(file, made.line))
+                yield Settings(_given(made.values, job), Line(file, made.line))
+
+
+def _given(values: Mapping[str, object], job: JobSpec) -> dict[str, object]:
+    """Settings with what the job gives to the script's own arguments in their place."""
+    return {
+        name: job.hyperparameters.get(value.name, UNKNOWN) if isinstance(value, _Argument) else value
+        for name, value in values.items()
+    }
 
 
 @functools.lru_cache(maxsize=source.KEPT)
@@ -131,7 +139,16 @@ class _Unknown:
 UNKNOWN = _Unknown()
 
 
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """The value of an argument of the script: ``args.bf16``."""
+
+    name: str
+
+
 def _value(node: ast.expr, names: Mapping[str, object]) -> object:
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id.endswith("args"):
+        return _Argument(node.attr)
     try:
         value: object = literal(node, names)
     except ValueError:

@@ -32,6 +32,10 @@ MENTIONS = (
     "TODO(me): handle 'Connection reset by peer' from the loader",
     "We recommend a longer NCCL_TIMEOUT when you see watchdog timeouts on slow file systems.",
     "Known errors: ResourceLimitExceeded, ThrottlingException, AccessDeniedException",
+    "LocalEntryNotFoundError,",
+    'f"No NeuronCore is available at {path}. Load the driver first."',
+    "Exit code -9 is what a full memory looks like to the parent.",
+    "Signal 9 usually means that the kernel needed the memory.",
 )
 PAGES = (  # of a manual: several lines, of which none reports
     "Sharding reduces the memory that optimizer states need.\nEach parameter then takes a quarter of its bytes on a GPU.",
@@ -45,6 +49,8 @@ REPORTS = (
     ("RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB')", "mem.cuda_oom"),
     ("I get RuntimeError: CUDA out of memory, what can I do?", "mem.cuda_oom"),
     ("No space left on device", "disk.full"),
+    ("Exit code 137", "mem.host_oom"),
+    ("Loading the weights\nKilled", "mem.host_oom"),
     ("> RuntimeError: CUDA out of memory.\n> Tried to allocate 2.00 GiB", "mem.cuda_oom"),
 )
 

@@ -298,6 +298,7 @@ def test_real_error_texts_find_their_cause() -> None:
         ("mpirun has detected an attempt to run as root.", "dist.mpi_start"),
         ("InvalidArgumentError: Expected image (JPEG, PNG, or GIF), got another", "data.bad"),
         ("exec /usr/local/bin/a.sh: no such file or directory", "image.no_entrypoint"),
+        ("ValueError: No available memory for the cache blocks of this model.", "mem.cuda_oom"),
         ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGSEGV: 11>.", "neuron.compile_error"),
         ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGKILL: 9>.", "neuron.compile_oom"),
         ("RuntimeError: Expected object of backend CUDA", "script.device"),
@@ -557,6 +558,24 @@ def test_a_loss_that_is_a_number_is_none(line: str) -> None:
     assert "none" == st.why(log(*[line] * 5, SUCCESS)).id
 
 
+def test_a_job_that_failed_without_a_word_and_learned_nothing_is_told_as_likely() -> None:
+    failure = "2022-11-22 10:00:00,123 sagemaker-training-toolkit ERROR    Reporting training FAILURE"
+    found = st.why(log(*[GOOD] * 70, *[WITHOUT_A_NUMBER[0]] * 5, failure))
+    assert ("num.nan", "likely") == (found.id, found.confidence.value)
+
+
+def test_an_exception_behind_its_rank_needs_no_traceback_in_front() -> None:
+    """PyTorch's hook writes the rank before every line; another host's log may hold those before."""
+    found = st.why(log(*STEPS, "[rank1]: PermissionError: [Errno 13] Permission denied: '/cache'")).cause
+    assert found is not None
+    assert ("script.exception", 1) == (found.id, found.rank)
+
+
+def test_what_nccl_could_not_open_and_says_as_information_is_no_complaint() -> None:
+    lines = "n1:7:8 [1] NCCL INFO Failed to open libibverbs.so\nn1:7:8 [1] NCCL INFO Using network Socket"
+    assert "net.efa_not_used" != st.why(lines).id
+
+
 def test_a_completed_job_without_a_loss_is_told_by_its_log() -> None:
     answer = {"TrainingJobName": "bert", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed"}
     spec = jobs.trainium("s3://bucket/source.tar.gz").replace(hyperparameters={"fp16": True})
@@ -750,6 +769,12 @@ def test_a_line_that_is_json_is_read_by_its_message(line: str) -> None:
 
 def test_the_services_own_word_for_its_failure_is_enough() -> None:
     assert "platform.internal_error" == st.why("InternalServerError: the frobnicator is out of order").id
+
+
+def test_a_ray_actor_that_died_unexpectedly_says_no_why() -> None:
+    timeout = "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9)"
+    died = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task."
+    assert ("dist.nccl_timeout", "unknown") == (st.why(f"{timeout}\n{died}").id, st.why(died).id)
 
 
 @pytest.mark.parametrize(

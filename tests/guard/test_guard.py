@@ -87,7 +87,44 @@ def test_the_usual_length_of_a_pause_is_learned() -> None:
         watch.hear([LogEvent(at + 21, "algo-1", "Saving model checkpoint to /opt/ml/checkpoints")])
         assert () == watch.alarms(job(), at + 21 + 60)
         at += 40
-    assert watch.alarms(job(), at - 19 + 3 * 40)
+    assert watch.alarms(job(), at - 19 + 6 * 40)
+
+
+LAST = (
+    ("Epoch 0: 100%| {0}/6000 [00:10<00:00, 9.7it/s, v_num=0, train_loss=0.3]", True),
+    (" iteration {0:>8}/    6000 | consumed samples: {0}512 | lm loss: 3.1E-01 |", True),
+    ("Epoch 1/3 | step {0}/6000 | loss: 0.3", True),
+    ("Epoch 3/3 | step {0} | loss: 0.3", True),
+    ("{{'loss': 0.3, 'epoch': 3.0, 'step': {0}}}", False),
+    ("Epoch 3/3 | step {0}/9000 | loss: 0.3", False),
+)
+
+
+@pytest.mark.parametrize(("line", "finished"), LAST)
+def test_after_the_last_step_of_all_a_job_saves(line: str, finished: bool) -> None:
+    told = [LogEvent(BEGAN + 20 * at, "algo-1", line.format(5981 + at)) for at in range(20)]
+    now, idle = BEGAN + 400 + 2_000, (1.0, 1.0)
+    assert finished is not bool(watched(told).alarms(job(), now, utilization=measured(now, before=idle, after=idle)))
+
+
+def test_a_bar_that_was_full_before_the_first_step_says_nothing_of_the_end() -> None:
+    full = LogEvent(BEGAN, "algo-1", "Map: 100%|##########| 52002/52002 [00:10<00:00, 5200.00 examples/s]")
+    lines = [LogEvent(each.time_s + 60, each.host, each.text) for each in steps(20)]
+    assert watched([full, *lines]).alarms(job(), BEGAN + 460 + 1_300)
+
+
+def test_the_fewer_pauses_of_a_kind_were_heard_the_longer_the_next_may_be() -> None:
+    watch, at, idle = JobWatch(st.Guard()), BEGAN, (1.0, 1.0)
+    for _ in range(2):  # two short saves, then one on a slow day
+        watch.hear(steps(20, every=10, begin=at))
+        watch.hear([LogEvent(at + 191, "algo-1", "Saving model checkpoint to /opt/ml/checkpoints")])
+        at += 191 + 400
+    watch.hear(steps(20, every=10, begin=at))
+    saving = at + 191
+    watch.hear([LogEvent(saving, "algo-1", "Saving model checkpoint to /opt/ml/checkpoints")])
+    for minutes, told in ((28, False), (61, True)):
+        now = saving + 60 * minutes
+        assert told == bool(watch.alarms(job(), now, utilization=measured(now, before=idle, after=idle)))
 
 
 @pytest.mark.parametrize("phase", ["Starting", "Pending", "Downloading", "Uploading", "Stopping", "Restarting"])

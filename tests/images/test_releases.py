@@ -98,6 +98,10 @@ def test_a_model_that_the_transformers_of_the_image_do_not_know(
         ("from transformers import CONFIG_MAPPING, AutoConfig, BertLayer\n", "transformers==5.3.0\n", ""),  # found when it is imported
         ("from transformers import Mxfp4Config\n", "transformers==4.50.2\n", ""),
         ("from transformers import a_name_of_nobody\n", "transformers==4.50.2\n", ""),
+        ("from transformers import ANameOfNobody\n", "transformers==4.50.2\n", ""),  # the table has not all of its releases
+        ("from trl import TrainingArguments\n", "trl==0.15.2\n", "no release of trl has TrainingArguments"),
+        ("from peft import LoraConfig, TaskTypes\n", "peft==0.14.0\n", "no release of peft has TaskTypes (did you mean 'TaskType'?)"),
+        ("from peft import tuners\n", "peft==0.14.0\n", ""),  # a module of it
         ("try:\n    from datasets import load_metric\nexcept ImportError:\n    pass\n", "datasets==3.2.0\n", ""),
         ("from datasets import load_metric\n", "", ""),  # nobody has published whether the image has it
         ("from transformers.utils import check_min_version\ncheck_min_version('4.57.0.dev0')\n", "transformers==4.50.2\n", "4.57.0"),
@@ -108,6 +112,12 @@ def test_a_name_that_the_release_does_not_have(program: str, requirements: str, 
     found = told(job(tmp_path, program, requirements), "ENV009")
     assert says in found
     assert bool(says) is bool(found)
+
+
+def test_a_folder_of_the_source_hides_a_library_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "__init__.py").write_text("class FolderDataset:\n    pass\n")
+    assert not told(job(tmp_path, "from datasets import FolderDataset\n", "datasets==3.2.0\n"), "ENV009")
 
 
 @pytest.mark.parametrize("library", ["accelerate", "datasets", "huggingface_hub", "peft", "transformers", "trl"])

@@ -49,6 +49,27 @@ def test_a_newer_syntax_than_this_pythons_is_no_error(tmp_path: Path) -> None:
         assert [severity] == [problem.severity for problem in problems if problem.id == "SCRIPT003"]
 
 
+@pytest.mark.parametrize(
+    ("program", "python", "place"),
+    [
+        ("import os\n\ndef f(x: list[int]) -> None:\n    pass\n", "py38", "train.py:3"),
+        ("class A:\n    def f(self) -> dict[str, int]:\n        pass\n", "py38", "train.py:2"),
+        ("class A:\n    x: tuple[int, ...] = ()\n", "py38", "train.py:2"),
+        ("def f(x: int | None = None):\n    pass\n", "py39", "train.py:1"),
+        ("def f(*, x: 'list[int]', y: list = [1]):\n    x: list[int] = y\n", "py38", ""),
+        ("from __future__ import annotations\ndef f(x: list[int] | None):\n    pass\n", "py38", ""),
+        ("if False:\n    def f(x: list[int]):\n        pass\n", "py38", ""),
+        ("def f(x: list[int]):\n    pass\n", "py39", ""),
+        ("from typing import List, Optional\ndef f(x: Optional[List[int]]):\n    pass\n", "py38", ""),
+    ],
+)
+def test_an_annotation_that_the_containers_python_cannot_evaluate(
+    program: str, python: str, place: str, tmp_path: Path
+) -> None:
+    framework = st.PyTorch({"py38": "1.12.1", "py39": "1.13.1"}[python], python=python)
+    assert place == found(job(tmp_path, program, framework=framework)).get("ENV001", "").partition(" ")[0]
+
+
 def test_a_byte_order_mark_is_no_part_of_a_program(tmp_path: Path) -> None:
     assert "SCRIPT003" not in {problem.id for problem in st.check(job(tmp_path, "\ufeffimport sys\r\n"))}
 
@@ -109,6 +130,8 @@ def test_numpy_2_beside_a_torch_that_is_built_for_numpy_1(tmp_path: Path) -> Non
 def test_an_import_that_nobody_brings(tmp_path: Path) -> None:
     newest = st.PyTorch("2.13.0", python="py312")
     assert "train.py:2" in found(job(tmp_path, "import torch\nimport peft\n", framework=newest))["ENV005"]
+    for leaf in ("sentence_transformers", "wandb"):  # of an image without a lock file too: no other package brings them
+        assert "train.py:1" in found(job(tmp_path, f"import {leaf}\n"))["ENV005"]
 
 
 @pytest.mark.parametrize(

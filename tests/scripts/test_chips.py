@@ -56,6 +56,27 @@ def test_what_a_chip_lacks_is_told(tmp_path: Path, script: str, instance: str, i
     assert ids == found(tmp_path, script, instance)
 
 
+OWN = (
+    "import argparse\nfrom transformers import TrainingArguments\nparser = argparse.ArgumentParser()\n"
+    "parser.add_argument('--bf16')\nargs, _ = parser.parse_known_args()\nTrainingArguments('x', bf16=args.bf16)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "instance", "told"),
+    [({"bf16": True}, "ml.p3.2xlarge", True), ({"bf16": True}, "ml.g5.xlarge", False), ({"bf16": False}, "ml.p3.2xlarge", False),
+     ({}, "ml.p3.2xlarge", False)],
+)  # fmt: skip
+def test_a_setting_that_a_scripts_own_argument_gives_is_the_jobs_hyperparameter(
+    given: dict[str, bool], instance: str, told: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "run_clm.py").write_text(OWN)
+    job = jobs.trainium(str(tmp_path)).replace(
+        framework=st.PyTorch("2.5", python="py311"), compute=st.Compute(instance), hyperparameters=given, neuron=None
+    )
+    assert told == ("CHIP001" in {problem.id for problem in st.check(job)})
+
+
 @pytest.mark.parametrize(
     ("version", "python", "instance", "told"),
     [

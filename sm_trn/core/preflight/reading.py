@@ -70,12 +70,8 @@ def keywords(job: JobSpec) -> dict[str, frozenset[object]]:
 
 @functools.lru_cache(maxsize=source.KEPT)
 def _given(text: str) -> dict[str, frozenset[object]]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
     given: dict[str, set[object]] = {}
-    for node in ast.walk(tree):
+    for node in ast.walk(source.tree(text)) if source.parses(text) else ():
         for each in node.keywords if isinstance(node, ast.Call) else ():
             if each.arg is not None and isinstance(each.value, ast.Constant):
                 given.setdefault(each.arg, set()).add(each.value.value)
@@ -108,12 +104,10 @@ def _of_file(path: Path) -> Words:
 
 @functools.lru_cache(maxsize=source.KEPT)
 def _of_program(text: str) -> Words:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    if not source.parses(text):
         return Words(frozenset(_WORD.findall(text)))
     reader = _Reader()
-    reader.visit(tree)
+    reader.visit(source.tree(text))
     sure = frozenset(reader.sure | reader.imported)
     return Words(
         sure | reader.undecided,

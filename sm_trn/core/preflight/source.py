@@ -100,7 +100,7 @@ def requirements(job: JobSpec) -> str | None:
 def program(job: JobSpec) -> str | None:
     """The entry script's text when there is one to read and it is Python."""
     found = text(entry_path(job))
-    return found if found is not None and _parses(found) else None
+    return found if found is not None and parses(found) else None
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -141,7 +141,8 @@ def _text(path: str, mtime_ns: int, size: int) -> str:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _parses(found: str) -> bool:
+def parses(found: str) -> bool:
+    """Whether this Python can parse a text."""
     try:
         tree(found)
     except (SyntaxError, ValueError, RecursionError):

@@ -142,12 +142,13 @@ class JobText:
         scan, failed = self.scan, self.snapshot is not None and self.snapshot.status is JobStatus.FAILED
         if not failed and (scan is None or not _says_failure(scan)):
             return self._told(self._slips(), [])
-        storm = self._recompiles()
-        if storm is not None:
-            return self._told(storm, [])
+        slip = self._slips()
+        if slip is not None:  # it failed without a word: what it did wrong before may be why
+            return self._told(dataclasses.replace(slip, confidence=Confidence.LIKELY), [])
         told = self._told(None, [])
-        if scan is not None and scan.reading.short and scan.reading.network is FastNetwork.SOCKETS:
-            line = Evidence(text=scan.reading.network.value)
+        reading = scan.reading if scan is not None and scan.reading.short else LogReading()
+        if reading.network is FastNetwork.SOCKETS and (reading.alone or reading.complained):
+            line = Evidence(text=reading.network.value)
             return self._told(
                 dataclasses.replace(self._named("net.efa_not_used", line), confidence=Confidence.LIKELY), []
             )

@@ -10,8 +10,9 @@ _LONGEST = 400  # characters of a line of code
 _REMARK = re.compile(  # a comment, a docstring, a command, a row of a table, an item of a list or of a difference
     r"\s{0,40}(?:#(?![\d ]?\d)|//|/\*|<!--|\$ |\"\"\"|'''|\||(?:TODO|FIXME)\b|[-*+] {1,8}\S)"
 )
-_OTHER_CODE = re.compile(  # of a shell, of C, of YAML
-    r"\s{0,40}(?:(?:if|elif|while|for|catch|throw|case|switch|function|try)\b.{0,380}[{;]|[\w-]{1,80}: \[[^\]]{0,380}\]$)"
+_OTHER_CODE = re.compile(  # of a shell, of C, of YAML; names and texts in a list
+    r"\s{0,40}(?:[\w.]{1,80},$|[fF][rR]?[\"']"
+    r"|(?:if|elif|while|for|catch|throw|case|switch|function|try)\b.{0,380}[{;]|[\w-]{1,80}: \[[^\]]{0,380}\]$)"
 )
 _FOUND = re.compile(r"[\w./-]{1,200}\.[a-z]{1,5}:\d{1,6}:(?= )")  # what grep writes in front of a line
 _ASKS = re.compile(
@@ -19,6 +20,9 @@ _ASKS = re.compile(
 )
 _PRINTED = re.compile(r"\b[A-Z]\w{0,80}(?:Error|Exception): ")  # a question may hold the error itself
 _ADVISES = re.compile(r"(?:If|When|Whenever|In case|To avoid|See|Note|Consider|We recommend|You (?:can|should|may))\b")
+_DEFINES = re.compile(
+    r"(?:[Ee]xit (?:code|status)|[Ss]ignal|SIG[A-Z]{3,4})\b.{0,24} (?:is what|means|indicates|usually|often|typically)\b"
+)
 _LISTS = re.compile(r"[^:]{0,60}: (?:[A-Za-z_.]{1,80}, ){1,40}(?:and |or )?[A-Za-z_.]{1,80}$")
 _STATEMENTS = (
     ast.Raise, ast.Try, ast.If, ast.For, ast.While, ast.With, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Return,
@@ -37,7 +41,7 @@ def only_mentions(line: str) -> bool:
     asks = said.rstrip().endswith("?") or _ASKS.match(said) is not None
     if _REMARK.match(said) is not None or (asks and _PRINTED.search(said) is None):
         return True
-    prose = _ADVISES.match(said) is not None or _LISTS.match(said) is not None
+    prose = any(each.match(said) is not None for each in (_ADVISES, _DEFINES, _LISTS))
     return prose or _OTHER_CODE.match(said) is not None or _is_code(said.strip())
 
 

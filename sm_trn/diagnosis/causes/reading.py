@@ -264,7 +264,8 @@ class LogReading:
         other = (worker.inside and _OTHER.match(said)) or (self.short and _DOTTED.match(said))
         unnamed = self.short and _mistakes(said)
         exception = raised(said) or (said if other or unnamed else "")
-        ended = (worker.inside or self.short or spoken or said.startswith(_UNANNOUNCED)) and exception != ""
+        announced = worker.inside or self.short or spoken or line.rank is not None  # PyTorch's hook writes the rank
+        ended = (announced or said.startswith(_UNANNOUNCED)) and exception != ""
         if (
             ended and not worker.inside and not worker.chained
         ):  # no traceback stands before it: its message is a chain of its own
@@ -325,9 +326,9 @@ class LogReading:
         low = text.lower() if self.short else ""
         suspect = _SUSPECT.search(low) is not None
         complaint = _COMPLAINS.search(low) is not None or (self.alone and suspect)
-        self.complained = self.complained or complaint or suspect
         if _CALM.search(said[:160]) is not None:
             return SURE if complaint else 0
+        self.complained = self.complained or complaint or suspect
         if _WARNS.match(text) is not None or (self.short and _DUMPS.match(text)):
             return SURE
         return ALL if complaint or within or _REPORTS.match(text) is not None else SURE

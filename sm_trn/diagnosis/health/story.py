@@ -81,7 +81,7 @@ class Story:
     line_s: float | None = None  # when anything was said last
     restarts: int = 0  # of the workers since a counter was further than ever
     full_disks: int = 0  # since the last step
-    finished: bool = False  # a counter has come to its total
+    finished: bool = False  # the last step was the last of all
     _values: dict[tuple[Name, str, str], str] = field(default_factory=dict)
     _reached: dict[tuple[str, str], float] = field(default_factory=dict)
     _ended: dict[Pause, list[float]] = field(default_factory=dict)  # how often a pause ended, and the longest
@@ -119,8 +119,10 @@ class Story:
             self.losses.hear(loss, norm_of(text), at, who)
         if self.own is not None:
             return is_step
-        counted = False
+        counted, ends = False, {}
         for name, value, total in signs.counters(text):
+            if total:
+                ends[signs.is_epoch(name)] = value == total
             counted = counted or not signs.is_epoch(name)
             if self._changes((who, name, total), value):
                 is_step = True
@@ -128,6 +130,8 @@ class Story:
         if not counted and loss is not None and self._changes((who, "loss", ""), text):
             is_step = True
             self._measure(("loss", ""), float(self.losses.heard), at, who)
+        if is_step:  # the end is that of steps where they have one, else of epochs
+            self.finished = ends.get(False, ends.get(True, False))
         return is_step
 
     def _changes(self, key: tuple[Name, str, str], value: str) -> bool:
@@ -143,7 +147,6 @@ class Story:
         if number > self._reached.get((name, total), -math.inf):
             self._reached[name, total] = number
             self.restarts = 0
-        self.finished = value == total
         if not signs.is_epoch(name):
             self._measure((name, total), number, at, who)
 
@@ -171,9 +174,12 @@ class Story:
         pause = self.reason
         if pause is None:
             return own
-        longest = self._ended.get(pause, [0, 0.0])[1]
-        new = not self.usual or pause is Pause.COMPILE  # the next graph can be a larger one
-        return max(own, pause.share * pause_s if new else 0.0, OF_PAUSES * longest)
+        times, longest = self._ended.get(pause, [0, 0.0])
+        first, usual = pause.share * pause_s, OF_PAUSES * longest
+        if not self.usual or pause is Pause.COMPILE:  # the next graph can be a larger one
+            return max(own, first, usual)
+        few = usual * (1 + KNOWN / times)  # of few pauses the longest says little of the next
+        return max(own, usual, min(first, few))
 
     @property
     def reason(self) -> Pause | None:
