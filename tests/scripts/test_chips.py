@@ -89,3 +89,10 @@ def test_a_container_older_than_the_chip_is_refused(
     tmp_path: Path, version: str, python: str, instance: str, told: bool
 ) -> None:
     assert told == ("CHIP003" in found(tmp_path, "import sys\n", instance, st.PyTorch(version, python=python)))
+
+
+def test_the_default_of_an_argument_counts_where_nothing_is_given(tmp_path: Path) -> None:
+    by_default = OWN.replace("'--bf16'", "'--bf16', type=bool, default=True")
+    assert found(tmp_path, by_default, "ml.p3.2xlarge") == {"CHIP001"}
+    by_device = OWN.replace("'--bf16'", "'--bf16', default=torch.cuda.is_bf16_supported()")
+    assert found(tmp_path, by_device, "ml.p3.2xlarge") == set()
