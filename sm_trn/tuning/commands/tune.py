@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from ...cli.connection import connection_options
+from ...cli.connection import connection_options, emulator_asked
 from ...cli.files import files
 from ...cli.files.rules import ignore_option
 from ...cli.shared import Number, bucket_name, emit, json_option, role_arn, say, terminal
@@ -26,13 +26,14 @@ from ...core.session.jobfiles import FORMAT_OF
 from ...core.specs.destination import Destination
 from ...core.specs.problems import Severity
 from ...core.specs.tuning import Sweep
-from ...rules import check
-from ..files import read_sweep
+from ...rules import RULES
+from ..checked import check_text
+from ..files import SweepText, read_text
 from ..handles import TuningSession
 from ..job import TuningJob, progress_line
-from ..launching import refuse_over, worst_case, worst_case_line
 from ..ports import Trial
 from ..request import tuning_request
+from ..worst_case import refuse_over, worst_case, worst_case_line
 
 _ROLES = {"Completed": "ok", "Failed": "err"}
 
@@ -92,8 +93,9 @@ def command(  # noqa: PLR0913 - an argument for each option
         raise click.UsageError("--stop is for a tuning job that was started: sm-trn tune NAME --stop")
     if best is not None and not wait:
         raise click.UsageError("--best of a sweep file needs its end; add --wait")
-    sweep = read_sweep(path)
-    if not _launchable(sweep, ignore):
+    text = read_text(path)
+    sweep = text.sweep
+    if not _launchable(text, ignore):
         click.echo("Nothing was started, nothing is billed.", err=True)
         return 1
     if dry_run:
@@ -113,9 +115,12 @@ def command(  # noqa: PLR0913 - an argument for each option
     return 0
 
 
-def _launchable(sweep: Sweep, ignore: Sequence[str]) -> bool:
+def _launchable(text: SweepText, ignore: Sequence[str]) -> bool:
     """Print the problems of the sweep. Whether none of them stops a launch."""
-    problems = [problem for problem in check(sweep) if problem.id not in ignore]
+    given = click.get_current_context().params
+    region = known_region(given["region"], profile=given["profile"])
+    checked = check_text(text, region, rules=RULES, free=emulator_asked())
+    problems = [problem for problem in checked.problems if problem.id not in ignore]
     for problem in problems:
         click.echo(str(problem), err=True)
     return not any(problem.severity is Severity.ERROR for problem in problems)
