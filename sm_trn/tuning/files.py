@@ -10,39 +10,12 @@ from pathlib import Path
 from ..core.errors import InvalidJobFile, UnknownName
 from ..core.jobfile.faults import Fault
 from ..core.jobfile.files import JobFile, parse_as, parse_tree
+from ..core.jobfile.sweep_file import SweepFile
 from ..core.session.jobfiles import FORMAT_OF, one
-from ..core.specs.metrics import MetricRule
-from ..core.specs.tuning import Goal, Objective, Range, SearchSettings, Sweep
+from ..core.specs.tuning import SearchSettings, Sweep
 
 SIZE_CAP = 1_000_000  # bytes
 _VALUES = "hyperparameters."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectiveTable:
-    """The number that decides. ``metric`` is the name of one of the job's metrics. ``goal`` says which values of it are better.
-    ``regex`` is an expression of its own for the metric, in the place of the job's.
-    """
-
-    metric: str
-    goal: Goal
-    regex: str | None = None
-
-    def value(self) -> Objective:
-        """The objective that the table says."""
-        metric = self.metric if self.regex is None else MetricRule(self.metric, self.regex)
-        return Objective(metric, self.goal)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepFile(SearchSettings):
-    """What stands in a file: the settings of ``Sweep``, and the ``job`` as a path from where the file lies, ``bert.toml`` or
-    ``jobs.toml#bert``.
-    """
-
-    job: str
-    objective: ObjectiveTable
-    space: Mapping[str, Range] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

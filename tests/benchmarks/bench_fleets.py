@@ -144,19 +144,22 @@ def main() -> None:
     parser.add_argument("--profile", default="", metavar="STEP")
     asked = parser.parse_args()
     numbers = sorted(asked.jobs)
-    steps = {jobs: measured(jobs, asked.profile if jobs == numbers[-1] else "") for jobs in numbers}
-    few = numbers[0]
-    print(f"{'step':14}{'jobs':>8}{'calls':>9}{'× linear':>9}{'CPU s':>9}{'× linear':>9}{'simulation s':>14}")
-    for name, least in steps[few].items():
-        for jobs in numbers:
-            step, times = steps[jobs][name], jobs / few
-            of_calls, of_seconds = (
-                step.calls / max(1, least.calls) / times,
-                step.seconds / max(0.01, least.seconds) / times,
-            )
-            print(
-                f"{name:14}{jobs:8,}{step.calls:9,}{of_calls:9.2f}{step.seconds:9.2f}{of_seconds:9.2f}{step.service:14.2f}"
-            )
+    print(
+        f"{'step':14}{'jobs':>8}{'calls':>9}{'× linear':>9}{'CPU s':>9}{'× linear':>9}{'simulation s':>14}", flush=True
+    )
+    least: dict[str, Step] = {}
+    for jobs in numbers:
+        steps = measured(jobs, asked.profile if jobs == numbers[-1] else "")
+        least = least or steps
+        for name, step in steps.items():
+            print(f"{name:14}{jobs:8,}{row(step, least[name], jobs / numbers[0])}", flush=True)
+
+
+def row(step: Step, least: Step, times: float) -> str:
+    """Calls and seconds, each as a multiple of ``times`` what the fewest jobs took; seconds below a hundredth count as one."""
+    of_calls = step.calls / max(1, least.calls) / times
+    of_seconds = max(0.01, step.seconds) / max(0.01, least.seconds) / times
+    return f"{step.calls:9,}{of_calls:9.2f}{step.seconds:9.2f}{of_seconds:9.2f}{step.service:14.2f}"
 
 
 if __name__ == "__main__":
