@@ -271,8 +271,7 @@ class Reading:
         try:
             sweep = sweep_of(request, job.spec)
         except (SmTrnError, ValueError, TypeError, KeyError) as error:
-            hole = Unresolved(tuner.place, f"{tuner.cls}(…)", Reason.REFUSED, "", str(error)[:200])
-            return (job,), (*holes, hole)
+            return (job,), (*holes, Unresolved(tuner.place, f"{tuner.cls}(…)", Reason.REFUSED, "", str(error)[:200]))
         return (dataclasses.replace(job, search=Search(sweep=sweep, request=request)),), holes
 
     def _job(

@@ -88,8 +88,7 @@ def search_of(state: Nodes, tuner: Site) -> tuple[dict[str, Json] | None, tuple[
     answer = state.settings.sdk.ask(state.written_job(tuner.events, more))
     if "request" not in answer:
         why = answer.get("failed") or answer.get("refused") or "local mode"
-        reason = Reason.LIBRARY if "failed" in answer else Reason.REFUSED
-        return None, (Cause(reason, tuner.place, f"{tuner.cls}(…)", detail=str(why)),)
+        return None, (Cause(Reason.REFUSED, tuner.place, f"{tuner.cls}(…)", detail=str(why)),)
     told = _told(state, str(answer["region"]))
     request: dict[str, Json] = json.loads(_replaced(json.dumps(answer["request"]), [*told, (SHORT_STAMP, TIME)]))
     return request, ()

@@ -58,7 +58,7 @@ def only(name: str) -> JobSpec:
 
 
 def one(name: str) -> JobFile:
-    """The file of one job, as ``only``."""
+    """The same with its text and places. Raises UnknownName as ``only``."""
     file = read_file(name)
     if len(file.jobs) > 1:
         raise UnknownName(f"job: got {name} with {len(file.jobs)} jobs, wanted one of them: {name}#{file.jobs[0].name}")

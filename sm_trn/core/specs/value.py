@@ -76,9 +76,7 @@ def annotations_of(cls: Any) -> Mapping[str, Any]:
     """The types of a dataclass's fields, by name."""
     # Of the fields alone: Python 3.10 takes the marker KW_ONLY, which stands among a class's annotations, for no type.
     written = types.SimpleNamespace(__annotations__={field.name: field.type for field in dataclasses.fields(cls)})
-    homes = [
-        vars(sys.modules[each.__module__]) for each in cls.__mro__
-    ]  # a field may be one of a class that stands elsewhere
+    homes = (vars(sys.modules[each.__module__]) for each in cls.__mro__)  # a field may be a base's, of another module
     return typing.get_type_hints(written, globalns=dict(ChainMap(*homes)))
 
 
