@@ -24,7 +24,7 @@ from sm_trn.cli.__main__ import COMMANDS, GROUPS, MODES, TITLES, load
 from sm_trn.core import catalog, render
 from sm_trn.core.catalog.tables import catalogue_tables
 from sm_trn.core.jobfile.files import dump_job
-from sm_trn.core.jobfile.json_schema import about, json_schema
+from sm_trn.core.jobfile.json_schema import about, json_schema, sweep_schema
 from sm_trn.core.pricing.book import Price, PriceBook, price_sources, snapshot_book
 from sm_trn.core.pricing.cost import CENT
 from sm_trn.core.render import TARGETS
@@ -478,6 +478,11 @@ def schema_of_job_files() -> str:
     return json.dumps(json_schema(), indent=2) + "\n"
 
 
+def schema_of_sweep_files() -> str:
+    """The JSON Schema, as ``sm-trn tune --schema`` prints it."""
+    return json.dumps(sweep_schema(), indent=2) + "\n"
+
+
 _ENTRY = re.compile(r"^ +- ([^:]+): (\S+\.md)$", re.MULTILINE)  # a page of the site's navigation
 
 
@@ -507,6 +512,7 @@ def index_for_machines() -> str:
 PAGES: Mapping[str, Callable[[], str]] = {
     "skill/llms.txt": index_for_machines,
     "job.schema.json": schema_of_job_files,
+    "sweep.schema.json": schema_of_sweep_files,
     "api.md": python_reference,
     "cli.md": cli_reference,
     "configuration.md": configuration,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .core import preflight
 from .core.specs.job import JobSpec
 from .core.specs.problems import Problems
 from .core.specs.tuning import Sweep
 from .forecast.rules import ALL_RULES as RULES
+
+if TYPE_CHECKING:
+    from .tuning.checked import CheckedSweep
 
 
 def check(job: JobSpec | Sweep, *, today: date | None = None) -> Problems:
@@ -29,4 +34,14 @@ def check(job: JobSpec | Sweep, *, today: date | None = None) -> Problems:
     return preflight.check(job, today=today, rules=RULES)
 
 
-__all__ = ["RULES", "check"]
+def check_sweep_file(path: Path, region: str) -> CheckedSweep | None:
+    """The sweep of a file with every problem of it, those of the team's policy too; None for a file that is no sweep.
+
+    Raises InvalidJobFile, UnknownName.
+    """
+    from .tuning.checked import checked_sweep  # noqa: PLC0415 - few files are sweeps
+
+    return checked_sweep(path, region, rules=RULES)
+
+
+__all__ = ["RULES", "check", "check_sweep_file"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,3 +49,9 @@ def connection_options(command: F) -> F:
         return command(*args, connection=connection, **kwargs)
 
     return connected  # type: ignore[return-value]  # click adds the options
+
+
+def emulator_asked() -> bool:
+    """Whether the emulator was asked for: by the option, else by the environment."""
+    backend = click.get_current_context().params["backend"]
+    return (os.environ.get("SM_TRN_BACKEND") if backend is None else backend) == "emulator"

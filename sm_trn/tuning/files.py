@@ -9,49 +9,61 @@ from pathlib import Path
 
 from ..core.errors import InvalidJobFile, UnknownName
 from ..core.jobfile.faults import Fault
-from ..core.jobfile.files import parse_as
-from ..core.session.jobfiles import FORMAT_OF, only
-from ..core.specs.metrics import MetricRule
-from ..core.specs.tuning import Goal, Objective, Range, SearchSettings, Sweep
+from ..core.jobfile.files import JobFile, parse_as, parse_tree
+from ..core.jobfile.sweep_file import SweepFile
+from ..core.session.jobfiles import FORMAT_OF, one
+from ..core.specs.tuning import SearchSettings, Sweep
 
 SIZE_CAP = 1_000_000  # bytes
+_VALUES = "hyperparameters."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectiveTable:
-    """An objective in a file: ``regex`` is a rule of its own, in the place of one of the job's metrics."""
+class SweepText:
+    """A sweep with the two files that describe it: its own, and that of its job."""
 
-    metric: str
-    goal: Goal
-    regex: str | None = None
+    sweep: Sweep
+    file: JobFile
+    job: JobFile
 
-    def value(self) -> Objective:
-        """The objective that the table says."""
-        metric = self.metric if self.regex is None else MetricRule(self.metric, self.regex)
-        return Objective(metric, self.goal)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepFile(SearchSettings):
-    """What stands in a file: the settings of ``Sweep``, and the ``job`` as a path from where the file lies, ``bert.toml`` or
-    ``jobs.toml#bert``.
-    """
-
-    job: str
-    objective: ObjectiveTable
-    space: Mapping[str, Range] = dataclasses.field(default_factory=dict)
+    def place(self, where: str) -> tuple[JobFile, str]:
+        """In which of the files a field of the sweep or of its jobs stands, and by which name."""
+        name = where.removeprefix(_VALUES)
+        asked = f"space.{name}" if where.startswith(_VALUES) and name in self.sweep.space else where
+        return (self.job, where) if self.file.place(0, asked) is None else (self.file, asked)
 
 
 def read_sweep(path: Path) -> Sweep:
     """The sweep of a file. Raises UnknownName for a file that is not there, or that names no job; InvalidJobFile for what stands in it."""
+    return read_text(path).sweep
+
+
+def read_text(path: Path) -> SweepText:
+    """The same with where its fields stand. Raises as ``read_sweep``."""
+    text = _text(path)
+    said, places = parse_as(SweepFile, text, FORMAT_OF[path.suffix], name=str(path))
+    job = one(str(path.parent / said.job))
+    settings = {field.name: getattr(said, field.name) for field in dataclasses.fields(SearchSettings)}
+    try:
+        sweep = Sweep(job.jobs[0], said.space, said.objective.value(), **settings)
+    except ValueError as error:
+        raise InvalidJobFile((Fault(what=str(error), file=str(path)),)) from error
+    own = JobFile(name=str(path), text=text, jobs=(sweep.job,), places=places, bases=((),))
+    return SweepText(sweep=sweep, file=own, job=job)
+
+
+def is_sweep(path: Path) -> bool:
+    """Whether a file describes a sweep: its ``job`` is the name of a file, where a job file has jobs. Raises as ``read_sweep``."""
+    tree, _ = parse_tree(_text(path), FORMAT_OF[path.suffix], str(path))
+    return isinstance(tree, Mapping) and isinstance(tree.get("job"), str)
+
+
+def _text(path: Path) -> str:
     if path.suffix not in FORMAT_OF or not path.is_file():
         raise UnknownName(f"sweep: got {str(path)!r}, wanted a file that ends in {', '.join(FORMAT_OF)}")
     if path.stat().st_size > SIZE_CAP:
         raise UnknownName(f"sweep: got {str(path)!r}, which is too large; wanted at most {SIZE_CAP:,} bytes")
-    said = parse_as(SweepFile, path.read_text("utf-8"), FORMAT_OF[path.suffix], name=str(path))
-    job = only(str(path.parent / said.job))
-    settings = {field.name: getattr(said, field.name) for field in dataclasses.fields(SearchSettings)}
     try:
-        return Sweep(job, said.space, said.objective.value(), **settings)
-    except ValueError as error:
-        raise InvalidJobFile((Fault(what=str(error), file=str(path)),)) from error
+        return path.read_text("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise UnknownName(f"sweep: got bytes that are no text in {str(path)!r}, wanted UTF-8 text") from error

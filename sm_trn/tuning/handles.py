@@ -64,6 +64,6 @@ class TuningSession(handles.Session[T_co]):
 
     def worst_case(self, sweep: Sweep) -> Usd | None:
         """The most that a tuning job can cost, in USD; None without a price, or on the emulator."""
-        from .launching import worst_case  # noqa: PLC0415 - as above
+        from .worst_case import worst_case  # noqa: PLC0415 - as above
 
         return None if self.emulated else worst_case(sweep, self.price_of)

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ..core.errors import InvalidJob
-from ..core.formatting import numbers as fmt
-from ..core.formatting.missing import Missing
-from ..core.pricing.cost import ceiling
-from ..core.session.budget import OverBudget, PriceOf, as_usd
+from ..core.session.budget import as_usd
 from ..core.session.handles import SECRETS_RULE, Session
 from ..core.session.launches import Staging, launch_all, unique_name
 from ..core.specs.destination import Destination
@@ -18,8 +15,10 @@ from ..core.specs.tuning import Sweep
 from ..core.specs.units import Usd
 from .checking import check_sweep
 from .job import TuningJob
+from .policy import allowed
 from .ports import TuningService
 from .request import tuning_request
+from .worst_case import refuse_over, worst_case
 
 STOP: Final = "sm-trn tune --stop"
 
@@ -38,8 +37,7 @@ def start(
     A ``name`` makes the launch repeatable: sent again, word for word, it is the same tuning job. Raises as ``Session.tune``.
     """
     limit = None if max_usd is None else as_usd(max_usd)
-    (job,) = session.allowed([sweep.job])
-    asked = sweep.replace(job=job)
+    asked = allowed(session, sweep)
     refused = tuple(
         problem
         for problem in check_sweep(asked, rules=session.rules)
@@ -65,28 +63,3 @@ def start(
         stop=STOP,
     )
     return made
-
-
-def worst_case(sweep: Sweep, price_of: PriceOf) -> Usd | None:
-    """The most that all training jobs together can cost: their number × each job's own limit × the dearest of its clusters.
-
-    None where one of the clusters has no price.
-    """
-    jobs = [sweep.job.replace(compute=cluster) for cluster in sweep.clusters] or [sweep.job]
-    each = [ceiling(job, price_of(job.compute.machines)) for job in jobs]
-    known = [usd for usd in each if usd is not None]
-    return max(known) * sweep.jobs if len(known) == len(each) else None
-
-
-def worst_case_line(name: str, jobs: int, most: Usd | None) -> str:
-    """The worst case as a sentence."""
-    counted = fmt.counted(jobs, "training job")
-    if most is None:
-        return f"{name}: {counted}, {Missing.NO_PRICE}, no ceiling"
-    return f"{name}: {counted}, each at most {fmt.usd(most / jobs)}, together at most {fmt.usd(most)}"
-
-
-def refuse_over(name: str, jobs: int, most: Usd | None, limit: Usd) -> None:
-    """Raise OverBudget where the worst case of so many training jobs passes the limit, or is not known."""
-    if most is None or most > limit:
-        raise OverBudget((worst_case_line(name, jobs, most),), total=most, max_usd=limit)

@@ -23,7 +23,7 @@ from ..core.specs.metrics import MetricRule
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.tuning import Categorical, Integer, Range, Scale
 from ..core.specs.units import Usd
-from .launching import refuse_over
+from .worst_case import refuse_over
 
 if TYPE_CHECKING:
     import optuna

@@ -128,7 +128,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / "sm_trn" / room, folder / "sm_trn" / room, ignore=unwanted)
     shutil.copy(ROOT / "sm_trn" / "__init__.py", folder / "sm_trn")
     (folder / "sm_trn" / "wiring.py").write_text(WIRING)
-    (folder / "sm_trn" / "rules.py").write_text("from .core.preflight import RULES, check\n")
+    (folder / "sm_trn" / "rules.py").write_text(
+        "from .core.preflight import RULES, check\n\ndef check_sweep_file(path, region):\n    return None\n"
+    )
     (folder / "sm_trn" / "errors.py").write_text(ERRORS)
     shutil.copy(ROOT / "sm_trn" / "specs.py", folder / "sm_trn")
     shutil.copytree(ROOT / "entry_scripts", folder / "entry_scripts", ignore=unwanted)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -240,19 +240,25 @@ class Service:
         self.clock.at(job.end, lambda: setattr(job, "_row_until", 0.0))
         return {}
 
-    def _list(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        now = self.clock.now() - self.list_lag_s
+    def _newest(self) -> list[SimulatedJob]:
+        """All jobs, newest first: sorted once, and again when there are more."""
         if len(self._newest_first) != len(self.jobs):
             self._newest_first = sorted(self.jobs.values(), key=lambda job: (-job.created, job.name))
+        return self._newest_first
+
+    def _list(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        now = self.clock.now() - self.list_lag_s
         containing = body.get("NameContains", "").lower()
-        rows = (
-            job.row(now - self.late.get(job.name, 0.0))
-            for job in self._newest_first
-            if containing in job.name.lower() and job.created <= now - self.late.get(job.name, 0.0)
-        )
         after = body.get("LastModifiedTimeAfter")
-        found = [row for row in rows if after is None or row["LastModifiedTime"] > after]
-        page, token = _page(found, body.get("NextToken"), body.get("MaxResults", 10))
+
+        def row_of(job: SimulatedJob) -> dict[str, Any] | None:
+            seen = now - self.late.get(job.name, 0.0)
+            if job.created > seen or containing not in job.name.lower():
+                return None
+            row = job.row(seen)
+            return row if after is None or row["LastModifiedTime"] > after else None
+
+        page, token = _page_of(self._newest(), row_of, body)
         wanted = body.get("StatusEquals")
         shown = [row for row in page if wanted is None or row["TrainingJobStatus"] == wanted]
         return {"TrainingJobSummaries": shown} | token
@@ -263,10 +269,14 @@ class Service:
         named = [
             part["Value"] for part in body.get("SearchExpression", {}).get("Filters", ()) if "Name" in part["Name"]
         ]
-        found = [job for job in self.jobs.values() if job.created <= now and all(part in job.name for part in named)]
-        newest = sorted(found, key=lambda job: (-job.created, job.name))
-        page, token = _page(newest, body.get("NextToken"), body.get("MaxResults", 10))
-        return {"Results": [{"TrainingJob": {**job.described(now), "Tags": job.tags}} for job in page]} | token
+
+        def result_of(job: SimulatedJob) -> dict[str, Any] | None:
+            if job.created > now or not all(part in job.name for part in named):
+                return None
+            return {"TrainingJob": {**job.described(now), "Tags": job.tags}}
+
+        page, token = _page_of(self._newest(), result_of, body)
+        return {"Results": page} | token
 
     def _lines(self, job: SimulatedJob, host: str) -> list[tuple[float, str]]:
         now = min(self.clock.now(), job.end)
@@ -296,3 +306,18 @@ def _page(rows: Iterable[Any], token: str | None, size: int) -> tuple[list[Any],
     start = int(token) if token else 0
     page = found[start : start + size]
     return page, {"NextToken": str(start + size)} if start + size < len(found) else {}
+
+
+def _page_of(
+    jobs: Sequence[SimulatedJob], row_of: Callable[[SimulatedJob], dict[str, Any] | None], body: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The next page of those jobs that have a row. Its token is the place of the first job that it leaves out."""
+    page: list[dict[str, Any]] = []
+    for place in range(int(body.get("NextToken") or 0), len(jobs)):
+        row = row_of(jobs[place])
+        if row is None:
+            continue
+        if len(page) == body.get("MaxResults", 10):
+            return page, {"NextToken": str(place)}
+        page.append(row)
+    return page, {}

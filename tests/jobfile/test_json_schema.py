@@ -17,7 +17,7 @@ from strategies_of_values import specs
 
 import sm_trn as st
 from sm_trn.core.errors import InvalidJobFile
-from sm_trn.core.jobfile import in_toml
+from sm_trn.core.jobfile import in_toml, sweep_file
 from sm_trn.core.jobfile.files import SCHEMA_KEY
 from sm_trn.core.jobfile.json_schema import about, json_schema
 from sm_trn.core.jobfile.schema import unstructure
@@ -123,7 +123,8 @@ def test_every_row_is_of_a_key() -> None:
     assert list(rows) == sorted(rows)
     for row in rows:
         name, _, key = row.partition(".")
-        cls = getattr(st.specs if name in st.specs.__all__ else st, name)
+        home = sweep_file if hasattr(sweep_file, name) else st.specs if name in st.specs.__all__ else st
+        cls = getattr(home, name)
         assert key in {each.name for each in dataclasses.fields(cls) if each.init}, row
 
 

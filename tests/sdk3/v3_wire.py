@@ -20,6 +20,13 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "GetCallerIdentity": {"Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/someone", "UserId": "X"},
     "ListBuckets": {"Buckets": [{"Name": jobs.BUCKET}]},
     "CreateTrainingJob": {"TrainingJobArn": ARN},
+    "CreateHyperParameterTuningJob": {
+        "HyperParameterTuningJobArn": ARN.replace("training-job", "hyper-parameter-tuning-job")
+    },
+    "DescribeHyperParameterTuningJob": {
+        "HyperParameterTuningJobName": "x",
+        "HyperParameterTuningJobStatus": "InProgress",
+    },
     "DescribeTrainingJob": {"TrainingJobName": "x", "TrainingJobArn": ARN, "TrainingJobStatus": "InProgress"},
 }
 
@@ -38,7 +45,7 @@ class Answered:
 
 
 class Wire:
-    """A session of SDK v3 without a network; ``sent`` is the last CreateTrainingJob, ``calls`` every operation's name."""
+    """A session of SDK v3 without a network; ``sent`` is the last training or tuning job asked for, ``calls`` every operation's name."""
 
     def __init__(self) -> None:
         from sm_trn.core import sdk
@@ -46,7 +53,8 @@ class Wire:
         self.sent: dict[str, Any] = {}
         self.calls: list[str] = []
         session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name=jobs.REGION)
-        session.events.register("provide-client-params.sagemaker.CreateTrainingJob", self._keep)
+        for operation in ("CreateTrainingJob", "CreateHyperParameterTuningJob"):
+            session.events.register(f"provide-client-params.sagemaker.{operation}", self._keep)
         session.events.register("before-call", self._answer)
         self.session = sdk.trainer_session(boto_session=session, bucket=jobs.BUCKET)
 

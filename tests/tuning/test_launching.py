@@ -19,7 +19,7 @@ import sm_trn as st
 from sm_trn.core.formatting.missing import Missing
 from sm_trn.core.session.budget import OverBudget
 from sm_trn.core.session.launches import LaunchInterrupted, unique_name
-from sm_trn.tuning.launching import worst_case
+from sm_trn.tuning.worst_case import worst_case
 
 ROUNDS = range(int(os.environ.get("SM_TRN_ROUNDS", "2")))
 INSTANTS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "2"))

@@ -13,9 +13,9 @@ from ...cli.shared import emit, json_option, say
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.jobfile import dump_job, in_json, in_toml, in_yaml
+from ...core.jobfile.sweep_file import dump_sweep
 from ...core.render import problems, render
 from ...core.specs.destination import Destination
-from ...core.specs.job import JobSpec
 from ...core.specs.problems import Severity
 from ...rules import check
 from ..launchers.language.nodes import PLACEHOLDERS, TIME
@@ -241,7 +241,7 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> bool:
     taken: set[str] = set()
     refused = 0
     for launch, job in jobs:
-        placed = dataclasses.replace(job, spec=_from(job, output or Path.cwd()))
+        placed = _placed(job, output or Path.cwd())
         text = _written(placed, form, launch)
         if text is None:
             refused += 1
@@ -254,6 +254,10 @@ def _write(found: list[Launchers], form: str, output: Path | None) -> bool:
         path = output / f"{_unique(job.spec.name, taken)}{_SUFFIX.get(form, '.py')}"
         path.write_text(text, "utf-8")
         say(str(path))
+        if job.search is not None and form == "job.toml":
+            beside = path.with_suffix(".sweep.toml")
+            beside.write_text(dump_sweep(job.search.sweep, path.name, "toml"), "utf-8")
+            say(str(beside))
     if left:
         told = f"{fmt.counted(left, 'launch', 'launches')} {'is' if left == 1 else 'are'} not complete and"
         click.echo(f"{told} {'was' if left == 1 else 'were'} not written.", err=True)
@@ -295,12 +299,13 @@ def _told(launch: Launch, job: LauncherJob, text: str, form: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _from(job: LauncherJob, target: Path) -> JobSpec:
-    """The spec with its source's path as it is seen from where it is written to."""
-    script, folder = job.spec.script, job.folder
-    if script is None or folder is None:
-        return job.spec
-    return job.spec.replace(script=script.moved(lambda path: os.path.relpath(folder / path, target.resolve())))
+def _placed(job: LauncherJob, target: Path) -> LauncherJob:
+    """The job, and the sweep of it, with its source's path as it is seen from where it is written to."""
+    spec, folder = job.spec if job.search is None else job.search.sweep.job, job.folder
+    if spec.script is not None and folder is not None:
+        spec = spec.replace(script=spec.script.moved(lambda path: os.path.relpath(folder / path, target.resolve())))
+    search = job.search and dataclasses.replace(job.search, sweep=job.search.sweep.replace(job=spec))
+    return dataclasses.replace(job, spec=spec, search=search)
 
 
 def _unique(name: str, taken: set[str]) -> str:
@@ -317,8 +322,13 @@ def written(job: LauncherJob, form: str) -> str:
     if form == "job.toml":
         return dump_job(job.spec, "toml")
     if form == "python":
-        return python_source(job.spec)
+        return python_source(job.spec if job.search is None else job.search.sweep)
     spec = job.spec
+    if job.search is not None:
+        click.echo(
+            f"{spec.name}: this form says a training job of the search alone; job.toml and python say the search",
+            err=True,
+        )
     if form == "model-trainer-v3" and (spec.profiler or spec.debugger):
         click.echo(f"{spec.name}: SDK v2's profiler and debugger hook are left out; ModelTrainer has neither", err=True)
         spec = spec.replace(profiler=False, debugger=False)

@@ -99,6 +99,12 @@ def _job(job: LauncherJob) -> str:
     machines = " + ".join(f"{count} × {name}" for name, count in spec.compute.machines)
     branch = "".join(f", where {label} is {'true' if taken else 'false'}" for label, taken in job.branch)
     lines = [f"job      {spec.name}: {machines}{branch}"]
+    if job.search is not None:
+        sweep = job.search.sweep
+        ranges = ", ".join(sweep.space) or "ranges that the service chooses"
+        lines.append(
+            f"sweep    {fmt.counted(sweep.jobs, 'training job')}, {sweep.parallel} at a time: {ranges}; {sweep.objective.name}"
+        )
     lines += [_problem(problem) for problem in job.problems if problem.severity is not Severity.INFO]
     return "\n".join(lines)
 
@@ -199,6 +205,7 @@ def _launch_json(launch: Launch) -> dict[str, Json]:
                 "branch": [[label, taken] for label, taken in job.branch],
                 "wait": job.wait,
                 "request": job.request,
+                "tuning_request": None if job.search is None else dict(job.search.request),
                 "problems": [
                     {"id": each.id, "severity": each.severity.value, "where": each.where, "what": each.what}
                     for each in job.problems

@@ -11,6 +11,7 @@ from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
 from ...core.specs.problems import Problem
+from .sweeps import Search
 from .values import Place, Reason
 
 
@@ -47,7 +48,7 @@ class Ending(enum.Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LauncherJob:
     """A job of a launch, as a spec, and the request that SDK v2 would send. ``branch`` names the conditions it stands for,
-    ``folder`` is where a relative path of its script is meant from."""
+    ``folder`` is where a relative path of its script is meant from. ``search`` is the tuner that starts it, as a sweep."""
 
     spec: JobSpec
     request: dict[str, Json]
@@ -56,6 +57,7 @@ class LauncherJob:
     wait: bool = True
     problems: tuple[Problem, ...] = ()
     folder: Path | None = None
+    search: Search | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,10 @@ from . import specs
 from .language.state import Condition, Settings, Site
 from .language.statements import Statements
 from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
-from .requests import Read, pipeline_session, request_of
+from .requests import Read, pipeline_session, request_of, search_of
 from .sites import Written, written
 from .source import MAGIC, Cell, Unread, cells, parsed
+from .sweeps import Search, sweep_of
 from .values import Cause, ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown
 
 OPEN: Final = 3  # conditions that are read both ways to the end: 8 readings
@@ -193,10 +194,12 @@ class Reading:
         wanted = self._wanted(first, launches)
         if wanted:
             launches = self._decided(wanted, launches, check)
+        tuners = {site.search.place for site in first.sites if site.search is not None}
+        sightings = [item for item in first.sightings if item.place not in tuners]
         return Launchers(
             file=self.name,
             launches=(*launches, *self._unreached(launches)),
-            seen=tuple(dict.fromkeys(Seen(item.place, item.what, item.kind) for item in first.sightings)),
+            seen=tuple(dict.fromkeys(Seen(item.place, item.what, item.kind) for item in sightings)),
             assumed=tuple(Assumption(place, what) for place, what in first.assumed),
             unread=tuple(unread),
         )
@@ -249,11 +252,27 @@ class Reading:
                 jobs = (self._job(site, state, read, check, decisions or {}),)
             except (SmTrnError, ValueError, TypeError) as error:
                 holes = (Unresolved(site.place, f"{site.cls}(…)", Reason.REFUSED, "", str(error)[:200]),)
+        if site.search is not None and jobs:
+            jobs, holes = self._searched(site.search, state, jobs[0], holes)
         placeholders = tuple(sorted(symbol.value for symbol in read.placeholders if symbol.value not in self.given))
         return Launch(
             place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders,
             remarks=(*read.remarks, *self._elsewhere(jobs)), within=site.within or pipeline_session(site), started=site.started,
         )  # fmt: skip
+
+    def _searched(
+        self, tuner: Site, state: Statements, job: LauncherJob, holes: tuple[Unresolved, ...]
+    ) -> tuple[tuple[LauncherJob, ...], tuple[Unresolved, ...]]:
+        """The job with the search that a tuner makes of it, and what keeps that from being known."""
+        request, causes = search_of(state, tuner)
+        holes += tuple(Unresolved(c.place, c.expression, c.reason, c.give, c.detail) for c in causes)
+        if request is None:
+            return (job,), holes
+        try:
+            sweep = sweep_of(request, job.spec)
+        except (SmTrnError, ValueError, TypeError, KeyError) as error:
+            return (job,), (*holes, Unresolved(tuner.place, f"{tuner.cls}(…)", Reason.REFUSED, "", str(error)[:200]))
+        return (dataclasses.replace(job, search=Search(sweep=sweep, request=request)),), holes
 
     def _job(
         self, site: Site, state: Statements, read: Read, check: Check | None, decisions: Mapping[Condition, bool]

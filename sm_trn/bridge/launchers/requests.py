@@ -15,6 +15,8 @@ from .language.state import Site
 from .values import Cause, Node, Reason, Symbol, merged
 
 _LONGEST_BASE: Final = 39  # characters of a base name that the SDK leaves before its own moment
+TUNING: Final = "CreateHyperParameterTuningJob"
+SHORT_STAMP: Final = "991231-2359"  # the moment in the name of a tuning job: recorder/replay.py
 _LOCAL: Final = frozenset({"local", "local_gpu"})
 
 
@@ -70,6 +72,26 @@ def request_of(state: Nodes, site: Site) -> Read:
             causes=(_refusal(site, events, answer),), placeholders=used, remarks=tuple(answer.get("renamed", ()))
         )
     return _read(state, site, answer, used)
+
+
+def search_of(state: Nodes, tuner: Site) -> tuple[dict[str, Json] | None, tuple[Cause, ...]]:
+    """Ask the SDK what it sends for a tuner: its CreateHyperParameterTuningJob request, or what keeps it from being said."""
+    lost = [*tuner.lost, *_unwritten(state, [*tuner.events, tuner.arguments])]
+    if lost:
+        return None, merged(lost)
+    fit = state.written_event({"id": 0, "kind": "fit", "heap": {}, **tuner.arguments})
+    more = {"action": "fit", "operation": TUNING, "node": tuner.node.number, "raw": False}
+    more |= {
+        "contexts": [each.number for each in tuner.contexts],
+        **{key: fit[key] for key in ("args", "kwargs", "heap")},
+    }
+    answer = state.settings.sdk.ask(state.written_job(tuner.events, more))
+    if "request" not in answer:
+        why = answer.get("failed") or answer.get("refused") or "local mode"
+        return None, (Cause(Reason.REFUSED, tuner.place, f"{tuner.cls}(…)", detail=str(why)),)
+    told = _told(state, str(answer["region"]))
+    request: dict[str, Json] = json.loads(_replaced(json.dumps(answer["request"]), [*told, (SHORT_STAMP, TIME)]))
+    return request, ()
 
 
 def _unwritten(state: Nodes, events: list[dict[str, Any]]) -> list[Cause]:

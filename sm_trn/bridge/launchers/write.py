@@ -9,16 +9,18 @@ from collections.abc import Mapping
 from ... import HOMES
 from ...core.specs.job import JobSpec
 from ...core.specs.metrics import TRAINER_METRICS
+from ...core.specs.tuning import Sweep
 
 
-def python_source(job: JobSpec) -> str:
-    """Statements that import the package and assign the spec to ``job``. What is left at its default is not written.
+def python_source(asked: JobSpec | Sweep) -> str:
+    """Statements that import the package and assign the spec to ``job``, or the sweep to ``sweep``. What is left at its default is not
+    written.
 
     >>> from sm_trn.bridge.launchers.write import python_source
     >>> python_source(job).splitlines()[0]
     'import sm_trn as st'
     """
-    return f"import sm_trn as st\n\njob = {_written(job, 0)}\n"
+    return f"import sm_trn as st\n\n{'sweep' if isinstance(asked, Sweep) else 'job'} = {_written(asked, 0)}\n"
 
 
 def _written(value: object, depth: int) -> str:
@@ -44,7 +46,8 @@ def _name(value: object) -> str:
 
 def _call(value: object, depth: int) -> str:
     arguments = []
-    for field in dataclasses.fields(value):  # type: ignore[arg-type]  # the caller has looked
+    fields = dataclasses.fields(value)  # type: ignore[arg-type]  # the caller has looked
+    for field in sorted(fields, key=lambda field: field.kw_only is True):
         given = getattr(value, field.name)
         default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
         if field.init and given != default:

@@ -226,7 +226,7 @@ def _valued(replay: Replay, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _started(replay: Replay, job: dict[str, Any], calls: list[tuple[str, dict[str, Any], str]]) -> dict[str, Any]:
-    """Start what was made, and keep the body of CreateTrainingJob."""
+    """Start what was made, and keep the body of CreateTrainingJob, or of the operation that is asked for."""
     replay.remember(job.get("heap", {}))
     estimator = replay.made[job["node"]]
     if getattr(estimator, "instance_type", None) in {"local", "local_gpu"}:
@@ -240,9 +240,10 @@ def _started(replay: Replay, job: dict[str, Any], calls: list[tuple[str, dict[st
             for number in job.get("contexts", ()):
                 opened.enter_context(replay.made[number])
             replay.call(estimator.fit, job)
-    sent = [(request, region) for name, request, region in calls if name == "CreateTrainingJob"]
+    wanted = job.get("operation", "CreateTrainingJob")
+    sent = [(request, region) for name, request, region in calls if name == wanted]
     if not sent:
-        return {"refused": "no training job is sent", "event": None}
+        return {"refused": f"no {wanted} is sent", "event": None}
     request, region = sent[-1]
     uploaded = getattr(getattr(estimator, "uploaded_code", None), "s3_prefix", None)
     return {

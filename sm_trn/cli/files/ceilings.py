@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, no_price_for
@@ -13,6 +14,16 @@ from ...core.specs.job import JobSpec
 from ...core.specs.units import Usd
 
 
+class Most(Protocol):
+    """The most that something of a file can cost; its text says it in words."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def usd(self) -> Usd | None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
     """``usd`` None: no price is known, and none is guessed."""
@@ -21,6 +32,11 @@ class Ceiling:
     price: Price | None
     usd: Usd | None
     region: str
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+        return self.job.name
 
     def __str__(self) -> str:
         """``at most $1,212.06 (24 h × 2 × $25.25/h, 2026-09-01, us-west-2)``."""

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from pathlib import Path
 from typing import Any
 
 import click
 
-from ...core.errors import InvalidJobFile
+from ...core.errors import InvalidJobFile, UnknownName
 from ...core.jobfile.files import JobFile
 from ...core.session.defaults import known_region
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Severity
-from ...rules import check
+from ...rules import check, check_sweep_file
 from ..shared import cents, emit, json_option, region_option, say
 from . import ceilings, files, problems, rules
-from .ceilings import Ceiling
+from .ceilings import Ceiling, Most
 from .problems import Located
 from .rules import ignore_option
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """One job of a file with what was found, or – without a job – a file that is no job file."""
+    """One job of a file, or a sweep, with what was found; or – without either – a file that is no job file."""
 
     label: str
     found: list[Located]
-    most: Ceiling | None = None
+    most: Most | None = None
     invalid: InvalidJobFile | None = None
 
 
@@ -73,8 +74,8 @@ def command(  # noqa: PLR0913 - an argument for each option
 ) -> int:
     """Check the jobs of FILE… without an account, and show every problem with its line and its fix.
 
-    FILE is TOML, JSON or YAML. FILE#NAME selects one of its jobs. The exit code is 1 if a job cannot be launched, and 2 if
-    a file is not a job file.
+    FILE is a job file or a sweep file: TOML, JSON or YAML. FILE#NAME selects one of its jobs. The exit code is 1 if a job cannot be
+    launched, and 2 if a file is neither.
 
     \b
     Example: sm-trn check bert.toml --format short
@@ -141,7 +142,7 @@ def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:
     try:
         file = files.read_file(name)
     except InvalidJobFile as error:
-        return [Checked(label=name, found=[], invalid=error)]
+        return [_sweep(name, ignore, region, error)]
     return [_one(file, index, ignore, region) for index in range(len(file.jobs))]
 
 
@@ -150,6 +151,24 @@ def _one(file: JobFile, index: int, ignore: tuple[str, ...], region: str) -> Che
     found = [problems.located(file, index, problem) for problem in check(job) if problem.id not in ignore]
     found += [problems.located(file, index, problem) for problem in problems.forbidden(file.name, job, region)]
     return Checked(label=files.label(file, job), found=problems.ordered(found), most=ceilings.ceiling_of(job, region))
+
+
+def _sweep(name: str, ignore: tuple[str, ...], region: str, invalid: InvalidJobFile) -> Checked:
+    """A file that is no job file: a sweep file, or none either."""
+    try:
+        sweep = check_sweep_file(Path(name), region)
+    except InvalidJobFile as error:
+        return Checked(label=name, found=[], invalid=error)
+    except UnknownName:
+        sweep = None
+    if sweep is None:
+        return Checked(label=name, found=[], invalid=invalid)
+    found = []
+    for problem in sweep.problems:
+        if problem.id not in ignore:
+            file, where = sweep.text.place(problem.where)
+            found.append(problems.located(file, 0, dataclasses.replace(problem, where=where)))
+    return Checked(label=name, found=problems.ordered(found), most=sweep)
 
 
 def _show(checked: list[Checked], style: str, milliseconds: float) -> None:
@@ -183,10 +202,10 @@ def _entry(entry: Checked) -> dict[str, Any]:
     most = entry.most
     return {
         "file": entry.label,
-        "job": most.job.name if most else None,
+        "job": most.name if most else None,
         "launchable": problems.launchable(entry.found),
         "most_usd": cents(most.usd) if most else None,
-        "price_as_of": most.price.as_of if most and most.price else None,
+        "price_as_of": most.price.as_of if isinstance(most, Ceiling) and most.price else None,
         "problems": [problems.as_json(item) for item in entry.found],
     }
 

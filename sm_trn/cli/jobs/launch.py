@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -28,7 +27,7 @@ from ...core.specs.services import Queue
 from ...core.specs.sweeps import SWEEP_TAG, grid, parse_values
 from ...rules import check
 from ...wiring import Session, TrainingJob, estimated_cost, in_twin
-from ..connection import connection_options
+from ..connection import connection_options, emulator_asked
 from ..files import files, problems
 from ..files.ceilings import ceiling_of
 from ..files.problems import Located
@@ -126,7 +125,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     queue = _queue_of([job for _, _, job in jobs])
     if journal is not None and queue is None:
         raise click.UsageError("--journal is for jobs in a queue, got jobs that start at once; add --queue")
-    rehearsed = _emulated()
+    rehearsed = emulator_asked()
     found = {n: _problems(file, index, job, ignore, rehearsed) for n, (file, index, job) in enumerate(jobs)}
     for line in dict.fromkeys(problems.short(item) for items in found.values() for item in items):
         click.echo(line, err=True)
@@ -253,12 +252,6 @@ def _ask(jobs: list[Job]) -> None:
     click.confirm(f"Start {len(jobs)} jobs?", abort=True, err=True)
 
 
-def _emulated() -> bool:
-    """Whether the emulator was asked for: by the option, else by the environment."""
-    backend = click.get_current_context().params["backend"]
-    return (os.environ.get("SM_TRN_BACKEND") if backend is None else backend) == "emulator"
-
-
 def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...], rehearsed: bool) -> list[Located]:
     """What is wrong with a job, and what of it the team's policy does not allow: a rehearsal costs nothing."""
     found = [problem for problem in check(job) if problem.id not in ignore]
@@ -275,7 +268,7 @@ def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
     named = {name: given[name] for name in ("role", "bucket") if given[name] is not None}
     requests = [render(job, "request", at=Destination(region=region, **named)) for _, _, job in jobs]
     emit(requests[0] if len(requests) == 1 else requests)
-    emulated = _emulated()
+    emulated = emulator_asked()
     if not as_json:
         for file, _, job in jobs:
             name = f"{file.name}#{job.name}" if SWEEP_TAG in job.tags else files.label(file, job)

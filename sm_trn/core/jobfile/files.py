@@ -105,9 +105,7 @@ def parse_jobs(text: str, format: str, *, name: str = "job file") -> JobFile:  #
     """Read a text as ``load_jobs`` does, and keep the place of each field. ``name`` stands in messages. Raises
     InvalidJobFile."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    tree, places = _parse(text, format, name)
-    if isinstance(tree, Mapping):
-        tree = {key: value for key, value in tree.items() if key != SCHEMA_KEY}
+    tree, places = parse_tree(text, format, name)
     if isinstance(tree, Mapping) and SEVERAL in tree:
         trees, faults = _several(tree)
     else:
@@ -124,13 +122,21 @@ def parse_jobs(text: str, format: str, *, name: str = "job file") -> JobFile:  #
     return JobFile(name=name, text=text, jobs=tuple(jobs), places=places, bases=tuple(path for path, _ in trees))
 
 
-def parse_as(cls: type[T], text: str, format: str, *, name: str) -> T:  # noqa: A002 - the word users know it by
-    """The value of ``cls`` that a text describes. Raises InvalidJobFile with every fault and its line."""
-    tree, places = _parse(text.removeprefix("\ufeff").replace("\r\n", "\n"), format, name)
+def parse_as(cls: type[T], text: str, format: str, *, name: str) -> tuple[T, Places]:  # noqa: A002 - the word users know it by
+    """The value of ``cls`` that a text describes, and where its fields stand. Raises InvalidJobFile with every fault and its line."""
+    tree, places = parse_tree(text, format, name)
     found = _structured(tree, (), cls)
     if isinstance(found, cls):
-        return found
+        return found, places
     raise InvalidJobFile(tuple(_located(fault, places, name) for fault in _ordered(cast("list[Fault]", found), places)))
+
+
+def parse_tree(text: str, format: str, name: str) -> tuple[Any, Places]:  # noqa: A002 - the word users know it by
+    """Tables, lists and values of a text, without the name of its schema. Raises InvalidJobFile for what is not of its format."""
+    tree, places = _parse(text.removeprefix("\ufeff").replace("\r\n", "\n"), format, name)
+    if isinstance(tree, Mapping):
+        tree = {key: value for key, value in tree.items() if key != SCHEMA_KEY}
+    return tree, places
 
 
 def _structured(tree: Any, path: Path, cls: type[T]) -> T | list[Fault]:

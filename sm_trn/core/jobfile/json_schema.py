@@ -1,4 +1,4 @@
-"""The JSON Schema of job files, made of the specs: editors complete keys with it and mark mistakes. The loader never reads it."""
+"""The JSON Schemas of job files and sweep files, made of the specs: editors complete keys and mark mistakes. No loader reads them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ..specs.value import annotations_of
 from ..strategies import STRATEGIES
 from .files import SCHEMA_KEY, SEVERAL
 from .schema import FRAMEWORKS
+from .sweep_file import SweepFile
 
 DRAFT = "http://json-schema.org/draft-07/schema#"  # what editors' servers of TOML, YAML and JSON all know
 SCALARS: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
@@ -48,6 +49,17 @@ def json_schema() -> Tree:
     }
 
 
+def sweep_schema() -> Tree:
+    """The schema of a sweep file, in draft 7. The loader refuses more, as with job files."""
+    maker = _Maker()
+    return {
+        "$schema": DRAFT,
+        "title": "Sweep file of sm_trn",
+        "anyOf": [maker.of(SweepFile)],
+        "definitions": dict(sorted(maker.definitions.items())),
+    }
+
+
 class _Maker:
     """Makes the schema of each type once; classes become definitions."""
 
@@ -70,6 +82,8 @@ class _Maker:
 
     def _compound(self, hint: Any) -> Tree:
         origin, inner = typing.get_origin(hint), typing.get_args(hint)
+        if inner and all(hasattr(each, "kind") for each in inner):
+            return self._kinds("range", {each.kind: each for each in inner})
         if origin in {typing.Union, types.UnionType}:
             return _any_of([self.of(each) for each in inner])
         if origin is tuple:
@@ -92,7 +106,7 @@ class _Maker:
         hints = annotations_of(cls)
         fields = [field for field in dataclasses.fields(cls) if field.init]
         properties: Tree = {} if kind is None else {"kind": {"const": kind}}
-        if cls is JobSpec:
+        if cls in {JobSpec, SweepFile}:
             properties[SCHEMA_KEY] = {"type": "string"}
         properties |= {field.name: self._described(cls, field, hints[field.name]) for field in fields}
         required: list[Json] = [] if kind is None else ["kind"]

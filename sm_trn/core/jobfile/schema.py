@@ -70,6 +70,7 @@ def _converter() -> Converter:
         str | Channel | FileSystem | Dataset, functools.partial(_text_or_channel, converter)
     )
     converter.register_structure_hook_factory(_has_kinds, lambda union: _of_its_kinds(converter, union))
+    converter.register_unstructure_hook_func(_has_kinds, functools.partial(_kind_tree, converter))
     converter.register_structure_hook(Framework, functools.partial(_kind, converter, FRAMEWORKS))
     converter.register_structure_hook_func(_is_distribution, functools.partial(_kind, converter, STRATEGIES))
     converter.register_unstructure_hook_func(_is_distribution, functools.partial(_strategy_tree, converter))
@@ -188,6 +189,10 @@ def _strategy_tree(converter: Converter, value: Any) -> dict[str, Json]:
             f"distribution: got a {type(value).__name__} ({value.name!r}), wanted one of the registry; register it in STRATEGIES"
         )
     return {"kind": value.name, **_fields(converter, value)}
+
+
+def _kind_tree(converter: Converter, value: Any) -> dict[str, Json]:
+    return {"kind": value.kind, **_fields(converter, value)}
 
 
 def _framework_tree(converter: Converter, value: Any) -> dict[str, Json]:

@@ -54,10 +54,15 @@ def read_jobs(name: str | Path) -> tuple[JobSpec, ...]:
 
 def only(name: str) -> JobSpec:
     """The one job of a file. Raises UnknownName when there are several and none was named."""
-    jobs = read_file(name).jobs
-    if len(jobs) > 1:
-        raise UnknownName(f"job: got {name} with {len(jobs)} jobs, wanted one of them: {name}#{jobs[0].name}")
-    return jobs[0]
+    return one(name).jobs[0]
+
+
+def one(name: str) -> JobFile:
+    """The same with its text and places. Raises UnknownName as ``only``."""
+    file = read_file(name)
+    if len(file.jobs) > 1:
+        raise UnknownName(f"job: got {name} with {len(file.jobs)} jobs, wanted one of them: {name}#{file.jobs[0].name}")
+    return file
 
 
 def save(path: Path, job: JobSpec, *, head: str = "") -> None:

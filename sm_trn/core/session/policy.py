@@ -16,6 +16,7 @@ from ..pricing.cost import ceiling
 from ..specs.guard import Guard
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, Field, Problem, rules_of
+from ..specs.units import Usd
 from .budget import PriceOf, as_usd
 
 FILE = "sm_trn.toml"
@@ -33,9 +34,9 @@ POLICY005 = _RULES["POLICY005"]
 class Policy:
     """What a team allows. Nothing is said by what is left out.
 
-    ``max_usd``: the most dollars that one job can cost. ``types``: patterns of instance types, such as ``ml.g5.*``. ``regions``: names
-    of regions. ``tags``: keys that each job has. ``spot_only``: jobs run on spot capacity. ``guard``: what jobs without a guard of
-    their own are watched for.
+    ``max_usd``: the most dollars that one launch can cost, a job or all training jobs of a sweep together. ``types``: patterns of
+    instance types, such as ``ml.g5.*``. ``regions``: names of regions. ``tags``: keys that each job has. ``spot_only``: jobs run on
+    spot capacity. ``guard``: what jobs without a guard of their own are watched for.
     """
 
     max_usd: float | None = None
@@ -54,7 +55,12 @@ class Policy:
 
     def problems(self, job: JobSpec, region: str, price_of: PriceOf) -> Iterator[Problem]:
         """What of a job the team does not allow."""
-        yield from self._cost(job, price_of)
+        most = ceiling(job, price_of(job.compute.machines))
+        yield from self.cost_problems(most, Field("max_run_s"), "the job can cost more than is allowed")
+        yield from self.job_problems(job, region)
+
+    def job_problems(self, job: JobSpec, region: str) -> Iterator[Problem]:
+        """The same without its cost."""
         for instance in job.compute.instances:
             if self.types and not any(fnmatch.fnmatch(instance, pattern) for pattern in self.types):
                 yield POLICY002.problem(
@@ -90,17 +96,15 @@ class Policy:
                 fix=Advice("add spot; sm-trn rehearse tells whether the job resumes"),
             )
 
-    def _cost(self, job: JobSpec, price_of: PriceOf) -> Iterator[Problem]:
-        if self.max_usd is None:
-            return
-        most = ceiling(job, price_of(job.compute.machines))
-        if most is None or most > as_usd(self.max_usd):
+    def cost_problems(self, most: Usd | None, where: Field, what: str) -> Iterator[Problem]:
+        """POLICY001 where a launch can cost more than is allowed, or where nobody knows what it can cost."""
+        if self.max_usd is not None and (most is None or most > as_usd(self.max_usd)):
             yield POLICY001.problem(
-                Field("max_run_s"),
-                "the job can cost more than is allowed" if most is not None else "nobody knows what the job can cost",
+                where,
+                what if most is not None else "nobody knows what it can cost",
                 got="no price" if most is None else f"at most {fmt.usd(most)}",
                 wanted=f"at most {fmt.usd(as_usd(self.max_usd))}",
-                fix=Advice("lower max_run_s, or choose a cheaper instance"),
+                fix=Advice(f"lower {where}, or choose a cheaper instance"),
             )
 
 
@@ -124,7 +128,7 @@ def _read(path: Path, of: str = "policy: ") -> Policy:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise NotConfigured(f"{of}got {str(path)!r}, which cannot be read ({error}); wanted a file {FILE}") from error
-    return parse_as(Policy, text, "toml", name=str(path))
+    return parse_as(Policy, text, "toml", name=str(path))[0]
 
 
 def enforce(jobs: Iterable[JobSpec], start: Path, region: str, price_of: PriceOf) -> list[JobSpec]:

@@ -6,6 +6,7 @@ It yields what is known after each look. It must not know who shows it, nor read
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
@@ -146,7 +147,7 @@ class Poller:
             self._queue.update(dict.fromkeys(name for name in self._open if name in unseen))
 
     def _list(self, query: JobQuery, unseen: set[str], *, whole: bool) -> set[str]:
-        """Read the list of jobs, and return which of ``unseen`` it did not name. Others' jobs are paged over only while that pays."""
+        """Read the list of jobs, and return what it left of ``unseen``. Others' jobs are paged over only while that pays."""
         newest, token, barren = self._newest, None, 0
         while True:
             page = self.feed.fetch_page(query, token)
@@ -154,7 +155,7 @@ class Poller:
             found = [job for job in page.jobs if job.name in unseen]
             for job in found:
                 self._hear(job)
-            unseen = unseen - {job.name for job in found}
+            unseen.difference_update(job.name for job in found)
             times = [job.modified for job in page.jobs if job.modified is not None]
             newest = max([*times, newest] if newest is not None else times, default=None)
             barren = 0 if found else barren + 1
@@ -184,7 +185,7 @@ class Poller:
 
     def _describe(self) -> None:
         """Describe what is due, in parts; then, with the calls that are to spare, what is merely interesting."""
-        for name in list(self._queue)[:BATCH]:
+        for name in list(itertools.islice(self._queue, BATCH)):
             self._fetch(name)
         while self._curious and not self._queue and self._spent < SPARE + SPARE_SHARE * self.calls:
             self._spent += 1

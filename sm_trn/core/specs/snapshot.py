@@ -35,7 +35,7 @@ class JobStatus(enum.Enum):
     @property
     def terminal(self) -> bool:
         """Stopping is not Stopped: a stopping job still saves its model and is still billed."""
-        return self in {JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.STOPPED}
+        return self in (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.STOPPED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

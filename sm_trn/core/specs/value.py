@@ -11,6 +11,7 @@ import functools
 import sys
 import types
 import typing
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
@@ -75,7 +76,8 @@ def annotations_of(cls: Any) -> Mapping[str, Any]:
     """The types of a dataclass's fields, by name."""
     # Of the fields alone: Python 3.10 takes the marker KW_ONLY, which stands among a class's annotations, for no type.
     written = types.SimpleNamespace(__annotations__={field.name: field.type for field in dataclasses.fields(cls)})
-    return typing.get_type_hints(written, globalns=vars(sys.modules[cls.__module__]))
+    homes = (vars(sys.modules[each.__module__]) for each in cls.__mro__)  # a field may be a base's, of another module
+    return typing.get_type_hints(written, globalns=dict(ChainMap(*homes)))
 
 
 @functools.cache

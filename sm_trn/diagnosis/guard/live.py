@@ -56,6 +56,10 @@ class JobGuards(Observer):
         self._read[name] = self.cloud.clock.now()
         self._watch(name).hear(events)
 
+    def has_heard(self, name: str) -> bool:
+        """Whether a line of a job's log was read: how the job is then changes with the time alone."""
+        return name in self._read
+
     def forget(self, name: str) -> None:
         """Forget a job's lines: its log is read again from the beginning, or not any more."""
         for kept in (self._watches, self._read, self._cursors, self._measured):
@@ -89,7 +93,7 @@ class JobGuards(Observer):
             return
         ahead = now.timestamp() - self.cloud.clock.now()
         for name, job in known.items():
-            if name not in self.guards or name in self.stopped:
+            if job.terminal or name not in self.guards or name in self.stopped:
                 continue
             read_s = self._read.get(name, self.cloud.clock.now()) + ahead
             for alarm in self.alarms(job, read_s):
@@ -99,8 +103,9 @@ class JobGuards(Observer):
 
     def alarms(self, job: JobSnapshot, read_s: float) -> tuple[Alarm, ...]:
         """Which limits of its guard a job has passed."""
-        points = self._utilization(job, read_s)
-        return self._watch(job.name).alarms(job, read_s, usd=self._usd(job, read_s), utilization=points)
+        watch = self._watch(job.name)
+        usd = self._usd(job, read_s) if watch.guard.max_usd is not None else None
+        return watch.alarms(job, read_s, usd=usd, utilization=self._utilization(job, read_s))
 
     def _watch(self, name: str) -> JobWatch:
         if name not in self._watches:
@@ -121,8 +126,10 @@ class JobGuards(Observer):
     def _utilization(self, job: JobSnapshot, now: float) -> tuple[MetricPoint, ...]:
         """What CloudWatch measured; it is asked only where its answer may change what is said."""
         watch = self._watch(job.name)
+        if self.cloud.utilization is None or job.emulated or not watch.heard:
+            return ()
         found = watch.health(job, now)
-        if self.cloud.utilization is None or job.emulated or not watch.asks_utilization(job, found):
+        if not watch.asks_utilization(job, found):
             return ()
         at, points = self._measured.get(job.name, (0.0, ()))
         if now - at < (MEASURED_S if found.verdict is Verdict.STALLED else SELDOM_S):

@@ -38,6 +38,7 @@ class JobWatch:
 
     guard: Guard
     story: Story = field(default_factory=Story)
+    heard: bool = False  # somebody read its log, be it empty
     ended: bool = False  # ``stop_pattern`` was seen
     _above: list[float] = field(default_factory=list)
 
@@ -46,7 +47,8 @@ class JobWatch:
             self.story.own = self._own
 
     def hear(self, events: Iterable[LogEvent]) -> None:
-        """Take in new lines, in time order."""
+        """Take in new lines, in time order; none of a log that was read and has no more."""
+        self.heard = True
         limit, need = self.guard.loss_above, self.guard.metric_evaluation_data_points
         for event in events:
             if _search(self.guard.stop_pattern, event.text) is not None:
@@ -73,14 +75,16 @@ class JobWatch:
     def alarms(
         self, job: JobSnapshot, read_s: float, *, usd: float | None = None, utilization: Sequence[MetricPoint] = ()
     ) -> tuple[Alarm, ...]:
-        """Which limits the job has passed. ``usd`` is what it has cost so far, ``utilization`` what CloudWatch measured."""
+        """Which limits the job has passed: of a log that nobody reads, none but the cost. ``usd`` is what it has cost so far,
+        ``utilization`` what CloudWatch measured.
+        """
         if job.terminal or self.ended:
             return ()
         found: list[Alarm] = []
         limit = self.guard.max_usd
         if limit and usd and usd >= limit:
             found.append(_beyond("max_usd", Verdict.PROGRESSING, f"it has cost ${usd:,.2f} of ${limit:,.2f}", read_s))
-        if job.secondary != TRAINING or job.status_word != "InProgress":
+        if not self.heard or job.secondary != TRAINING or job.status_word != "InProgress":
             return tuple(found)
         state = self.health(job, read_s, utilization)
         if state.needs_you:

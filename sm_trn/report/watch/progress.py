@@ -131,10 +131,17 @@ class Progress(Observer):
     trouble: Callable[[CloudError], Trouble | None]
     renew: Callable[[], bool]
     guards: JobGuards
+    _rows: dict[str, WatchRow] = field(default_factory=dict)  # those that time alone does not change
+    _said: bool = False
 
     def look(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify, *, answering: bool = True) -> None:
         """Read what is due, where the service is answering, then show every job that is known."""
         seen = [reader for reader in self.readers if reader.name in known]
+        if len(self.readers) > LOGGED and not self._said:
+            self._said = True
+            notify(
+                f"Logs of so many jobs are not read: no steps are shown, and no stalls are seen. Of at most {LOGGED} they are."
+            )
         if answering and len(self.readers) <= LOGGED:
             self._read(seen, known, notify)
         if answering and len(self.readers) <= CHECKPOINTED:
@@ -159,11 +166,22 @@ class Progress(Observer):
         self.display.close(words)
 
     def _draw(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], now: datetime) -> None:
-        rows: list[WatchRow] = []
-        for reader in readers:
-            job = known[reader.name]
-            rows.append(reader.row(job, self.price_of(job.machines), self.guards.health(job, now)))
-        self.display.show(rows, now)
+        self.display.show([self._row(reader, known[reader.name], now) for reader in readers], now)
+
+    def _row(self, reader: Reader, job: JobSnapshot, now: datetime) -> WatchRow:
+        """The row of a job; the one of the look before where nothing but time can have changed it."""
+        lasts = self._lasts(reader, job)
+        row = self._rows.get(reader.name) if lasts else None
+        if row is None or row.snapshot is not job:
+            row = reader.row(job, self.price_of(job.machines), self.guards.health(job, now))
+        if lasts:
+            self._rows[reader.name] = row
+        return row
+
+    def _lasts(self, reader: Reader, job: JobSnapshot) -> bool:
+        """Whether the row of a job stays as it is until the service says something new of it: no log tells more."""
+        unlogged = len(self.readers) > LOGGED
+        return (job.over and (unlogged or reader.complete)) or (unlogged and not self.guards.has_heard(job.name))
 
     def _read(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], notify: Notify) -> None:
         now = self.clock.now()

@@ -194,9 +194,12 @@ class WatchRow:
 def watch_lines(before: Sequence[WatchRow], after: Sequence[WatchRow], now: datetime) -> list[str]:
     """One stamped line per change of status and per 10 % of the steps (per 1, 2, 5, 10, 20, … steps without a total)."""
     known = {row.snapshot.name: row for row in before}
-    return [
-        f"{fmt.iso(now)} {row.name} {text}" for row in after for text in _news(known.get(row.snapshot.name), row, now)
-    ]
+    lines: list[str] = []
+    for row in after:
+        old = known.get(row.snapshot.name)
+        if old is not row:
+            lines += [f"{fmt.iso(now)} {row.name} {text}" for text in _news(old, row, now)]
+    return lines
 
 
 def _news(old: WatchRow | None, row: WatchRow, now: datetime) -> Iterator[str]:

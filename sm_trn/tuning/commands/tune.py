@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from ...cli.connection import connection_options
+from ...cli.connection import connection_options, emulator_asked
 from ...cli.files import files
 from ...cli.files.rules import ignore_option
 from ...cli.shared import Number, bucket_name, emit, json_option, role_arn, say, terminal
@@ -20,21 +20,30 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.formatting.table import Align, Cell, Column, Row, Table, cells_of
 from ...core.formatting.text import NAMES, table_lines
+from ...core.jobfile.json_schema import sweep_schema
 from ...core.session.budget import as_usd
 from ...core.session.defaults import known_prices, known_region
 from ...core.session.jobfiles import FORMAT_OF
 from ...core.specs.destination import Destination
 from ...core.specs.problems import Severity
 from ...core.specs.tuning import Sweep
-from ...rules import check
-from ..files import read_sweep
+from ...rules import RULES
+from ..checked import check_text
+from ..files import SweepText, read_text
 from ..handles import TuningSession
 from ..job import TuningJob, progress_line
-from ..launching import refuse_over, worst_case, worst_case_line
 from ..ports import Trial
 from ..request import tuning_request
+from ..worst_case import refuse_over, worst_case, worst_case_line
 
 _ROLES = {"Completed": "ok", "Failed": "err"}
+
+
+def _print_schema(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+    """Print the schema in the place of what the command does."""
+    if asked:
+        emit(sweep_schema())
+        context.exit()
 
 
 @click.command("tune")
@@ -51,6 +60,14 @@ _ROLES = {"Completed": "ok", "Failed": "err"}
     help="Save the job with the best values as a job file: .toml, .json or .yaml.",
 )
 @click.option("--max-usd", type=Number(min=0), metavar="USD", help="Start nothing that can cost more than this.")
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON Schema of sweep files, for editors.",
+)
 @ignore_option
 @click.option("--role", callback=role_arn, help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
 @click.option(
@@ -92,8 +109,9 @@ def command(  # noqa: PLR0913 - an argument for each option
         raise click.UsageError("--stop is for a tuning job that was started: sm-trn tune NAME --stop")
     if best is not None and not wait:
         raise click.UsageError("--best of a sweep file needs its end; add --wait")
-    sweep = read_sweep(path)
-    if not _launchable(sweep, ignore):
+    text = read_text(path)
+    sweep = text.sweep
+    if not _launchable(text, ignore):
         click.echo("Nothing was started, nothing is billed.", err=True)
         return 1
     if dry_run:
@@ -113,9 +131,12 @@ def command(  # noqa: PLR0913 - an argument for each option
     return 0
 
 
-def _launchable(sweep: Sweep, ignore: Sequence[str]) -> bool:
+def _launchable(text: SweepText, ignore: Sequence[str]) -> bool:
     """Print the problems of the sweep. Whether none of them stops a launch."""
-    problems = [problem for problem in check(sweep) if problem.id not in ignore]
+    given = click.get_current_context().params
+    region = known_region(given["region"], profile=given["profile"])
+    checked = check_text(text, region, rules=RULES, free=emulator_asked())
+    problems = [problem for problem in checked.problems if problem.id not in ignore]
     for problem in problems:
         click.echo(str(problem), err=True)
     return not any(problem.severity is Severity.ERROR for problem in problems)

@@ -210,11 +210,21 @@ class Nodes(Calls):
         if owner.last == "HyperparameterTuner":
             inner = _argument(owner, "estimator")
             if isinstance(inner, Node) and _is_estimator(inner):
-                self._start(node, inner, [names.get("inputs", given[0] if given else None)], {}, "HyperparameterTuner")
+                search = self._search(node, owner, given, names)
+                inputs = names.get("inputs", given[0] if given else None)
+                self._start(node, inner, [inputs], {}, "HyperparameterTuner").search = search
             return
         if owner.last in estimators.SEEN and not _is_estimator(owner):
             return
         self._start(node, owner, given, names, "")
+
+    def _search(self, node: ast.AST, tuner: Node, given: list[Any], names: dict[str, Any]) -> Site:
+        """The start of a tuner, as that of an estimator."""
+        site = Site(tuner.place, tuner.last, tuner, 0, started=self.place(node))
+        site.arguments = self._event(0, {"kind": "fit", "owner": tuner}, given, names)
+        site.contexts, site.lost = tuple(self.contexts), [*tuner.tainted, *self.tainted]
+        site.events = self.closure(site)
+        return site
 
     def _queue(self, node: ast.AST, queue: Node, method: str, said: dict[str, Any]) -> None:
         """Note what a training queue is given: an estimator, once, or with ``map`` once for each of its inputs."""

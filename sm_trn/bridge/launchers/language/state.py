@@ -58,6 +58,7 @@ class Site:
     raw: bool = False  # a call of boto3
     wait: bool = True
     queue: dict[str, Any] = field(default_factory=dict)  # what SubmitServiceJob is told beside the job
+    search: Site | None = None  # the tuner that starts it, and what its ``fit`` is given
 
 
 @dataclass(slots=True)
