@@ -17,10 +17,11 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from ..core.errors import SmTrnError
+from ..core.preflight import source
 from ..core.preflight.source import REQUIREMENTS, requirements, source_folder
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
-from .contents import Contents, contents_of, python_of
+from .contents import Contents, contents_of, imports_of, package_of, python_of
 from .releases import misfits
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
@@ -42,7 +43,8 @@ class Resolved:
     """``pins`` are versions that can be installed together into the image, as lines of a constraints file; empty where there are none,
     and ``conflict`` says why in the resolver's words. ``replaced`` are packages of the image that they replace: name, version there,
     version wanted; ``drags`` says in the resolver's words why what the image is built for cannot stay. ``misfits`` are sentences about
-    pins that fail together; ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
+    pins that fail together; ``excluded`` about packages of the image that the script imports and that do not allow the pins;
+    ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
     ``problems`` are what ``check`` finds with these pins, and not without. ``unread`` are requirements that only a build could tell about:
     addresses, and packages without any wheel.
     """
@@ -53,6 +55,7 @@ class Resolved:
     replaced: tuple[tuple[str, str, str], ...] = ()
     drags: str = ""
     misfits: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     builds: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     unread: tuple[str, ...] = ()
@@ -97,6 +100,13 @@ class _Question:
             missing = _NO_WHEEL.search(words)
             if missing is not None and not self._alone(missing):
                 yield f"pip takes {pin} first, and builds what has no wheel for Python {self.python.rpartition('.')[0]}: {words}"
+
+    def excludes(self, package: str, pins: tuple[str, ...]) -> str:
+        """Why a package of the image does not allow the pins, in the resolver's words; empty where it does, and where it fails alone."""
+        options = [line for line in self.lines if line.lstrip().startswith("-")]
+        if self._once([*options, package], [], self.python)[0]:
+            return ""
+        return self._once([*options, package, *pins], [], self.python)[0]
 
     def _once(self, lines: list[str], limits: list[str], python: str, *more: str) -> tuple[str, tuple[str, ...]]:
         gone = [f"{name} ; python_version < '3'" for name in self.left_out]
@@ -150,6 +160,7 @@ def resolve(job: JobSpec) -> Resolved:
         conflict, pins = question.ask([each for each in limits if each.startswith("numpy")]) if drags else ("", pins)
         conflict, pins = question.ask([]) if conflict else ("", pins)
         builds = tuple(question.built(pins)) if not conflict else ()
+        excluded = tuple(_excluded(question, pins, job, held)) if not conflict else ()
     unread = (*addresses, *question.left_out)
     if conflict:
         return Resolved(image=held.name, conflict=conflict, unread=unread)
@@ -159,6 +170,7 @@ def resolve(job: JobSpec) -> Resolved:
         replaced=tuple(_replaced(pins, held)),
         drags=drags,
         misfits=tuple(_misfits(pins, held)),
+        excluded=excluded,
         builds=builds,
         unread=unread,
     )
@@ -199,6 +211,17 @@ def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
         there[canonicalize_name(name)] = wanted
     taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
     yield from (str(misfit) for misfit in misfits(there) if misfit.library in taken)
+
+
+def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
+    """What the script imports of the image and does not allow what pip installs beside it: pip does not look at what it leaves alone."""
+    taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
+    imported = {package_of(module) for module, _ in imports_of(source.program(job) or "")}
+    for name in sorted(imported - taken):
+        version = held.version(name)
+        words = question.excludes(f"{name}=={version.public}", pins) if version is not None else ""
+        if words:
+            yield f"{name} {version} of {held.name} does not allow what pip installs: {words}"
 
 
 def find_uv() -> str | None:

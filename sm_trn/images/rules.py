@@ -30,7 +30,8 @@ OLDEST = (3, 7)  # what parses under it parses in every container
 _NOBODYS = ("bitsandbytes", "peft", "trl")  # no other package of an image brings them
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
-LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers")
+LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers", "deepspeed", "diffusers",
+             "pandas", "pyarrow", "sklearn")  # fmt: skip
 _INSTALLS = ("pip", "conda", "apt-get")
 
 
