@@ -140,7 +140,7 @@ def misfits(there: Mapping[str, str]) -> Iterator[Misfit]:
     """Releases that can be installed together and fail together: one for two libraries."""
     told: set[tuple[str, str]] = set()
     for row in _table()["imports"]:
-        library, other = (canonicalize_name(each) for each in (row["library"], row["module"].split(".")[0]))
+        library, other = (str(canonicalize_name(each)) for each in (row["library"], row["module"].split(".")[0]))
         if (
             library in there
             and other in there
@@ -151,12 +151,11 @@ def misfits(there: Mapping[str, str]) -> Iterator[Misfit]:
             why = f"imports {row['name']} from {row['module']}, which {other} {there[other]} does not have"
             yield Misfit(library, there[library], why)
     for pair in failing_pairs():
-        library, other = pair["library"], pair["other"]
-        if library not in there or other not in there or (library, other) in told:
+        version, beside = there.get(pair["library"]), there.get(pair["other"])
+        if version is None or beside is None or (pair["library"], pair["other"]) in told:
             continue
-        if _within(there[library], pair["releases"]) and _within(there[other], pair["beside"]):
-            told.add((library, other))
-            yield Misfit(library, there[library], f"fails beside {other} {there[other]}: {pair['error']}")
+        if _within(version, pair["releases"]) and _within(beside, pair["beside"]):
+            yield Misfit(pair["library"], version, f"fails beside {pair['other']} {beside}: {pair['error']}")
 
 
 def _within(version: str, bounds: str) -> bool:

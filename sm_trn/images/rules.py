@@ -178,7 +178,7 @@ def imports(job: JobSpec) -> Iterator[Problem]:
     if (
         not job.script.entry.endswith(".py")
         or job.script.dependencies
-        or _installs(text)
+        or installs(text)
         or (folder / "setup.py").exists()
     ):
         return
@@ -231,7 +231,7 @@ def shipped(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def _installs(text: str) -> bool:
+def installs(text: str) -> bool:
     """Whether the script may install something by itself."""
     return any(word in text for word in _INSTALLS)
 
