@@ -23,9 +23,22 @@ from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
 from .contents import Contents, contents_of, imports_of, package_of, python_of
 from .releases import misfits
+from .requirements import Wanted, requirements_of
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
+# An image that has these has a file that names them: no other package brings them.
+NAMED = (
+    "accelerate",
+    "bitsandbytes",
+    "datasets",
+    "deepspeed",
+    "diffusers",
+    "peft",
+    "sentence-transformers",
+    "transformers",
+    "trl",
+)
 TIMEOUT_S = 300
 LATE = 99  # a patch of the image's Python: without one uv takes the first, for which later releases are not meant
 PLATFORM = "x86_64-manylinux_2_28"
@@ -162,6 +175,7 @@ def resolve(job: JobSpec) -> Resolved:
         builds = tuple(question.built(pins)) if not conflict else ()
         excluded = tuple(_excluded(question, pins, job, held)) if not conflict else ()
     unread = (*addresses, *question.left_out)
+    wanted = list(requirements_of(text, python))
     if conflict:
         return Resolved(image=held.name, conflict=conflict, unread=unread)
     return Resolved(
@@ -169,7 +183,7 @@ def resolve(job: JobSpec) -> Resolved:
         pins=pins,
         replaced=tuple(_replaced(pins, held)),
         drags=drags,
-        misfits=tuple(_misfits(pins, held)),
+        misfits=tuple(_misfits(tuple(pin for pin in pins if _certain(pin, wanted, held)), held)),
         excluded=excluded,
         builds=builds,
         unread=unread,
@@ -187,7 +201,9 @@ def with_pins(job: JobSpec, resolved: Resolved) -> Iterator[JobSpec]:
         for entry in folder.iterdir():
             if entry.name != REQUIREMENTS:
                 Path(beside, entry.name).symlink_to(entry.absolute())
-        lines = [*resolved.pins, *resolved.unread]
+        wanted = list(requirements_of(requirements(job) or "", python_of(contents_of(job))))
+        pins = [pin if _certain(pin, wanted, contents_of(job)) else pin.partition("==")[0] for pin in resolved.pins]
+        lines = [*pins, *resolved.unread]
         Path(beside, REQUIREMENTS).write_text("".join(f"{line}\n" for line in lines), "utf-8")
         yield job.replace(script=dataclasses.replace(job.script, source_dir=beside))
 
@@ -203,8 +219,17 @@ def _of_neuron(line: str, held: Contents) -> bool:
     return held.processor == "neuron" and re.match(r"\s*(?:torch[-_]|lib|aws[-_])?neuronx", line) is not None
 
 
+def _certain(pin: str, wanted: list[Wanted], held: Contents | None) -> bool:
+    """Whether the job surely has the version of a pin. The image may have another one that is not published, and pip leaves it alone."""
+    name = canonicalize_name(pin.partition("==")[0])
+    asked = [each for each in wanted if each.name == name]
+    if held is None or held.version(name) is not None or any(each.exact is not None for each in asked):
+        return True
+    return held.holds(name) is False or (name not in held.packages and (bool(asked) or name in NAMED))
+
+
 def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
-    """What fails together of what the job will have."""
+    """What fails together of what the job will surely have."""
     there = {name: version.public for name in held.packages if (version := held.version(name)) is not None}
     for pin in pins:
         name, _, wanted = pin.split(";", maxsplit=1)[0].strip().partition("==")

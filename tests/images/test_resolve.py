@@ -98,6 +98,20 @@ def test_pins_that_fail_together_are_told(tmp_path: Path, packages: Path) -> Non
 
 
 @needs_uv
+def test_nothing_is_said_of_a_version_that_the_image_may_have_otherwise(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "fsspec", "2025.3.0")
+    wheel(packages, "datasets", "2.12.0", "fsspec>=2021.11.1")
+    asked = job(tmp_path, "datasets==2.12.0\n")
+    (tmp_path / "train.py").write_text("import datasets\n")
+    found = sm_trn_resolve(asked)
+    assert "fsspec==2025.3.0" in found.pins
+    assert not found.misfits  # the image has an fsspec of its time, which pip leaves alone
+    assert not found.problems
+    (tmp_path / "requirements.txt").write_text("datasets==2.12.0\nfsspec==2025.3.0\n")
+    assert "datasets 2.12.0 fails beside fsspec 2025.3.0" in " ".join(sm_trn_resolve(asked).misfits)
+
+
+@needs_uv
 def test_what_a_library_of_the_image_does_not_allow_is_told(tmp_path: Path, packages: Path) -> None:
     wheel(packages, "hub", "0.9")
     wheel(packages, "hub", "1.0")
