@@ -68,6 +68,10 @@ class Configuration:
     pipeline: int = 1
     context: int = 1
     workers_per_host: int = 1
+    driven: int = 1  # of these, how many one process drives: torch.nn.DataParallel, whose kernels wait for one Python
+    laid_over: int = (
+        1  # devices over which one process lays the layers, which compute one after another: device_map="auto"
+    )
     hosts: int = 1
     network_gbps: float = 25
     sharding: Sharding = Sharding.NONE

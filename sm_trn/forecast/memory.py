@@ -15,7 +15,10 @@ USABLE = 0.95  # of what the framework sees: the rest is lost to fragments of th
 # and of a logit. Mixed precision; a compiler keeps less.
 EAGER = (56.0, 9.0, 10.2)
 COMPILED = (36.0, 6.7, 5.8)
-OLD = 1.4  # PyTorch 1.9 and before: softmax and casts in float32
+# In float32 an eager layer keeps this much more than in mixed precision, not twice: there the outputs of softmax and normalisation
+# are float32 already, and masks a byte. Counted, tensor by tensor, of a BERT layer.
+FLOAT32 = 1.25
+OLD = 1.4  # PyTorch 1.9 and before in mixed precision: softmax and casts in float32
 OLD_BEFORE = 2021.9
 TENSORFLOW_COMPILED = 1.64
 IMAGE_BYTES = 6.0  # times an activation's own bytes: outputs, normalised outputs, and workspaces of convolutions
@@ -49,7 +52,7 @@ def stored_parameters(c: Configuration) -> float:
     m = c.model
     if isinstance(m, ImageModel):
         return m.parameters
-    return m.parameters / (c.tensor * c.pipeline)
+    return m.parameters / (c.tensor * c.pipeline * c.laid_over)
 
 
 def memory(c: Configuration) -> MemoryParts:
@@ -57,7 +60,11 @@ def memory(c: Configuration) -> MemoryParts:
     parameters = stored_parameters(c)
     replicas = c.data * c.context
     each = 4.0 if c.autocast or c.precision in {"fp32", "tf32"} else 2.0
-    kept = c.weight_bits / 8 if c.weight_bits else 2.0 if c.adapters else each
+    half = c.adapters and c.precision not in {
+        "fp32",
+        "tf32",
+    }  # frozen weights are loaded in 16 bits where the rest has them
+    kept = c.weight_bits / 8 if c.weight_bits else 2.0 if half else each
     full = c.sharding in {Sharding.FULL, Sharding.OFFLOAD}
     weights = parameters * kept / (replicas if full else 1)
     trained = 0.0 if c.forward_only else parameters * (0.01 if c.adapters or c.weight_bits else 1.0)
@@ -90,10 +97,10 @@ def memory(c: Configuration) -> MemoryParts:
 
 def sample_bytes(c: Configuration) -> tuple[float, float]:
     """Bytes that one sample keeps for the backward pass: of layers, and of logits."""
-    wide = c.element_bytes / 2
     if isinstance(c.model, ImageModel):
         compiled = 0.75 if c.style in {Style.COMPILED, Style.NEURON} else 1.0
         return c.model.million_activations * 1e6 * c.element_bytes * IMAGE_BYTES / 2 * compiled, 0.0
+    wide = FLOAT32 if c.style is Style.EAGER and c.element_bytes == 4 else c.element_bytes / 2
     return _transformer_bytes(c, c.model, wide)
 
 
@@ -107,12 +114,12 @@ def _transformer_bytes(c: Configuration, m: Architecture, wide: float) -> tuple[
     scale = 1.0
     if c.family == "tensorflow" and compiled and m.kind != "vision":
         scale = TENSORFLOW_COMPILED
-    if not compiled and c.release < OLD_BEFORE:
+    if not compiled and c.release < OLD_BEFORE and c.element_bytes == 2:
         scale *= OLD
     if m.kind == "disentangled-encoder":
         scale *= RELATIVE_COMPILED if compiled else RELATIVE
     source, target = c.sequence / c.context, c.target / c.context
-    layers = m.layers / c.pipeline
+    layers = m.layers / (c.pipeline * c.laid_over)
     if m.kind == "encoder-decoder" and target:
         positions = layers / 2 * (source + 1.5 * target)
         scores = layers / 2 * (source**2 + target**2 + source * target)

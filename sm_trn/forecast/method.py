@@ -14,6 +14,7 @@ from typing import Any
 from ..core.preflight import reading, source
 from ..core.specs.job import JobSpec
 from ..core.strategies.smp_v2 import SMModelParallelV2
+from ..scripts.written import arguments_of
 from .configuration import Sharding
 
 ADAMW_BYTES = 8.0  # two float32 moments of a parameter
@@ -160,7 +161,7 @@ def _flash(given: Mapping[str, frozenset[object]], sure: frozenset[str]) -> bool
 
 def said(job: JobSpec, flag: str) -> bool:
     """Whether an argument is given and is not a way to say no."""
-    return str(job.arguments.get(flag) or "").lower() not in {"", "0", "false", "none", "no", "off"}
+    return str(arguments_of(job).get(flag) or "").lower() not in {"", "0", "false", "none", "no", "off"}
 
 
 def quantised(job: JobSpec) -> str:
@@ -173,24 +174,24 @@ def quantised(job: JobSpec) -> str:
 
 def half(job: JobSpec) -> bool:
     """Whether the arguments ask for 16-bit weights."""
-    return any(str(job.arguments.get(flag)).removeprefix("torch.") in HALF for flag in TYPE_FLAGS)
+    return any(str(arguments_of(job).get(flag)).removeprefix("torch.") in HALF for flag in TYPE_FLAGS)
 
 
 def only_evaluates(job: JobSpec) -> bool:
     """Whether the job is told not to train."""
     asked = any(said(job, flag) for flag in ("do_eval", "do_predict"))
-    return asked and "do_train" in job.arguments and not said(job, "do_train")
+    return asked and "do_train" in arguments_of(job) and not said(job, "do_train")
 
 
 def optimizer_bytes(job: JobSpec) -> float:
     """Bytes of optimizer state a parameter, in float32."""
-    name = str(job.arguments.get("optim") or job.arguments.get("optimizer") or "").lower()
+    name = str(arguments_of(job).get("optim") or arguments_of(job).get("optimizer") or "").lower()
     return next((count for word, count in OPTIMIZER_BYTES.items() if word in name), ADAMW_BYTES)
 
 
 def deepspeed_file(job: JobSpec) -> object:
     """What the job's arguments name as DeepSpeed's configuration."""
-    return next((value for name in DEEPSPEED_FLAGS if (value := job.arguments.get(name))), None)
+    return next((value for name in DEEPSPEED_FLAGS if (value := arguments_of(job).get(name))), None)
 
 
 def deepspeed(job: JobSpec) -> Mapping[str, Any]:
@@ -225,7 +226,7 @@ def offloads(job: JobSpec) -> bool:
         isinstance(part := zero.get(name), Mapping) and part.get("device", "none") != "none"
         for name in ("offload_optimizer", "offload_param")
     )
-    return by_deepspeed or "offload" in str(job.arguments.get("fsdp") or "")
+    return by_deepspeed or "offload" in str(arguments_of(job).get("fsdp") or "")
 
 
 def zero_stage(job: JobSpec) -> int:
@@ -236,7 +237,7 @@ def zero_stage(job: JobSpec) -> int:
 
 
 def _sharding(job: JobSpec) -> Sharding:
-    fsdp = str(job.arguments.get("fsdp") or "")
+    fsdp = str(arguments_of(job).get("fsdp") or "")
     stage = zero_stage(job)
     if offloads(job):
         return Sharding.OFFLOAD

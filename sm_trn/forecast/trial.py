@@ -6,8 +6,8 @@ from ..core.errors import SmTrnError
 from ..core.session.handles import TrainingJob
 from ..core.specs.job import JobSpec
 from ..core.specs.snapshot import JobStatus
-from .jobs.configure import configure
-from .jobs.facts import Facts, Known
+from .jobs.configure import configure, facts_of
+from .jobs.facts import Known
 from .jobs.measured import step_times
 
 STEPS = 50
@@ -33,7 +33,7 @@ def measure_steps(trial: TrainingJob, job: JobSpec, known: Known, *, steps: int 
     """
     if trial.session.emulated:
         raise SmTrnError(f"{trial.name}: got an emulated job, wanted one on AWS: its speed would be this machine's")
-    batch = configure(Facts(job, known)).average.global_batch
+    batch = configure(facts_of(job, known)).average.global_batch
     try:
         for now in trial.watch():
             if now.terminal or now.secondary != "Training":

@@ -92,7 +92,11 @@ def _transformer(c: Configuration, m: Architecture) -> Work:
         logits=logits,
         image_traffic=0.0,
         weights=stored * (c.weight_bits / 8 or c.element_bytes) * passes / hbm,
-        kernels=layers * _kernels(c) * (passes / 3) * (2 if c.companion else 2.5 if m.kind == "memory-decoder" else 1),
+        kernels=layers
+        * _kernels(c)
+        * c.driven
+        * (passes / 3)
+        * (2 if c.companion else 2.5 if m.kind == "memory-decoder" else 1),
         optimizer=_optimizer(c, stored) * (1 + second) / hbm,
         tensors=0.0 if c.forward_only else layers * TENSORS_PER_LAYER * (0.4 if c.adapters else 1.0),
         host_reduce=reduce_host,

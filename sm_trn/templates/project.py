@@ -21,8 +21,9 @@ from ..core.specs.job import HyperValue, JobSpec, Script
 from ..core.specs.problems import Severity
 from ..core.specs.value import suggestion
 from ..forecast.architectures import Architecture, find_model, in_folder
+from ..forecast.jobs.configure import facts_of
 from ..forecast.jobs.data import count
-from ..forecast.jobs.facts import Facts, Known
+from ..forecast.jobs.facts import Known
 from ..forecast.jobs.value import span
 from ..forecast.planning import Choice, Excluded, Limits, Plan, plan
 from ..forecast.rules import ALL_RULES
@@ -188,7 +189,7 @@ def _known(asked: Asked, template: Template) -> Known:
 def _planned(draft: JobSpec, asked: Asked, template: Template, prices: PriceBook) -> _Machine:
     """The cheapest machine that the estimates know. Raises MissingFact, and NotConfigured where none keeps the limits."""
     known = _known(asked, template)
-    count(Facts(draft, known))
+    count(facts_of(draft, known))
     limits = Limits(max_usd=asked.budget_usd, deadline_s=asked.deadline_s)
     found = plan(draft, limits=limits, only=GPUS, prices=prices, region=asked.region, **known)
     if not found.choices:

@@ -15,9 +15,8 @@ import sm_trn as st
 from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot
 from sm_trn.core.specs.record import record
 from sm_trn.forecast.configuration import Sharding
-from sm_trn.forecast.jobs.configure import configure
+from sm_trn.forecast.jobs.configure import configure, facts_of
 from sm_trn.forecast.jobs.data import count_file
-from sm_trn.forecast.jobs.facts import Facts
 
 import jobs  # isort: skip - a module of the tests
 
@@ -150,7 +149,7 @@ def test_spot_is_cheaper_and_slower_and_says_that_it_is_assumed() -> None:
 
 
 def test_the_arguments_decide_the_layout() -> None:
-    c = configure(Facts(LLAMA, {})).configuration
+    c = configure(facts_of(LLAMA, {})).configuration
     assert (8, 4, 64) == (c.tensor, c.data, c.global_batch)
     assert c.sharding is Sharding.OPTIMIZER
     assert not c.autocast

@@ -12,8 +12,8 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.forecast.architectures import Architecture, find_model
+from sm_trn.forecast.jobs.configure import facts_of
 from sm_trn.forecast.jobs.data import count_file
-from sm_trn.forecast.jobs.facts import Facts
 from sm_trn.forecast.jobs.lengths import _longest_of, lengths
 
 WORDS = "the model learns from what people have written to each other "
@@ -96,7 +96,7 @@ def test_how_a_batch_is_filled_up_is_read_from_the_script(
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "train.py").write_text(code + "\n")
     data = chats(tmp_path / "chats.jsonl", 450)
-    found = lengths(Facts(job(tmp_path / "source", max_seq_length=512, **arguments), {"data": data}), model())
+    found = lengths(facts_of(job(tmp_path / "source", max_seq_length=512, **arguments), {"data": data}), model())
     assert least <= found.average <= most
 
 
@@ -109,7 +109,7 @@ def model() -> Architecture:
 def test_graphs_have_one_length(tmp_path: Path) -> None:
     data = chats(tmp_path / "chats.jsonl", 450)
     there = job(max_seq_length=512).replace(compute=st.Compute("ml.trn1.2xlarge"))
-    assert lengths(Facts(there, {"data": data}), model()).average == 512
+    assert lengths(facts_of(there, {"data": data}), model()).average == 512
 
 
 @given(some.lists(some.floats(1, 4096), min_size=1, max_size=60), some.integers(1, 64), some.integers(0, 64))
@@ -174,7 +174,7 @@ def test_a_tokenizer_beside_the_model_counts_exactly(tmp_path: Path) -> None:
     words.save(str(folder / "tokenizer.json"))
     (tmp_path / "data.jsonl").write_text('{"text": "a a a a a"}\n' * 10)
     found = lengths(
-        Facts(job(max_seq_length=64), {"data": str(tmp_path / "data.jsonl"), "model": str(folder)}), model()
+        facts_of(job(max_seq_length=64), {"data": str(tmp_path / "data.jsonl"), "model": str(folder)}), model()
     )
     assert found.average == 5
     assert "own tokenizer" in found.assumed
@@ -182,5 +182,5 @@ def test_a_tokenizer_beside_the_model_counts_exactly(tmp_path: Path) -> None:
 
 def test_where_nothing_says_how_a_batch_is_filled_up_the_cap_is_possible(tmp_path: Path) -> None:
     data = chats(tmp_path / "chats.jsonl", 200)
-    found = lengths(Facts(job(max_seq_length=2048), {"data": data}), model())
+    found = lengths(facts_of(job(max_seq_length=2048), {"data": data}), model())
     assert found.least <= found.average < 200 < found.most == 2048

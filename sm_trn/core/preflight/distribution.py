@@ -111,7 +111,7 @@ def newer_cuda(job: JobSpec) -> Iterator[Problem]:
 
 def hosts_apart(job: JobSpec) -> Iterator[Problem]:
     """DIST008: without a distribution the toolkit starts one process a host, and none of them knows of the others."""
-    if job.compute.hosts < 2 or not _one_process(job):
+    if job.compute.hosts < 2 or not one_process(job):
         return
     found = reading.words(job)
     if found is not None and found.any_of(*JOINS_HOSTS):
@@ -129,7 +129,7 @@ def hosts_apart(job: JobSpec) -> Iterator[Problem]:
 def idle_accelerators(job: JobSpec) -> Iterator[Problem]:
     """DIST009: without a distribution the toolkit starts one process, which trains on one accelerator unless it does more itself."""
     instance = find_instance(job.compute.instances[0])
-    if instance is None or instance.workers < 2 or job.compute.hosts > 1 or not _one_process(job):
+    if instance is None or instance.workers < 2 or job.compute.hosts > 1 or not one_process(job):
         return
     found = reading.words(job)
     if found is not None and (found.any_of(*DRIVES_SEVERAL) or _only_serves(found)):
@@ -209,7 +209,7 @@ def _uses_torchs_own(job: JobSpec) -> str:
     return "the script names torch's own DDP" if ddp else ""
 
 
-def _one_process(job: JobSpec) -> bool:
+def one_process(job: JobSpec) -> bool:
     """Whether the toolkit starts one process a host: for a Python script in a framework's image, without a distribution.
 
     An image or a shell script of one's own, and SDK v3's driver, start what they like.

@@ -84,13 +84,12 @@ def step_of(job: JobSnapshot, asked: JobSpec | None) -> Interval | None:
     """Estimated seconds of an optimizer step; None where a fact is missing, or nothing published speaks for the chip."""
     from ...core.render.from_describe import as_request  # noqa: PLC0415
     from ...core.render.from_request import parse_request  # noqa: PLC0415
-    from ...forecast.jobs.configure import configure  # noqa: PLC0415 - the estimates load with the first steady rate
+    from ...forecast.jobs.configure import configure, facts_of  # noqa: PLC0415 - the estimates load with the first steady rate
     from ...forecast.jobs.estimate import step_interval  # noqa: PLC0415
-    from ...forecast.jobs.facts import Facts  # noqa: PLC0415
 
     try:
         spec = asked or parse_request(as_request(job.raw))
-        return step_interval(configure(Facts(spec, {})), None)[0]
+        return step_interval(configure(facts_of(spec, {})), None)[0]
     except SmTrnError:
         return None
 

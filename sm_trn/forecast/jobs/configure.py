@@ -10,16 +10,20 @@ from types import MappingProxyType
 
 from ...core.catalog.chips import Chip, find_chip
 from ...core.catalog.instances import find_instance
-from ...core.specs.compute import InstanceType
+from ...core.preflight import reading
+from ...core.preflight.distribution import one_process
+from ...core.specs.compute import Accelerator, InstanceType
 from ...core.specs.job import JobSpec
 from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
+from ...scripts.arguments import declared
+from ...scripts.written import DECIDED_LATER, arguments_of
 from ..architectures import Architecture, ImageModel, Model
 from ..configuration import Configuration, Head, Recompute, Style
 from ..method import Method, method_of
-from .facts import ACCUMULATION, TARGET, Facts, MissingFact
-from .lengths import lengths
+from .facts import ACCUMULATION, BATCH, SHIPPED, TARGET, Facts, Known, MissingFact
+from .lengths import lengths, packs
 
 # When a version of PyTorch came out, in years.
 PYTORCH: Mapping[str, float] = MappingProxyType(
@@ -45,6 +49,15 @@ class Configured:
     assumed: tuple[str, ...]
     doubt: float
     may: Configuration | None = None
+    packed: bool = False  # texts are joined and cut into blocks
+
+
+def facts_of(job: JobSpec, known: Known) -> Facts:
+    """What the caller knows, what the job's arguments say, and what its script says itself."""
+    script = job.script
+    ours = script is not None and script.source_dir is None and script.git is None
+    shipped = SHIPPED.get(script.entry, {}) if script is not None and ours else {}
+    return Facts(job, known, {**shipped, **arguments_of(job)})
 
 
 def configure(facts: Facts) -> Configured:
@@ -59,7 +72,9 @@ def configure(facts: Facts) -> Configured:
     read = method_of(job)
     method = read.method
     style, family, flash = _software(facts, chip, model, release)
-    workers = plan(job).workers_per_host * job.compute.hosts
+    driven, laid_over = _by_one_process(job, instance)
+    per_host = max(plan(job).workers_per_host, driven)
+    workers = per_host * job.compute.hosts
     tensor = min(workers, _degree(facts, "tensor"))
     pipeline = min(max(1, workers // tensor), _degree(facts, "pipeline"))
     data = max(1, workers // (tensor * pipeline))
@@ -76,7 +91,9 @@ def configure(facts: Facts) -> Configured:
         data=data,
         tensor=tensor,
         pipeline=pipeline,
-        workers_per_host=max(1, plan(job).workers_per_host),
+        workers_per_host=max(1, per_host),
+        driven=driven,
+        laid_over=laid_over,
         hosts=job.compute.hosts,
         network_gbps=instance.network_gbps or 10.0,
         sharding=method.sharding,
@@ -101,7 +118,7 @@ def configure(facts: Facts) -> Configured:
     if may is not None:
         others.append(_as(average, read.other or method))
         assumed.append(f"what the arguments say, for {read.why}, and what it does with them is decided when it runs")
-    return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may)
+    return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may, packs(facts, model))
 
 
 def _as(c: Configuration, method: Method) -> Configuration:
@@ -132,6 +149,20 @@ def machine(job: JobSpec) -> tuple[InstanceType, Chip]:
     return instance, chip
 
 
+def _by_one_process(job: JobSpec, instance: InstanceType) -> tuple[int, int]:
+    """GPUs that the one process of a job without a distribution drives at once, and GPUs over which it lays the model.
+
+    Source: transformers, TrainingArguments.n_gpu and Trainer: several GPUs in one process are torch.nn.DataParallel, unless the model is
+    laid over them by ``device_map``.
+    """
+    found = reading.words(job)
+    if found is None or instance.workers < 2 or instance.accelerator is not Accelerator.CUDA or not one_process(job):
+        return 1, 1
+    if reading.keywords(job).get("device_map", frozenset()) & {"auto", "balanced", "sequential"}:
+        return 1, instance.workers
+    return (instance.workers, 1) if any(word.endswith("Trainer") for word in found.all) else (1, 1)
+
+
 def _release(job: JobSpec) -> float:
     version = str(getattr(job.framework, "pytorch", "") or "")
     short = ".".join(version.split(".")[:2])
@@ -150,6 +181,12 @@ def _precision(facts: Facts, chip: Chip, release: float, assumed: list[str]) -> 
     ).lower()
     environment = facts.job.variables
     cast = any(environment.get(name, "0") not in {"0", ""} for name in ("XLA_USE_BF16", "XLA_DOWNCAST_BF16"))
+    if DECIDED_LATER in (facts.arguments.get("bf16"), facts.arguments.get("fp16")) and not chip.generation.startswith(
+        "trainium"
+    ):
+        half = "fp16" if chip.bf16 is None else "bf16"
+        assumed.append(f"{half}: the script takes 16 bits as the device allows")
+        return half, 1.0
     if facts.said(("bf16",)) or "bf" in named or cast:
         return "bf16", 1.0
     if facts.said(("fp16", "amp")) or "16" in named:
@@ -219,11 +256,17 @@ def _head(facts: Facts, model: Model) -> Head:
     return Head.TOKENS if re.search(r"mlm|language_model|pretrain", facts.words()) else Head.LABEL
 
 
+def batch_name(job: JobSpec) -> str:
+    """The hyperparameter that says a worker's batch; empty where the script has it in its code, and no argument for it."""
+    parser = declared(job)
+    names = (*job.hyperparameters, *(parser.names if parser is not None else ()))
+    in_code = parser is None and BATCH[0] in arguments_of(job)
+    return next((each for each in BATCH if each in names), "" if in_code else BATCH[0])
+
+
 def with_batch(job: JobSpec, batch: int, accumulation: int) -> JobSpec:
     """The job with another batch of a worker and another accumulation, in the words that it uses."""
-    from .facts import BATCH  # noqa: PLC0415 - beside its one use
-
-    name = next((each for each in BATCH if each in job.hyperparameters), BATCH[0])
+    name = batch_name(job) or BATCH[0]
     kept = next((each for each in ACCUMULATION if each in job.hyperparameters), ACCUMULATION[0])
     changes: dict[str, str | int | float | bool] = {name: batch}
     if accumulation != 1 or kept in job.hyperparameters:

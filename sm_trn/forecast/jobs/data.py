@@ -14,7 +14,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ..architectures import Model
 from .facts import EPOCHS, STEPS, Facts, MissingFact
 
 SAMPLE = 2_000_000  # bytes that are read of a file to learn how long its rows are
@@ -221,8 +220,11 @@ def _strings(value: Any) -> list[str]:
     return []
 
 
-def steps_of(facts: Facts, model: Model, global_batch: float, length: float) -> tuple[float, str, float]:
-    """Optimizer steps of the job, how they were found, and training examples (nan where only steps are known). Raises MissingFact."""
+def steps_of(facts: Facts, *, packed: bool, global_batch: float, length: float) -> tuple[float, str, float]:
+    """Optimizer steps of the job, how they were found, and training examples (nan where only steps are known). Raises MissingFact.
+
+    ``packed``: texts are joined and cut into blocks of ``length`` tokens.
+    """
     asked = facts.known.get("steps") or (None if "epochs" in facts.known else facts.number(STEPS))
     if asked is not None:
         return float(asked), "steps as given", float(asked) * global_batch
@@ -230,18 +232,10 @@ def steps_of(facts: Facts, model: Model, global_batch: float, length: float) -> 
     if epochs is None:
         raise MissingFact("epochs", "how many epochs it trains", "--epochs 3, or --steps 1000")
     data = count(facts)
-    packed = _packs(facts, model) and data.tokens > 0
+    packed = packed and data.tokens > 0
     examples = data.tokens / length if packed else data.examples
     if math.isnan(examples):
         examples = data.tokens / length
     each = max(1.0, math.ceil(examples / global_batch))
     how = f"{examples:,.0f} {'sequences' if packed else 'examples'} ({data.source}) × {epochs:g} epochs"
     return each * float(epochs), how, examples * float(epochs)
-
-
-def _packs(facts: Facts, model: Model) -> bool:
-    """Whether the script joins texts and cuts them into blocks, so that tokens and not texts are counted."""
-    if "examples" in facts.known and "tokens" not in facts.known:
-        return False
-    causal = getattr(model, "causal", False)
-    return bool(causal and ("block_size" in facts.arguments or facts.said(("packing",)))) or "run_clm" in facts.words()

@@ -21,7 +21,7 @@ from ..rates import shipped, support_key
 from ..step import StepParts, host_seconds, step_parts
 from ..work import fastest_seconds, model_flop, work_of
 from .calibration import Calibration, calibration_key, step_key
-from .configure import Configured, configure
+from .configure import Configured, configure, facts_of
 from .data import steps_of
 from .facts import COUNTS, KNOWN, Facts, Known, MissingFact
 from .phases import billed, phases
@@ -64,7 +64,7 @@ def estimate(
         _expect_number(name, value)
     if measured is not None:
         calibration = calibration_from(measured, job, calibration, **known)
-    facts = Facts(job, known)
+    facts = facts_of(job, known)
     return estimate_of(facts, configure(facts), prices=prices, region=region, calibration=calibration)
 
 
@@ -90,7 +90,7 @@ def estimate_of(
     """The estimate of a job whose configuration is known already. Raises MissingFact where nothing says how many steps it takes."""
     job, c, average = facts.job, configured.configuration, configured.average
     _expect_unit(c)
-    steps, counted, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
+    steps, counted, examples = steps_of(facts, packed=configured.packed, global_batch=c.global_batch, length=c.sequence)
     book = prices if prices is not None else snapshot_book()
     price = book.of(job.compute.machines, region)
     step, parts, basis = step_interval(configured, calibration)
@@ -115,7 +115,7 @@ def estimate_of(
         samples_per_s=rate,
         tokens_per_s=None if rate is None or c.images else rate.scaled(average.tokens_per_sample),
         mfu=None if step is None or not peak else model_flop(average) / c.workers / peak / step.p50,
-        phases=phases(job, c, steps, step or exactly(fastest), examples, measured=basis.measured),
+        phases=phases(facts, c, steps, step or exactly(fastest), examples, measured=basis.measured),
         price=price,
         region=region,
         ceiling_usd=ceiling(job, price),
@@ -134,9 +134,9 @@ def billable(facts: Facts, configured: Configured) -> Interval | None:
     """The billable seconds of ``estimate_of`` alone; None where no published row gives a basis. Raises MissingFact as it does."""
     c = configured.configuration
     _expect_unit(c)
-    steps, _, examples = steps_of(facts, c.model, c.global_batch, c.sequence)
+    steps, _, examples = steps_of(facts, packed=configured.packed, global_batch=c.global_batch, length=c.sequence)
     step, _, _ = step_interval(configured, None)
-    return None if step is None else billed(phases(facts.job, c, steps, step, examples))
+    return None if step is None else billed(phases(facts, c, steps, step, examples))
 
 
 def _expect_unit(c: Configuration) -> None:
@@ -153,7 +153,7 @@ def _expect_unit(c: Configuration) -> None:
 
 def learn(job: JobSpec, steps_per_s: float, **known: Unpack[Known]) -> Calibration:
     """What one real job teaches: its measured seconds of an optimizer step over the estimated ones. Raises MissingFact."""
-    return _taught(configure(Facts(job, known)).average, 1 / steps_per_s)
+    return _taught(configure(facts_of(job, known)).average, 1 / steps_per_s)
 
 
 def _taught(c: Configuration, step_s: float) -> Calibration:
@@ -180,7 +180,7 @@ def calibration_from(
         )
     else:
         name, events = measured.name, measured.logs()
-    c = configure(Facts(job, known)).average
+    c = configure(facts_of(job, known)).average
     times = step_times(events, batch=c.global_batch, rules=job.metrics)
     if times is None:
         raise SmTrnError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from typing_extensions import TypedDict
@@ -114,17 +114,11 @@ class MissingFact(SmTrnError):  # noqa: N818 - what is missing, as NotConfigured
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The arguments of a job with what the caller knows above them, and the shipped script's defaults below."""
+    """The ``arguments`` with which a job's script trains, with what the caller knows above them."""
 
     job: JobSpec
     known: Known
-    arguments: Mapping[str, Json] = field(init=False)
-
-    def __post_init__(self) -> None:
-        script = self.job.script
-        ours = script is not None and script.source_dir is None and script.git is None
-        shipped = SHIPPED.get(script.entry, {}) if script is not None and ours else {}
-        object.__setattr__(self, "arguments", {**shipped, **self.job.arguments})
+    arguments: Mapping[str, Json]
 
     def number(self, names: tuple[str, ...]) -> float | None:
         """The first of these arguments that is a positive number."""

@@ -66,6 +66,13 @@ def lengths(facts: Facts, model: Model) -> Lengths:
 _WORDS = {"packed": "joined and cut into blocks", "one length": "filled up to one length"}
 
 
+def packs(facts: Facts, model: Model) -> bool:
+    """Whether the script joins texts and cuts them into blocks, so that tokens and not texts are counted."""
+    if "examples" in facts.known and "tokens" not in facts.known:
+        return False
+    return "run_clm" in facts.words() or (bool(getattr(model, "causal", False)) and _filling(facts) == "packed")
+
+
 def _filling(facts: Facts) -> str:
     """How a batch is filled up: ``packed``, ``one length``, ``like lengths``, ``longest``; empty where nothing says."""
     job = facts.job

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...core.specs.job import JobSpec
+from ...core.specs.json import Json
 from ..configuration import Configuration
 from ..intervals import Interval, exactly
+from .facts import Facts
 
 TRANSFER = 150e6  # bytes a second between S3 and an instance, one large object
 DOWNLOADED = 2.0  # bytes of a parameter in published checkpoints
 STORED = 4.0  # bytes of a parameter as the scripts save them
+MODEL = "/opt/ml/model"  # whose contents become the archive, checkpoints too
+ADAPTER = 2e8  # bytes of an adapter
+ARCHIVED = (
+    30e6  # bytes a second into model.tar.gz: gzip's own speed on weights, measured; a public job of 26 GB fits it
+)
+MERGES = (
+    "merge_weights",
+    "merge_adapters",
+    "merge_lora",
+    "merge",
+)  # what scripts call merging adapters into the model they save
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +38,10 @@ class Phase:
 
 
 def phases(
-    job: JobSpec, c: Configuration, steps: float, step: Interval, examples: float, *, measured: bool = False
+    facts: Facts, c: Configuration, steps: float, step: Interval, examples: float, *, measured: bool = False
 ) -> tuple[Phase, ...]:
     """All phases of a job, in order."""
-    parameters = c.model.parameters
+    job, parameters = facts.job, c.model.parameters
     training = step.scaled(steps)
     found = [
         Phase("capacity and start", _start(c), False, "no wait for capacity: assumed, not known"),
@@ -38,7 +52,7 @@ def phases(
     if compiled is not None:
         found.append(compiled)
     found.append(Phase(f"{steps:,.0f} steps", training, True, f"the {'measured' if measured else 'estimated'} step"))
-    evaluations = _evaluations(job)
+    evaluations = _evaluations(facts)
     if evaluations:
         found.append(
             Phase(
@@ -48,17 +62,12 @@ def phases(
                 "a tenth of the data, forward only",
             )
         )
-    saved = (
-        parameters * STORED * (3 if job.checkpoints is not None else 1) / c.tensor / c.pipeline
-        if not c.adapters
-        else 2e8
-    )
     found.append(
         Phase(
             "save and upload",
-            _plus(Interval(5, 41, 370), saved / TRANSFER),
+            _plus(Interval(5, 41, 370), _upload(facts, c, steps)),
             True,
-            "17 public logs, and bytes at 150 MB/s",
+            "17 public logs; an archive is made at 30 MB/s, files leave at 150",
         )
     )
     return tuple(found)
@@ -83,6 +92,34 @@ def _sum(intervals: list[Interval]) -> Interval:
 
 def _plus(interval: Interval, seconds: float) -> Interval:
     return Interval(interval.p10 + seconds * 0.5, interval.p50 + seconds, interval.p90 + seconds * 3)
+
+
+def _upload(facts: Facts, c: Configuration, steps: float) -> float:
+    """Seconds to put the model folder into its archive and both it and checkpoints into S3."""
+    job, given = facts.job, facts.arguments
+    parameters = c.model.parameters / c.tensor / c.pipeline
+    whole = not c.adapters or facts.said(MERGES)
+    model = parameters * (2.0 if c.adapters or c.half_states else STORED) if whole else ADAPTER
+    checkpoint = parameters * STORED * 3 if not c.adapters else 3 * ADAPTER
+    inside = checkpoint * _checkpoints(given, steps) if str(given.get("output_dir") or "").startswith(MODEL) else 0.0
+    synced = 0.0 if job.checkpoints is None else checkpoint
+    return (model + inside) / (ARCHIVED if job.output.compress else TRANSFER) + synced / TRANSFER
+
+
+def _checkpoints(given: Mapping[str, Json], steps: float) -> float:
+    """Checkpoints of transformers' Trainer that lie in its folder at the end."""
+    when = str(given.get("save_strategy") or "steps")
+    made = {"no": 0.0, "epoch": _number(given, "num_train_epochs", 3)}.get(
+        when, steps // _number(given, "save_steps", 500)
+    )
+    return min(made, _number(given, "save_total_limit", made))
+
+
+def _number(given: Mapping[str, Json], name: str, otherwise: float) -> float:
+    try:
+        return max(float(str(given.get(name))), 1e-3)
+    except ValueError:
+        return otherwise
 
 
 def _start(c: Configuration) -> Interval:
@@ -121,7 +158,7 @@ def _compile(job: JobSpec, c: Configuration) -> Phase | None:
     return Phase("warm-up", Interval(10, 25, 60), True, "the first hundred steps of public logs")
 
 
-def _evaluations(job: JobSpec) -> float:
+def _evaluations(facts: Facts) -> float:
     """How often a tenth of the data is evaluated, in epochs' worth."""
-    said = [str(job.arguments.get(name, "")).lower() for name in ("do_eval", "evaluation_strategy", "eval_strategy")]
+    said = [str(facts.arguments.get(name, "")).lower() for name in ("do_eval", "evaluation_strategy", "eval_strategy")]
     return 1.0 if any(each not in {"", "no", "false", "0", "none"} for each in said) else 0.0

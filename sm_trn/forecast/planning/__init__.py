@@ -19,9 +19,9 @@ from ...core.specs.job import JobSpec, expect_spec
 from ...core.specs.problems import Severity
 from ...core.specs.value import misfit
 from ..jobs.calibration import Calibration
-from ..jobs.configure import configure
+from ..jobs.configure import configure, facts_of
 from ..jobs.estimate import estimate
-from ..jobs.facts import Facts, Known, MissingFact
+from ..jobs.facts import Known, MissingFact
 from ..jobs.value import Estimate, enough_s, span
 from ..rules import ALL_RULES
 from . import grid
@@ -59,7 +59,7 @@ def plan(  # noqa: PLR0913 - what is asked, what is known, and of which machines
     if not isinstance(bounds, Limits):
         raise TypeError(f"limits: {misfit(bounds, 'Limits(max_usd=…, deadline_s=…)')}")
     book = prices if prices is not None else snapshot_book()
-    whole = configure(Facts(job, known)).configuration.global_batch
+    whole = configure(facts_of(job, known)).configuration.global_batch
     spots: tuple[Spot | None, ...] = (None,) if job.spot is None else (None, job.spot)
     choices: list[Choice] = []
     excluded: list[Excluded] = []

@@ -13,7 +13,6 @@ from ...core.specs.job import JobSpec
 from ...core.specs.problems import Advice, Change, Field, Problem, Rule, rules_of
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
-from . import memory
 
 if TYPE_CHECKING:
     from ..configuration import Configuration
@@ -29,19 +28,20 @@ def estimated(job: JobSpec) -> Iterator[Problem]:
 
     Of memory one rule speaks: where no estimate can, that of ``memory.accelerator_memory``.
     """
-    from ..jobs.configure import configure  # noqa: PLC0415 - its tables load when a job is checked, not before
+    from ..jobs.configure import configure, facts_of  # noqa: PLC0415 - its tables load when a job is checked, not before
     from ..jobs.estimate import billable  # noqa: PLC0415
-    from ..jobs.facts import Facts, MissingFact  # noqa: PLC0415
+    from ..jobs.facts import MissingFact  # noqa: PLC0415
     from ..memory import largest_batch  # noqa: PLC0415
+    from .memory import accelerator_memory  # noqa: PLC0415
 
     if isinstance(job.distribution, (SMModelParallel, SMModelParallelV2)):
         return  # the library partitions the model by itself
-    facts = Facts(job, {})
+    facts = facts_of(job, {})
     try:
         facts.batch()  # what most jobs leave to their script, and the quickest to miss
         configured = configure(facts)
     except MissingFact:
-        yield from memory.accelerator_memory(job)
+        yield from accelerator_memory(job)
         return
     c = configured.configuration
     most = largest_batch(c)
@@ -59,13 +59,14 @@ def estimated(job: JobSpec) -> Iterator[Problem]:
 def _memory(rule: Rule, job: JobSpec, c: Configuration, most: int) -> Iterator[Problem]:
     """MEM001 where what the job keeps of its model is too large by itself; ``rule`` where its batch makes it so."""
     from ..memory import surely_too_large  # noqa: PLC0415 - as above
+    from .memory import accelerator_memory, beyond_estimates, script_decides  # noqa: PLC0415
 
-    if not most or memory.beyond_estimates(job):
-        refused = list(memory.accelerator_memory(job))
+    if not most or beyond_estimates(job):
+        refused = list(accelerator_memory(job))
         yield from refused
-        if refused or memory.beyond_estimates(job):
+        if refused or beyond_estimates(job):
             return
-    unsure = memory.script_decides(job)
+    unsure = script_decides(job)
     if surely_too_large(c) and (unsure is not None or not most):
         yield _too_large(rule, job, c, most, unsure or "")
 
@@ -84,22 +85,21 @@ def _too_short(rule: Rule, job: JobSpec, seconds: Interval) -> Problem:
 
 
 def _too_large(rule: Rule, job: JobSpec, c: Configuration, most: int, unsure: str) -> Problem:
-    from ..jobs.facts import BATCH  # noqa: PLC0415 - as above
+    from ..jobs.configure import batch_name  # noqa: PLC0415 - as above
     from ..memory import memory as needed  # noqa: PLC0415
     from ..memory import usable_gib  # noqa: PLC0415
 
-    name = next((each for each in BATCH if each in job.hyperparameters), BATCH[0])
+    name = batch_name(job)
+    fits: Change | Advice = Change(**{name: most}) if name else Advice(f"a batch of {most} in the script")
     return rule.problem(
-        Field(f"hyperparameters.{name}"),
+        Field(f"hyperparameters.{name}" if name else "script"),
         f"a batch of {c.micro_batch:g} is estimated to need {needed(c).total:.1f} GiB of one worker's memory",
         consequence=f"cannot tell whether the script shards or shrinks what it keeps: {unsure}" if unsure else "",
         got=f"{c.micro_batch:g}",
         wanted=f"about {most}, which fits {usable_gib(c):.1f} GiB on {job.compute.instances[0]}"
         if most
         else f"at most {usable_gib(c):.1f} GiB on {job.compute.instances[0]}",
-        fix=Change(**{name: most})
-        if most
-        else Advice("16-bit weights, quantised weights, a shorter length, or a larger instance"),
+        fix=fits if most else Advice("16-bit weights, quantised weights, a shorter length, or a larger instance"),
     )
 
 

@@ -1,0 +1,157 @@
+"""What an estimate takes from the script itself: how many GPUs it drives, how it packs, what it saves; beside public jobs on SageMaker."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forecast.trainer import trained
+
+import sm_trn as st
+from sm_trn.forecast.configuration import Configuration
+from sm_trn.forecast.jobs.configure import configure, facts_of, with_batch
+from sm_trn.forecast.memory import memory, sample_bytes
+from sm_trn.forecast.work import work_of
+
+HEAD = "from transformers import Trainer, TrainingArguments\n"
+TRAINER = (
+    HEAD
+    + "Trainer(model=model, args=TrainingArguments('out', num_train_epochs=1, per_device_train_batch_size=8)).train()\n"
+)
+LOOP = "for batch in batches:\n    model(**batch).loss.backward()\n"
+LAID = TRAINER.replace("Trainer(", "model = AutoModelForCausalLM.from_pretrained(name, device_map='auto')\nTrainer(", 1)
+KNOWN: dict[str, Any] = {"examples": 6400, "length": 128}
+
+
+def job(
+    folder: Path, text: str, given: dict[str, Any] | None = None, *, instance: str = "ml.g5.12xlarge", **fields: Any
+) -> st.JobSpec:
+    (folder / "train.py").write_text(text)
+    return st.JobSpec(
+        name="a",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=st.PyTorch("2.1", python="py310"),
+        compute=st.Compute(instance),
+        hyperparameters={"model_name": "meta-llama/Llama-2-7b-hf", **(given or {})},
+        **fields,
+    )
+
+
+def configured(there: st.JobSpec) -> Configuration:
+    return configure(facts_of(there, KNOWN)).configuration  # type: ignore[arg-type]
+
+
+def test_trainer_alone_on_four_gpus_drives_them_all_from_one_process(tmp_path: Path) -> None:
+    alone = job(tmp_path, TRAINER)
+    spread = alone.replace(distribution=st.TorchDistributed())
+    assert st.estimate(alone, **KNOWN).steps == st.estimate(spread, **KNOWN).steps == 200
+    one, four = configured(alone), configured(spread)
+    assert ((one.data, one.driven), (four.data, four.driven)) == ((4, 4), (4, 1))
+    assert work_of(one).kernels == 4 * work_of(four).kernels
+
+
+@pytest.mark.parametrize(
+    ("text", "instance"), [(LOOP, "ml.g5.12xlarge"), (TRAINER, "ml.g5.2xlarge"), (TRAINER, "ml.trn1.32xlarge")]
+)
+def test_another_script_or_machine_trains_on_one_device(tmp_path: Path, text: str, instance: str) -> None:
+    found = configured(job(tmp_path, text, {"batch_size": 8}, instance=instance))
+    assert (found.data, found.driven, found.laid_over) == (1, 1, 1)
+
+
+def test_a_model_laid_over_gpus_shares_its_memory_and_not_its_time(tmp_path: Path) -> None:
+    laid = configured(job(tmp_path, LAID))
+    assert (laid.data, laid.driven, laid.laid_over) == (1, 1, 4)
+    alone = dataclasses.replace(laid, laid_over=1)
+    assert memory(laid).weights == pytest.approx(memory(alone).weights / 4)
+    assert memory(laid).activations == pytest.approx(memory(alone).activations / 4)
+    assert work_of(laid) == work_of(alone)
+
+
+def test_float32_keeps_less_than_twice_of_mixed_precision_and_old_releases_no_more() -> None:
+    mixed = next(row.configuration for row in trained() if row.name == "bert-base-uncased")
+    wide = dataclasses.replace(mixed, precision="fp32", autocast=False)
+    assert sample_bytes(wide)[0] == pytest.approx(1.25 * sample_bytes(mixed)[0])
+    assert sample_bytes(dataclasses.replace(wide, release=2020.8)) == sample_bytes(wide)
+
+
+def test_memory_of_float32_is_met_within_a_fifth() -> None:
+    rows = [row for row in trained() if row.configuration.precision == "fp32"]
+    assert len(rows) == 3
+    assert all(abs(memory(row.configuration).total / row.gib - 1) < 0.2 for row in rows)
+
+
+def test_frozen_float32_weights_stay_float32() -> None:
+    half = next(row.configuration for row in trained() if row.configuration.adapters)
+    whole = dataclasses.replace(half, precision="fp32", autocast=False, half_states=False)
+    assert memory(whole).weights == pytest.approx(2 * memory(half).weights)
+
+
+# aws-samples/amazon-sagemaker-huggingface-benchmark: DistilBERT in float32, 900,000 reviews of 512 tokens, three epochs, on V100s.
+@pytest.mark.parametrize(("instance", "billed"), [("ml.p3.2xlarge", 66_355), ("ml.p3.8xlarge", 19_447)])
+def test_public_jobs_lie_in_their_intervals(tmp_path: Path, instance: str, billed: float) -> None:
+    text = (
+        "import argparse, os\nfrom transformers import Trainer, TrainingArguments\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--epochs', type=int, default=1)\nparser.add_argument('--train_batch_size', type=int, default=32)\n"
+        "parser.add_argument('--model_dir', default=os.environ['SM_MODEL_DIR'])\nargs, _ = parser.parse_known_args()\n"
+        "made = TrainingArguments(output_dir=args.model_dir, num_train_epochs=args.epochs,\n"
+        "                         per_device_train_batch_size=args.train_batch_size)\nTrainer(model=model, args=made).train()\n"
+    )
+    there = job(tmp_path, text, {"model_name": "distilbert-base-uncased", "epochs": 3}, instance=instance)
+    found = st.estimate(there.replace(framework=st.PyTorch("1.7.1", python="py36")), examples=900_000, length=512)
+    assert found.fits
+    assert found.billable_s is not None
+    assert found.billable_s.p10 < billed < found.billable_s.p90
+
+
+def upload(there: st.JobSpec) -> float:
+    return next(phase.seconds.p50 for phase in st.estimate(there, **KNOWN).phases if phase.name == "save and upload")
+
+
+def test_an_archive_takes_its_time(tmp_path: Path) -> None:
+    packed, raw = job(tmp_path, TRAINER), job(tmp_path, TRAINER, output=st.Output(compress=False))
+    assert upload(packed) > 3 * upload(raw)
+    lora = TRAINER + "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig())\n"
+    assert upload(job(tmp_path, lora, {"merge_adapters": True})) > 5 * upload(job(tmp_path, lora))
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("", 10),
+        ("save_steps=1000", 5),
+        ("save_strategy='no'", 0),
+        ("save_strategy='epoch', num_train_epochs=1", 1),
+        ("save_total_limit=2", 2),
+    ],
+)
+def test_checkpoints_in_the_model_folder_are_packed_too(tmp_path: Path, words: str, kept: int) -> None:
+    def written(folder: str) -> st.JobSpec:
+        return job(tmp_path, HEAD + f"Trainer(args=TrainingArguments('{folder}', max_steps=5000, {words}))\n",
+                   {"model_name": "bert-base-uncased"})  # fmt: skip
+
+    size = configured(written("/tmp/out")).model.parameters * 12 / 30e6
+    assert upload(written("/opt/ml/model")) - upload(written("/tmp/out")) == pytest.approx(kept * size)
+
+
+def test_texts_that_the_script_joins_are_counted_as_blocks(tmp_path: Path) -> None:
+    text = TRAINER.replace("Trainer(model", "SFTTrainer(packing=True, max_seq_length=1024, model")
+    there = job(tmp_path, text, {"max_seq_length": 1024}, instance="ml.g5.2xlarge")
+    assert st.estimate(there, examples=10_000, tokens=1_024_000).steps == 125
+
+
+def test_a_plan_changes_the_batch_by_the_scripts_own_name(tmp_path: Path) -> None:
+    text = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--batch_size', type=int)\nparser.parse_args()\n"
+    assert with_batch(job(tmp_path, text), 2, 1).hyperparameters["batch_size"] == 2
+    assert with_batch(job(tmp_path, LOOP), 2, 1).hyperparameters["per_device_train_batch_size"] == 2
+
+
+def test_a_batch_that_stands_in_the_code_is_changed_there(tmp_path: Path) -> None:
+    text = TRAINER.replace("per_device_train_batch_size=8", "per_device_train_batch_size=4096")
+    (found,) = [
+        each
+        for each in st.check(job(tmp_path, text, {"model_name": "bert-large-uncased", "max_seq_length": 512}))
+        if each.id == "EST002"
+    ]
+    assert (found.where, found.fix) == ("script", "a batch of 8 in the script")

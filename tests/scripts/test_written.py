@@ -1,0 +1,111 @@
+"""What a script says of its training itself is what transformers' own classes hold when the script has run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sm_trn as st
+from sm_trn.core.preflight.source import command_line
+from sm_trn.scripts.written import DECIDED_LATER, arguments_of
+
+HEAD = "import argparse, os\nfrom dataclasses import dataclass, field\nfrom transformers import HfArgumentParser, TrainingArguments\n"
+PARSER = "parser = argparse.ArgumentParser()\n{}\nargs, _ = parser.parse_known_args()\n"
+BATCH = 'parser.add_argument("--train_batch_size", type=int, default=16)'
+SHORT = 'parser.add_argument("--bs", type=int, default=12)\nparser.add_argument("--rounds", type=float, default=2)'
+TAKES = "training = TrainingArguments(output_dir='out', {})\n"
+OWN = '@dataclass\nclass Own:\n    max_seq_length: int = field(default=512, metadata={"help": "tokens"})\n    name: str = "a"\n'
+FIELDS = OWN + "own, training = HfArgumentParser((Own, TrainingArguments)).parse_args_into_dataclasses()\n"
+CONSTANT = "per_device_train_batch_size=4, num_train_epochs=5, gradient_accumulation_steps=2, max_steps=90"
+ASKED = (
+    "per_device_train_batch_size",
+    "num_train_epochs",
+    "gradient_accumulation_steps",
+    "max_steps",
+    "gradient_checkpointing",
+)
+
+SCRIPTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "constants": (HEAD + TAKES.format(CONSTANT), {}),
+    "Trainer's own": (HEAD + TAKES.format("learning_rate=1e-4"), {}),
+    "an argument's default": (HEAD + PARSER.format(BATCH) + TAKES.format("per_device_train_batch_size=args.train_batch_size"), {}),
+    "an argument that is given": (
+        HEAD + PARSER.format(BATCH) + TAKES.format("per_device_train_batch_size=args.train_batch_size"), {"train_batch_size": 24},
+    ),
+    "names of one's own": (
+        HEAD + PARSER.format(SHORT) + TAKES.format("per_device_train_batch_size=args.bs, num_train_epochs=args.rounds"), {},
+    ),
+    "made a number": (HEAD + PARSER.format(SHORT) + TAKES.format("per_device_train_batch_size=int(args.bs)"), {"bs": 3}),
+    "its parser, nothing given": (HEAD + FIELDS, {"output_dir": "out"}),
+    "its parser, something given": (HEAD + FIELDS, {"output_dir": "out", "per_device_train_batch_size": 6, "num_train_epochs": 1}),
+    "its parser, a beginning": (HEAD + FIELDS, {"output_dir": "out", "max_steps": 7, "gradient_acc": 3}),
+}  # fmt: skip
+
+
+def job(folder: Path, text: str, given: dict[str, Any]) -> st.JobSpec:
+    (folder / "train.py").write_text(text)
+    return st.JobSpec(
+        name="a",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=st.PyTorch("2.1", python="py310"),
+        compute=st.Compute("ml.g5.12xlarge"),
+        hyperparameters=given,
+    )
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_it_is_what_transformers_own_class_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    pytest.importorskip("transformers")
+    there = job(tmp_path, *SCRIPTS[name])
+    monkeypatch.setattr(sys, "argv", ["train.py", *command_line(there)])
+    names: dict[str, Any] = {"__name__": "train"}
+    exec(compile(SCRIPTS[name][0], "train.py", "exec", dont_inherit=True), names)  # noqa: S102 - the script of the test
+    said = arguments_of(there)
+    held = names["training"]
+    assert {each: getattr(held, each) for each in ASKED if each in said} == {
+        each: said[each] for each in ASKED if each in said
+    }
+    assert {"per_device_train_batch_size"} <= said.keys()
+
+
+def test_what_is_given_by_the_beginning_of_a_name_counts(tmp_path: Path) -> None:
+    assert arguments_of(job(tmp_path, HEAD + FIELDS, {"max_seq_len": 3072}))["max_seq_length"] == 3072
+
+
+def test_what_the_device_decides_is_left_to_it(tmp_path: Path) -> None:
+    by_default = 'parser.add_argument("--bf16", type=bool, default=torch.cuda.get_device_capability()[0] == 8)'
+    text = (
+        HEAD
+        + PARSER.format(by_default)
+        + TAKES.format("bf16=args.bf16, fp16=not torch.cuda.is_bf16_supported(), seed=len(args)")
+    )
+    said = arguments_of(job(tmp_path, text, {}))
+    assert (said["bf16"], said["fp16"]) == (DECIDED_LATER, DECIDED_LATER)
+    assert "seed" not in said
+
+
+def test_a_folder_that_the_toolkit_names_is_known(tmp_path: Path) -> None:
+    folder = 'parser.add_argument("--model-dir", default=os.environ["SM_MODEL_DIR"])'
+    said = arguments_of(
+        job(tmp_path, HEAD + PARSER.format(folder) + "TrainingArguments(output_dir=args.model_dir)\n", {})
+    )
+    assert said["output_dir"] == said["model_dir"] == "/opt/ml/model"
+
+
+@pytest.mark.parametrize("text", ["TrainingArguments(**words)\n", "TrainingArguments(max_steps=steps)\n"])
+def test_what_cannot_be_told_is_not_said(tmp_path: Path, text: str) -> None:
+    assert "num_train_epochs" not in arguments_of(job(tmp_path, HEAD + text, {}))
+
+
+def test_of_two_trainings_none_is_taken(tmp_path: Path) -> None:
+    two = TAKES.format("per_device_train_batch_size=4") + TAKES.format("per_device_train_batch_size=8")
+    assert not arguments_of(job(tmp_path, HEAD + two, {}))
+
+
+def test_a_shipped_script_and_one_elsewhere_say_nothing(tmp_path: Path) -> None:
+    there = job(tmp_path, HEAD + FIELDS, {"seed": 1})
+    for script in (st.Script("train_glue.py"), st.Script("train.py", source_dir="s3://bucket/source.tar.gz")):
+        assert dict(arguments_of(there.replace(script=script))) == {"seed": 1}
