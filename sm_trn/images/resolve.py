@@ -23,7 +23,7 @@ from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
 from .contents import Contents, contents_of, imports_of, package_of, python_of
 from .releases import misfits
-from .requirements import Wanted, requirements_of
+from .requirements import requirements_of
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
@@ -173,9 +173,9 @@ def resolve(job: JobSpec) -> Resolved:
         conflict, pins = question.ask([each for each in limits if each.startswith("numpy")]) if drags else ("", pins)
         conflict, pins = question.ask([]) if conflict else ("", pins)
         builds = tuple(question.built(pins)) if not conflict else ()
-        excluded = tuple(_excluded(question, pins, job, held)) if not conflict else ()
+        certain = _certain(pins, text, held)
+        excluded = tuple(_excluded(question, certain, job, held)) if not conflict else ()
     unread = (*addresses, *question.left_out)
-    wanted = list(requirements_of(text, python))
     if conflict:
         return Resolved(image=held.name, conflict=conflict, unread=unread)
     return Resolved(
@@ -183,7 +183,7 @@ def resolve(job: JobSpec) -> Resolved:
         pins=pins,
         replaced=tuple(_replaced(pins, held)),
         drags=drags,
-        misfits=tuple(_misfits(tuple(pin for pin in pins if _certain(pin, wanted, held)), held)),
+        misfits=tuple(_misfits(certain, held)),
         excluded=excluded,
         builds=builds,
         unread=unread,
@@ -201,9 +201,9 @@ def with_pins(job: JobSpec, resolved: Resolved) -> Iterator[JobSpec]:
         for entry in folder.iterdir():
             if entry.name != REQUIREMENTS:
                 Path(beside, entry.name).symlink_to(entry.absolute())
-        wanted = list(requirements_of(requirements(job) or "", python_of(contents_of(job))))
-        pins = [pin if _certain(pin, wanted, contents_of(job)) else pin.partition("==")[0] for pin in resolved.pins]
-        lines = [*pins, *resolved.unread]
+        certain = _certain(resolved.pins, requirements(job) or "", contents_of(job))
+        names = [pin.partition("==")[0] for pin in resolved.pins if pin not in certain]
+        lines = [*certain, *names, *resolved.unread]
         Path(beside, REQUIREMENTS).write_text("".join(f"{line}\n" for line in lines), "utf-8")
         yield job.replace(script=dataclasses.replace(job.script, source_dir=beside))
 
@@ -219,13 +219,20 @@ def _of_neuron(line: str, held: Contents) -> bool:
     return held.processor == "neuron" and re.match(r"\s*(?:torch[-_]|lib|aws[-_])?neuronx", line) is not None
 
 
-def _certain(pin: str, wanted: list[Wanted], held: Contents | None) -> bool:
-    """Whether the job surely has the version of a pin. The image may have another one that is not published, and pip leaves it alone."""
-    name = canonicalize_name(pin.partition("==")[0])
-    asked = [each for each in wanted if each.name == name]
-    if held is None or held.version(name) is not None or any(each.exact is not None for each in asked):
-        return True
-    return held.holds(name) is False or (name not in held.packages and (bool(asked) or name in NAMED))
+def _certain(pins: tuple[str, ...], text: str, held: Contents | None) -> tuple[str, ...]:
+    """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone."""
+    if held is None:
+        return pins
+    wanted = list(requirements_of(text, python_of(held)))
+    asked = {each.name for each in wanted}
+    exact = {each.name for each in wanted if each.exact is not None}
+    certain = []
+    for pin in pins:
+        name = canonicalize_name(pin.partition("==")[0])
+        unnamed = name not in held.packages and (name in asked or name in NAMED)
+        if name in exact or unnamed or held.version(name) is not None or held.holds(name) is False:
+            certain.append(pin)
+    return tuple(certain)
 
 
 def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
