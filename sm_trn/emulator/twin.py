@@ -19,11 +19,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from packaging.utils import canonicalize_name
+
 from ..core.errors import EmulatorError
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
 from ..images.contents import Contents, contents_of, imports_of, package_of, python_of
 from ..images.resolve import find_uv, words_of
+from ..images.rules import installs
 from .container.twins import FOLDER, NOTE, Twin, twin_at
 from .daemon import default_state
 from .options import TWIN_TAG
@@ -32,6 +35,7 @@ RECIPE: Final = 1  # a twin that was made in another way is made again
 OLDEST: Final = (3, 8)
 _PYTHON_S, _INSTALL_S = 300, 3600
 _WHEELS: Final = ("--only-binary", ":all:")
+_BROUGHT: Final = {"torch_xla": "torch-neuronx", "libneuronxla": "torch-neuronx"}  # by the packages of the Neuron SDK
 _WORDS: Final = 200  # characters of the resolver's words that are kept of what could not be had
 
 
@@ -39,7 +43,8 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     """The job, to be rehearsed in a twin of its image: with the image's Python and versions, and its requirements.txt installed by pip.
 
     The twin is made once and kept in ``state``, the emulator's folder; ``tell`` hears what is being made. The job gets a tag, which
-    means nothing to AWS. Raises EmulatorError where the image's contents are not published, uv or the Python is not to be had.
+    means nothing to AWS. Raises EmulatorError where the image's contents are not published, uv or the Python is not to be had, and where
+    the script imports what the twin could not get.
     """
     held = contents_of(job)
     wanted = python_of(held)
@@ -65,7 +70,24 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     with _alone(folder, key):
         if twin_at(folder.parent, key) is None:
             _Maker(uv, folder / key, held, tell).make(interpreter or wanted, exact, limits, imported)
+        twin = twin_at(folder.parent, key)
+    if twin is not None:
+        _require_imports(job, twin)
     return job.replace(tags={**job.tags, TWIN_TAG: key})
+
+
+def _require_imports(job: JobSpec, twin: Twin) -> None:
+    """Refuse a script that needs what the image has and the twin could not get: it would fail here alone."""
+    text, asked = source.program(job) or "", canonicalize_name(source.requirements(job) or "")
+    if installs(text):
+        return
+    for module, line in imports_of(text):
+        package = _BROUGHT.get(module.partition(".")[0], package_of(module))
+        if package in twin.lacking and package not in asked:
+            raise EmulatorError(
+                f"{source.entry_name(job)}:{line} imports {module}. {twin.image} has {package}, which could not be had for its twin on "
+                "this machine: the script would fail here and not on AWS; fix: rehearse it without --environment twin"
+            )
 
 
 def find_python(uv: str, version: str) -> str | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TypedDict
 
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -48,6 +49,23 @@ class _Import(TypedDict):
     lacking: list[str]
 
 
+class FailingPair(TypedDict):
+    """Releases of two packages that pip installs together and that fail together, as an experiment showed.
+
+    ``fails`` and ``works`` are the pins of the experiment, ``program`` is what it ran with them under ``python``, ``error`` its end.
+    """
+
+    library: str
+    releases: str
+    other: str
+    beside: str
+    error: str
+    python: str
+    program: str
+    fails: list[str]
+    works: list[str]
+
+
 class _Table(TypedDict):
     releases: dict[str, list[str]]
     listed: dict[str, str]  # the last release of a library whose names are known
@@ -59,6 +77,12 @@ class _Table(TypedDict):
 @functools.cache
 def _table() -> _Table:
     return json.loads((files(__package__) / "library_names.json").read_text("utf-8"))  # type: ignore[no-any-return]
+
+
+@functools.cache
+def failing_pairs() -> tuple[FailingPair, ...]:
+    """The pairs that were seen to fail; names are canonical."""
+    return tuple(json.loads((files(__package__) / "failing_pairs.json").read_text("utf-8"))["pairs"])
 
 
 def installed(job: JobSpec) -> dict[str, str]:
@@ -103,24 +127,21 @@ def _certain(library: str, version: str, at: str, since: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A library that cannot be imported beside another one, whose release lacks what it imports; names are canonical."""
+    """A library that fails beside another one, and why; names are canonical."""
 
     library: str
     version: str
-    other: str
-    beside: str
-    module: str
-    name: str
+    why: str
 
     def __str__(self) -> str:
-        return f"{self.library} {self.version} imports {self.name} from {self.module}, which {self.other} {self.beside} does not have"
+        return f"{self.library} {self.version} {self.why}"
 
 
 def misfits(there: Mapping[str, str]) -> Iterator[Misfit]:
     """Releases that can be installed together and fail together: one for two libraries."""
     told: set[tuple[str, str]] = set()
     for row in _table()["imports"]:
-        library, other = (canonicalize_name(each) for each in (row["library"], row["module"].split(".")[0]))
+        library, other = (str(canonicalize_name(each)) for each in (row["library"], row["module"].split(".")[0]))
         if (
             library in there
             and other in there
@@ -128,7 +149,21 @@ def misfits(there: Mapping[str, str]) -> Iterator[Misfit]:
             and _broken(row, there[library], there[other])
         ):
             told.add((library, other))
-            yield Misfit(library, there[library], other, there[other], row["module"], row["name"])
+            why = f"imports {row['name']} from {row['module']}, which {other} {there[other]} does not have"
+            yield Misfit(library, there[library], why)
+    for pair in failing_pairs():
+        version, beside = there.get(pair["library"]), there.get(pair["other"])
+        if version is None or beside is None or (pair["library"], pair["other"]) in told:
+            continue
+        if _within(version, pair["releases"]) and _within(beside, pair["beside"]):
+            yield Misfit(pair["library"], version, f"fails beside {pair['other']} {beside}: {pair['error']}")
+
+
+def _within(version: str, bounds: str) -> bool:
+    try:
+        return SpecifierSet(bounds).contains(version, prereleases=True)
+    except InvalidVersion:
+        return False
 
 
 def _broken(row: _Import, version: str, beside: str) -> bool:

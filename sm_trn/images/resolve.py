@@ -17,14 +17,28 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from ..core.errors import SmTrnError
+from ..core.preflight import source
 from ..core.preflight.source import REQUIREMENTS, requirements, source_folder
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
-from .contents import Contents, contents_of, python_of
+from .contents import Contents, contents_of, imports_of, package_of, python_of
 from .releases import misfits
+from .requirements import requirements_of
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
+# An image that has these has a file that names them: no other package brings them.
+NAMED = (
+    "accelerate",
+    "bitsandbytes",
+    "datasets",
+    "deepspeed",
+    "diffusers",
+    "peft",
+    "sentence-transformers",
+    "transformers",
+    "trl",
+)
 TIMEOUT_S = 300
 LATE = 99  # a patch of the image's Python: without one uv takes the first, for which later releases are not meant
 PLATFORM = "x86_64-manylinux_2_28"
@@ -42,7 +56,8 @@ class Resolved:
     """``pins`` are versions that can be installed together into the image, as lines of a constraints file; empty where there are none,
     and ``conflict`` says why in the resolver's words. ``replaced`` are packages of the image that they replace: name, version there,
     version wanted; ``drags`` says in the resolver's words why what the image is built for cannot stay. ``misfits`` are sentences about
-    pins that fail together; ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
+    pins that fail together; ``excluded`` about packages of the image that the script imports and that do not allow the pins;
+    ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
     ``problems`` are what ``check`` finds with these pins, and not without. ``unread`` are requirements that only a build could tell about:
     addresses, and packages without any wheel.
     """
@@ -53,6 +68,7 @@ class Resolved:
     replaced: tuple[tuple[str, str, str], ...] = ()
     drags: str = ""
     misfits: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     builds: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     unread: tuple[str, ...] = ()
@@ -97,6 +113,13 @@ class _Question:
             missing = _NO_WHEEL.search(words)
             if missing is not None and not self._alone(missing):
                 yield f"pip takes {pin} first, and builds what has no wheel for Python {self.python.rpartition('.')[0]}: {words}"
+
+    def excludes(self, package: str, pins: tuple[str, ...]) -> str:
+        """Why a package of the image does not allow the pins, in the resolver's words; empty where it does, and where it fails alone."""
+        options = [line for line in self.lines if line.lstrip().startswith("-")]
+        if self._once([*options, package], [], self.python)[0]:
+            return ""
+        return self._once([*options, package, *pins], [], self.python)[0]
 
     def _once(self, lines: list[str], limits: list[str], python: str, *more: str) -> tuple[str, tuple[str, ...]]:
         gone = [f"{name} ; python_version < '3'" for name in self.left_out]
@@ -150,6 +173,8 @@ def resolve(job: JobSpec) -> Resolved:
         conflict, pins = question.ask([each for each in limits if each.startswith("numpy")]) if drags else ("", pins)
         conflict, pins = question.ask([]) if conflict else ("", pins)
         builds = tuple(question.built(pins)) if not conflict else ()
+        certain = _certain(pins, text, held)
+        excluded = tuple(_excluded(question, certain, job, held)) if not conflict else ()
     unread = (*addresses, *question.left_out)
     if conflict:
         return Resolved(image=held.name, conflict=conflict, unread=unread)
@@ -158,7 +183,8 @@ def resolve(job: JobSpec) -> Resolved:
         pins=pins,
         replaced=tuple(_replaced(pins, held)),
         drags=drags,
-        misfits=tuple(_misfits(pins, held)),
+        misfits=tuple(_misfits(certain, held)),
+        excluded=excluded,
         builds=builds,
         unread=unread,
     )
@@ -175,7 +201,9 @@ def with_pins(job: JobSpec, resolved: Resolved) -> Iterator[JobSpec]:
         for entry in folder.iterdir():
             if entry.name != REQUIREMENTS:
                 Path(beside, entry.name).symlink_to(entry.absolute())
-        lines = [*resolved.pins, *resolved.unread]
+        certain = _certain(resolved.pins, requirements(job) or "", contents_of(job))
+        names = [pin.partition("==")[0] for pin in resolved.pins if pin not in certain]
+        lines = [*certain, *names, *resolved.unread]
         Path(beside, REQUIREMENTS).write_text("".join(f"{line}\n" for line in lines), "utf-8")
         yield job.replace(script=dataclasses.replace(job.script, source_dir=beside))
 
@@ -191,14 +219,41 @@ def _of_neuron(line: str, held: Contents) -> bool:
     return held.processor == "neuron" and re.match(r"\s*(?:torch[-_]|lib|aws[-_])?neuronx", line) is not None
 
 
+def _certain(pins: tuple[str, ...], text: str, held: Contents | None) -> tuple[str, ...]:
+    """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone."""
+    if held is None:
+        return pins
+    wanted = list(requirements_of(text, python_of(held)))
+    asked = {each.name for each in wanted}
+    exact = {each.name for each in wanted if each.exact is not None}
+    certain = []
+    for pin in pins:
+        name = canonicalize_name(pin.partition("==")[0])
+        unnamed = name not in held.packages and (name in asked or name in NAMED)
+        if name in exact or unnamed or held.version(name) is not None or held.holds(name) is False:
+            certain.append(pin)
+    return tuple(certain)
+
+
 def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
-    """What fails together of what the job will have."""
+    """What fails together of what the job will surely have."""
     there = {name: version.public for name in held.packages if (version := held.version(name)) is not None}
     for pin in pins:
         name, _, wanted = pin.split(";", maxsplit=1)[0].strip().partition("==")
         there[canonicalize_name(name)] = wanted
     taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
     yield from (str(misfit) for misfit in misfits(there) if misfit.library in taken)
+
+
+def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
+    """What the script imports of the image and does not allow what pip installs beside it: pip does not look at what it leaves alone."""
+    taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
+    imported = {package_of(module) for module, _ in imports_of(source.program(job) or "")}
+    for name in sorted(imported - taken):
+        version = held.version(name)
+        words = question.excludes(f"{name}=={version.public}", pins) if version is not None else ""
+        if words:
+            yield f"{name} {version} of {held.name} does not allow what pip installs: {words}"
 
 
 def find_uv() -> str | None:

@@ -38,7 +38,8 @@ _GENERIC = (
 _NOBODYS = ("bitsandbytes", "peft", "sentence-transformers", "trl", "wandb")  # no other package of an image brings them
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
-LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers")
+LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers", "deepspeed", "diffusers",
+             "pandas", "pyarrow", "sklearn")  # fmt: skip
 _INSTALLS = ("pip", "conda", "apt-get")
 
 
@@ -217,7 +218,7 @@ def imports(job: JobSpec) -> Iterator[Problem]:
     if (
         not job.script.entry.endswith(".py")
         or job.script.dependencies
-        or _installs(text)
+        or installs(text)
         or (folder / "setup.py").exists()
     ):
         return
@@ -270,7 +271,7 @@ def shipped(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def _installs(text: str) -> bool:
+def installs(text: str) -> bool:
     """Whether the script may install something by itself."""
     return any(word in text for word in _INSTALLS)
 

@@ -1,4 +1,6 @@
-"""Random requirements: what ``check --resolve`` says against what pip says, over the network. SM_TRN_RESOLUTIONS=100 asks for 100 sets."""
+"""Campaigns over the network: random requirements, what ``check --resolve`` says against what pip says (SM_TRN_RESOLUTIONS=100 asks for 100
+sets), and the pairs of releases that fail together, installed and run again (SM_TRN_PAIRS=1).
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ import pytest
 import sm_trn as st
 from sm_trn.emulator.container.twins import twin_at
 from sm_trn.emulator.options import TWIN_TAG
-from sm_trn.emulator.twin import in_twin
-from sm_trn.images.resolve import resolve
+from sm_trn.emulator.twin import find_python, in_twin
+from sm_trn.images.releases import FailingPair, failing_pairs
+from sm_trn.images.resolve import find_uv, resolve
 
+PAIRS = os.environ.get("SM_TRN_PAIRS", "")
 SETS = int(os.environ.get("SM_TRN_RESOLUTIONS", "0"))
 IMAGES = (
     st.PyTorch("2.1.0", python="py310"),
@@ -42,13 +46,26 @@ RELEASES = {
     "tqdm": ("4.64.1", "4.67.1"),
     "pyyaml": ("5.4.1", "6.0.2"),
 }
+# Pairs of which one bounds the other: with two of them pinned, about half of the sets cannot be installed.
+RELATED = (
+    ("transformers", "tokenizers"),
+    ("transformers", "huggingface-hub"),
+    ("tokenizers", "huggingface-hub"),
+    ("trl", "transformers"),
+    ("trl", "accelerate"),
+    ("datasets", "fsspec"),
+    ("datasets", "huggingface-hub"),
+    ("pandas", "numpy"),
+    ("scikit-learn", "numpy"),
+)
 MARKERS = ("", "", "", ' ; python_version < "3.11"', ' ; python_version >= "3.11"', " ; sys_platform == 'win32'")
 
 
 def requirements(some: random.Random) -> str:
-    """Two to five packages, each pinned, bounded or free, some under a marker."""
-    lines = []
-    for name in some.sample(sorted(RELEASES), some.randint(2, 5)):
+    """Two related pairs, pinned or bounded, and up to two other packages: pinned, bounded or free, some under a marker."""
+    related = sorted({name for pair in some.sample(RELATED, 2) for name in pair})
+    lines = [f"{name}{some.choice(('==', '==', '==', '<='))}{some.choice(RELEASES[name])}\n" for name in related]
+    for name in some.sample(sorted(RELEASES.keys() - set(related)), some.randint(0, 2)):
         version = some.choice(RELEASES[name])
         operator = some.choice(("==", "==", ">=", "<=", "~=", ""))
         lines.append(f"{name}{operator}{version if operator else ''}{some.choice(MARKERS)}\n")
@@ -71,7 +88,7 @@ def pip_refuses(folder: Path, python: str) -> bool | None:
 )
 def test_the_verdict_agrees_with_pip(tmp_path: Path) -> None:
     state = Path(os.environ.get("SM_TRN_STATE") or tmp_path / "state")
-    some, differences, known = random.Random(36), [], 0
+    some, differences, known, refused = random.Random(36), [], 0, 0
     for number in range(SETS):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -88,9 +105,28 @@ def test_the_verdict_agrees_with_pip(tmp_path: Path) -> None:
         ours, theirs = resolve(asked), pip_refuses(folder, twin.interpreter)
         print(number, twin.image, bool(ours.conflict), theirs, flush=True)
         known += theirs is not None
+        refused += theirs is True
         if theirs is not None and bool(ours.conflict) != theirs:
             differences.append(
                 f"{twin.image}: {(folder / 'requirements.txt').read_text()} pip refuses: {theirs}; {ours.conflict}"
             )
-    print(f"{len(differences)} of {known} verdicts differ")
+    print(f"pip refuses {refused} of {known} sets; {len(differences)} verdicts differ")
+    assert known * 0.35 <= refused <= known * 0.65, "the sets say little: about half of them should conflict"
     assert len(differences) <= known * 0.05, "\n".join(differences)
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.skipif(not PAIRS, reason="installs each pair of failing_pairs.json: SM_TRN_PAIRS=1")
+@pytest.mark.parametrize("pair", failing_pairs(), ids=lambda pair: f"{pair['library']}-{pair['other']}")
+def test_a_pair_that_pip_installs_fails_as_it_was_seen_to(pair: FailingPair, tmp_path: Path) -> None:
+    uv = find_uv()
+    python = find_python(str(uv), pair["python"])
+    if uv is None or python is None:
+        pytest.skip(f"wants uv and Python {pair['python']}")
+    for pins, error in ((pair["fails"], pair["error"]), (pair["works"], "")):
+        interpreter = tmp_path / ("works" if not error else "fails") / "bin/python"
+        subprocess.run([uv, "venv", "--quiet", "--python", python, str(interpreter.parents[1])], check=True)
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", str(interpreter), *pins], check=True)
+        done = subprocess.run([interpreter, "-c", pair["program"]], capture_output=True, text=True, check=False)
+        assert bool(error) is bool(done.returncode), done.stderr
+        assert error in done.stderr

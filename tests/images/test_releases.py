@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 import sm_trn as st
@@ -61,6 +62,35 @@ def test_releases_that_cannot_be_imported_together(program: str, requirements: s
     found = told(job(tmp_path, program, requirements), "ENV007")
     assert says in found
     assert bool(says) is bool(found)
+
+
+@pytest.mark.parametrize(
+    ("program", "requirements", "says"),
+    [
+        ("import pandas\n", "pandas==2.1.4\nnumpy==2.0.2\n", "numpy.dtype size changed"),
+        ("import pandas\n", "pandas==2.2.2\nnumpy==2.0.2\n", ""),
+        ("import pandas\n", "pandas==2.1.4\nnumpy==1.26.4\n", ""),
+        ("import pandas\n", "pandas==2.1.4\nnumpy\n", ""),  # nobody says which
+        ("from sklearn.datasets import load_iris\n", "scikit-learn==1.0.2\nnumpy==2.2.2\n", "scikit-learn 1.0.2"),
+        ("from accelerate import Accelerator\n", "accelerate==1.10.0\n", "torch 2.1.0"),  # the image's
+        ("from accelerate import Accelerator\n", "accelerate==1.9.0\n", ""),
+    ],
+)
+def test_releases_that_were_seen_to_fail_together(program: str, requirements: str, says: str, tmp_path: Path) -> None:
+    found = told(job(tmp_path, program, requirements), "ENV007")
+    assert says in found
+    assert bool(says) is bool(found)
+
+
+def test_each_pair_that_was_seen_to_fail_has_its_experiment() -> None:
+    for pair in releases.failing_pairs():
+        failing = dict(pin.split("==") for pin in pair["fails"])
+        working = dict(pin.split("==") for pin in pair["works"])
+        assert SpecifierSet(pair["releases"]).contains(failing[pair["library"]])
+        assert SpecifierSet(pair["beside"]).contains(failing[pair["other"]])
+        held = [SpecifierSet(pair["releases"]).contains(working[pair["library"]])]
+        held += [SpecifierSet(pair["beside"]).contains(working[pair["other"]])]
+        assert not all(held), pair
 
 
 @pytest.mark.parametrize(

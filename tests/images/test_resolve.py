@@ -97,6 +97,46 @@ def test_pins_that_fail_together_are_told(tmp_path: Path, packages: Path) -> Non
     assert "EncoderDecoderCache" in " ".join(found.misfits)
 
 
+@needs_uv
+def test_nothing_is_said_of_a_version_that_the_image_may_have_otherwise(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "fsspec", "2025.3.0")
+    wheel(packages, "datasets", "2.12.0", "fsspec>=2021.11.1")
+    asked = job(tmp_path, "datasets==2.12.0\n")
+    (tmp_path / "train.py").write_text("import datasets\n")
+    found = sm_trn_resolve(asked)
+    assert "fsspec==2025.3.0" in found.pins
+    assert not found.misfits  # the image has an fsspec of its time, which pip leaves alone
+    assert not found.problems
+    (tmp_path / "requirements.txt").write_text("datasets==2.12.0\nfsspec==2025.3.0\n")
+    assert "datasets 2.12.0 fails beside fsspec 2025.3.0" in " ".join(sm_trn_resolve(asked).misfits)
+
+
+@needs_uv
+def test_what_a_library_of_the_image_does_not_allow_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "hub", "0.9")
+    wheel(packages, "hub", "1.0")
+    wheel(packages, "accelerate", "1.9.0", "torch>=2.0", "hub<1")
+    asked = job(tmp_path, "hub==1.0\n")
+    assert not resolve(asked).excluded  # nothing imports it
+    (tmp_path / "train.py").write_text("import accelerate\nimport torch\n")
+    assert "hub<1" in " ".join(resolve(asked).excluded)
+    (tmp_path / "job.toml").write_text(st.dump_job(asked, "toml"))
+    ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
+    assert 0 == ran.returncode, ran.stderr  # what is not allowed may work
+    assert "accelerate 1.9.0 of pytorch-2.5.1-gpu does not allow what pip installs" in ran.stderr
+    (tmp_path / "requirements.txt").write_text("hub\n")
+    assert "accelerate 1.9.0" in " ".join(resolve(asked).excluded)  # pip does not look at what is installed
+    (tmp_path / "requirements.txt").write_text("hub==0.9\n")
+    assert not resolve(asked).excluded
+    (tmp_path / "requirements.txt").write_text("hub==1.0\naccelerate>=1.10\n")
+    assert not resolve(asked).excluded  # pip replaces it
+    wheel(packages, "client", "1.0", "hub")
+    (tmp_path / "requirements.txt").write_text("client\n")
+    found = resolve(asked)
+    assert "hub==1.0" in found.pins
+    assert not found.excluded  # the image may have a hub that accelerate allows
+
+
 @pytest.mark.parametrize(("requirements", "says"), [(None, "nothing to resolve"), ("", "nothing to resolve")])
 def test_without_requirements_there_is_nothing_to_ask(requirements: str | None, says: str, tmp_path: Path) -> None:
     with pytest.raises(st.SmTrnError, match=says):
