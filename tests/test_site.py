@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import browser
 import pytest
 
 import sm_trn as st
@@ -57,3 +58,17 @@ def test_every_page_can_be_found_by_search(site: Path) -> None:
     assert {str(page.relative_to(docs).with_suffix(".html")) for page in docs.rglob("*.md")} <= {
         page.replace("decisions/index.html", "decisions/README.html") for page in pages
     }
+
+
+@pytest.mark.skipif(not Path(browser.CHROMIUM or "-").is_file(), reason="SM_TRN_CHROMIUM names no file")
+@pytest.mark.parametrize(("words", "found"), [("spot", "guides/spot.html"), ("BillableTimeInSeconds", "")])
+def test_search_finds_pages_that_are_opened_from_a_folder(site: Path, tmp_path: Path, words: str, found: str) -> None:
+    done = subprocess.run(
+        [browser.CHROMIUM, *browser.FLAGS, "--virtual-time-budget=20000", f"--user-data-dir={tmp_path}", "--dump-dom",
+         f"{(site / 'index.html').as_uri()}?q={words}"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    told = re.search(r"(\d+) matching documents", done.stdout)
+    assert told is not None, done.stderr[-2000:]
+    assert int(told[1]) > 1
+    assert found in done.stdout
