@@ -17,9 +17,8 @@ from .sources import Programs, programs
 # What an expression of the script decides when it runs, such as ``bf16=torch.cuda.is_bf16_supported()``.
 DECIDED_LATER = "decided when it runs"
 MODEL_FOLDER = ("SM_MODEL_DIR", "/opt/ml/model")  # the variable in which the toolkit names it, and what it says
-# Keywords that tell the class of Trainer's arguments, whatever it is called: TrainingArguments, SFTConfig, Seq2SeqTrainingArguments.
-_TELLING = frozenset({"per_device_train_batch_size", "num_train_epochs", "max_steps"})
-_CLASSES = ("TrainingArguments", "SFTConfig", "DPOConfig")
+# Classes of Trainer's arguments: these, and all whose names end as transformers' own does.
+_CLASSES = ("TrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "ORPOConfig", "RewardConfig")
 # Source: transformers 4.21 to 5.17, TrainingArguments; trl's classes inherit them.
 _OF_TRAINER: Mapping[str, Json] = MappingProxyType({"per_device_train_batch_size": 8, "num_train_epochs": 3})
 
@@ -96,7 +95,7 @@ def _by_prefix(given: Mapping[str, Json], arguments: Mapping[str, Json]) -> dict
 
 
 def _of_trainer(call: ast.Call) -> bool:
-    return bool(_TELLING & {word.arg for word in call.keywords}) or called(call) in _CLASSES
+    return called(call).endswith(_CLASSES)
 
 
 def _parsed(text: str) -> bool:

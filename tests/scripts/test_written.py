@@ -100,6 +100,13 @@ def test_what_cannot_be_told_is_not_said(tmp_path: Path, text: str) -> None:
     assert "num_train_epochs" not in arguments_of(job(tmp_path, HEAD + text, {}))
 
 
+@pytest.mark.parametrize(
+    "text", ["Trainer(max_steps=10, max_epochs=3)\n", "train(num_train_epochs=3, batches=load())\n"]
+)
+def test_what_is_no_class_of_trainers_arguments_has_no_defaults_of_it(tmp_path: Path, text: str) -> None:
+    assert not arguments_of(job(tmp_path, text, {}))
+
+
 def test_of_two_trainings_none_is_taken(tmp_path: Path) -> None:
     two = TAKES.format("per_device_train_batch_size=4") + TAKES.format("per_device_train_batch_size=8")
     assert not arguments_of(job(tmp_path, HEAD + two, {}))
