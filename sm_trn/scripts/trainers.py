@@ -121,9 +121,9 @@ def settings(job: JobSpec) -> Iterator[Settings]:
 
 def _given(values: Mapping[str, object], job: JobSpec) -> dict[str, object]:
     """Settings with the values of the script's own arguments in their place: what the job gives, else their defaults."""
-    from .written import DECIDED_LATER, arguments_of  # noqa: PLC0415 - only a script that trains by Trainer needs its defaults
+    from .written import arguments_of  # noqa: PLC0415 - only a script that trains by Trainer needs its defaults
 
-    arguments = {name: value for name, value in arguments_of(job).items() if value != DECIDED_LATER}
+    arguments = arguments_of(job)
     return {
         name: arguments.get(value.name, UNKNOWN) if isinstance(value, _Argument) else value
         for name, value in values.items()

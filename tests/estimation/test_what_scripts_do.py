@@ -60,8 +60,9 @@ def test_another_script_or_machine_trains_on_one_device(tmp_path: Path, text: st
     assert (found.data, found.driven, found.laid_over) == (1, 1, 1)
 
 
-def test_a_model_laid_over_gpus_shares_its_memory_and_not_its_time(tmp_path: Path) -> None:
-    laid = configured(job(tmp_path, LAID))
+@pytest.mark.parametrize("how", ["auto", "balanced"])
+def test_a_model_laid_over_gpus_shares_its_memory_and_not_its_time(tmp_path: Path, how: str) -> None:
+    laid = configured(job(tmp_path, LAID.replace("auto", how)))
     assert (laid.data, laid.driven, laid.laid_over) == (1, 1, 4)
     alone = dataclasses.replace(laid, laid_over=1)
     assert memory(laid).weights == pytest.approx(memory(alone).weights / 4)
@@ -112,8 +113,17 @@ def upload(there: st.JobSpec) -> float:
 def test_an_archive_takes_its_time(tmp_path: Path) -> None:
     packed, raw = job(tmp_path, TRAINER), job(tmp_path, TRAINER, output=st.Output(compress=False))
     assert upload(packed) > 3 * upload(raw)
+    kept = packed.replace(checkpoint=st.Checkpoint(s3_uri="s3://bucket/checkpoints"))
+    assert upload(kept) - upload(packed) == pytest.approx(12 * configured(packed).model.parameters / 150e6)
     lora = TRAINER + "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig())\n"
     assert upload(job(tmp_path, lora, {"merge_adapters": True})) > 5 * upload(job(tmp_path, lora))
+    assert upload(job(tmp_path, lora)) < 60
+
+
+@pytest.mark.parametrize(("instance", "precision"), [("ml.p3.2xlarge", "fp16"), ("ml.g5.2xlarge", "bf16")])
+def test_16_bits_that_the_script_takes_as_the_device_allows(tmp_path: Path, instance: str, precision: str) -> None:
+    text = TRAINER.replace("num_train", "bf16=torch.cuda.is_bf16_supported(), num_train")
+    assert configured(job(tmp_path, text, instance=instance)).precision == precision
 
 
 @pytest.mark.parametrize(
@@ -139,6 +149,7 @@ def test_texts_that_the_script_joins_are_counted_as_blocks(tmp_path: Path) -> No
     text = TRAINER.replace("Trainer(model", "SFTTrainer(packing=True, max_seq_length=1024, model")
     there = job(tmp_path, text, {"max_seq_length": 1024}, instance="ml.g5.2xlarge")
     assert st.estimate(there, examples=10_000, tokens=1_024_000).steps == 125
+    assert st.estimate(there, examples=10_000).steps == 1250  # blocks, where their tokens are not said
 
 
 def test_a_plan_changes_the_batch_by_the_scripts_own_name(tmp_path: Path) -> None:

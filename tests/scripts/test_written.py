@@ -75,6 +75,20 @@ def test_what_is_given_by_the_beginning_of_a_name_counts(tmp_path: Path) -> None
     assert arguments_of(job(tmp_path, HEAD + FIELDS, {"max_seq_len": 3072}))["max_seq_length"] == 3072
 
 
+def test_the_beginning_of_two_names_is_neither(tmp_path: Path) -> None:
+    two = FIELDS.replace('    name: str = "a"', "    max_seq_width: int = 4")
+    said = arguments_of(job(tmp_path, HEAD + two, {"max_seq": 3072}))
+    assert (said["max_seq_length"], said["max_seq_width"]) == (512, 4)
+
+
+def test_the_entry_scripts_own_default_is_the_last_word(tmp_path: Path) -> None:
+    (tmp_path / "flags.py").write_text(
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--bs', default=4)\n"
+    )
+    text = "import flags\n" + HEAD + PARSER.format('parser.add_argument("--bs", type=int, default=6)')
+    assert arguments_of(job(tmp_path, text, {}))["bs"] == 6
+
+
 def test_what_the_device_decides_is_left_to_it(tmp_path: Path) -> None:
     by_default = 'parser.add_argument("--bf16", type=bool, default=torch.cuda.get_device_capability()[0] == 8)'
     text = (
@@ -110,6 +124,7 @@ def test_what_is_no_class_of_trainers_arguments_has_no_defaults_of_it(tmp_path: 
 def test_of_two_trainings_none_is_taken(tmp_path: Path) -> None:
     two = TAKES.format("per_device_train_batch_size=4") + TAKES.format("per_device_train_batch_size=8")
     assert not arguments_of(job(tmp_path, HEAD + two, {}))
+    assert "num_train_epochs" not in arguments_of(job(tmp_path, HEAD + FIELDS + two, {}))
 
 
 def test_a_shipped_script_and_one_elsewhere_say_nothing(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def _by_one_process(job: JobSpec, instance: InstanceType) -> tuple[int, int]:
     laid over them by ``device_map``.
     """
     found = reading.words(job)
-    if found is None or instance.workers < 2 or instance.accelerator is not Accelerator.CUDA or not one_process(job):
+    if found is None or instance.accelerator is not Accelerator.CUDA or not one_process(job):
         return 1, 1
     if reading.keywords(job).get("device_map", frozenset()) & {"auto", "balanced", "sequential"}:
         return 1, instance.workers
