@@ -133,6 +133,25 @@ def test_a_stand_in_has_no_value(tmp_path: Path, use: str) -> None:
     assert "absent_library.rows has no value here: absent_library is not installed" in failure.error
 
 
+ENVIRONMENT = """
+import os
+from absent_library import key, bucket
+os.environ["AWS_ACCESS_KEY_ID"] = key
+os.environ["BUCKET"] = bucket
+os.environ["PLAIN"] = "text"
+print(os.getenv("PLAIN"), os.environ["AWS_ACCESS_KEY_ID"] is key, os.getenv("BUCKET", "mine") is bucket)
+"""
+
+
+def test_the_environment_holds_a_stand_in_and_no_text_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(f"{ENVIRONMENT}{ONE}\nlen(os.environ['BUCKET'])\n")
+    recorded = record(["python", "launch.py"], folder=tmp_path)
+    assert "text False True" in recorded.output
+    assert 1 == len(recorded.jobs)
+    (failure,) = recorded.failures
+    assert "absent_library.bucket has no value here" in failure.error
+
+
 def test_the_sdks_are_never_stood_in_for(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text("import sys\nsys.modules['boto3'] = None\nimport boto3\n")
     recorded = record(["python", "launch.py"], folder=tmp_path)

@@ -31,6 +31,7 @@ PYTORCH: Mapping[str, float] = MappingProxyType(
      "2.0": 2023.2, "2.1": 2023.8, "2.2": 2024.1, "2.3": 2024.3, "2.4": 2024.6, "2.5": 2024.8, "2.6": 2025.1, "2.7": 2025.3, "2.8": 2025.6,
      "2.9": 2025.8, "2.10": 2026.1, "2.11": 2026.3, "2.12": 2026.5, "2.13": 2026.6}
 )  # fmt: skip
+_SIZES = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps")
 SDPA_SINCE = (4, 36)  # transformers: PyTorch's fused attention is the default of decoders and of BERT's newer classes
 TF32_OFF = 2022.45  # PyTorch 1.12 turned TF32 off for products
 
@@ -66,13 +67,19 @@ def configure(facts: Facts) -> Configured:
     instance, chip = machine(job)
     model = facts.model()
     batch, tokens = facts.batch(), lengths(facts, model)
-    assumed: list[str] = [tokens.assumed] if tokens.assumed else []
+    assumed = [*_of_script(facts), *([tokens.assumed] if tokens.assumed else [])]
     release = _release(job)
     precision, doubt = _precision(facts, chip, release, assumed)
     read = method_of(job)
     method = read.method
     style, family, flash = _software(facts, chip, model, release)
     driven, laid_over = _by_one_process(job, instance)
+    if driven > 1:
+        assumed.append(
+            f"Trainer drives {driven} GPUs from one process (torch.nn.DataParallel), for the job has no distribution"
+        )
+    if laid_over > 1:
+        assumed.append(f"one process lays the model over {laid_over} GPUs, which compute one after another")
     per_host = max(plan(job).workers_per_host, driven)
     workers = per_host * job.compute.hosts
     tensor = min(workers, _degree(facts, "tensor"))
@@ -147,6 +154,19 @@ def machine(job: JobSpec) -> tuple[InstanceType, Chip]:
             'an instance with an accelerator, such as instance = "ml.g5.xlarge"; jobs on CPUs are not estimated',
         )
     return instance, chip
+
+
+def _of_script(facts: Facts) -> list[str]:
+    """What of the size of the training the script sets itself, in words."""
+    job = facts.job
+    if job.script is None or job.script.source_dir is None:
+        return []
+    given = [str(value) for value in job.arguments.values()]
+    set_there = {
+        name: facts.arguments[name] for name in _SIZES if name in facts.arguments and name not in job.arguments
+    }
+    told = [f"{name} = {value}" for name, value in set_there.items() if str(value) not in given]
+    return [f"what {job.script.entry} sets itself: {', '.join(told)}"] if told else []
 
 
 def _by_one_process(job: JobSpec, instance: InstanceType) -> tuple[int, int]:

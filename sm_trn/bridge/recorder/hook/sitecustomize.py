@@ -298,6 +298,7 @@ def _shortened(real=time.sleep):
 def _start() -> None:
     sys.meta_path.insert(0, _Finder())
     sys.meta_path.append(stand_ins.Finder(_of_launcher, _is_own, lambda name: _tell("stand-in", name=name)))
+    stand_ins.keep_in_environment()
     time.sleep = _shortened()
     sys.exit = _noted_exit
     atexit.register(_say_end)

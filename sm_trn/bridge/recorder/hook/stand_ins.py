@@ -6,6 +6,7 @@ import ast
 import importlib.abc
 import importlib.machinery
 import linecache
+import os
 import sys
 import types
 from collections.abc import Callable
@@ -68,6 +69,30 @@ for _word in (
     "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "mod",
 ):  # fmt: skip
     setattr(StandIn, f"__{_word}__", StandIn._no_value)
+
+
+# Nothing is signed with the user's keys here, and the SDKs read these by themselves.
+_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
+
+
+def keep_in_environment() -> None:
+    """Let ``os.environ`` hold what is not known: who reads it gets it back, and no text in its place."""
+    kind = type(os.environ)
+    held: dict[str, StandIn] = {}
+    get, put = kind.__getitem__, kind.__setitem__
+
+    def found(self, key):
+        return held[key] if key in held else get(self, key)
+
+    def noted(self, key, value):
+        held.pop(key, None)
+        if not isinstance(value, StandIn):
+            put(self, key, value)
+        elif key not in _CREDENTIALS:
+            held[key] = value
+
+    setattr(kind, "__getitem__", found)  # noqa: B010 - mypy: methods
+    setattr(kind, "__setitem__", noted)  # noqa: B010
 
 
 class _Module(types.ModuleType):
