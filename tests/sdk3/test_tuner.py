@@ -42,6 +42,7 @@ COMPARED_APART = {
 LEFT_OUT = {
     f"{DEFINITION}.EnableNetworkIsolation": "_build_training_job_definition takes the trainer's subnets and groups alone",
     f"{DEFINITION}.EnableInterContainerTrafficEncryption": "the same",
+    f"{DEFINITION}.StoppingCondition.MaxPendingTimeInSeconds": "the same: of a stopping condition it takes how long a job runs and waits",
     f"{CONFIG}.RandomSeed": "_build_tuning_job_config takes a seed of 0 for none",
     f"{CONFIG}.ParameterRanges.AutoParameters": "_prepare_auto_parameters finds them, _build_tuning_job_config does not say them",
     "VolumeKmsKeyId": "its ResourceConfig has three words: type, count and volume",
