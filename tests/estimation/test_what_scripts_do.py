@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,9 @@ def test_texts_that_the_script_joins_are_counted_as_blocks(tmp_path: Path) -> No
     there = job(tmp_path, text, {"max_seq_length": 1024}, instance="ml.g5.2xlarge")
     assert st.estimate(there, examples=10_000, tokens=1_024_000).steps == 125
     assert st.estimate(there, examples=10_000).steps == 1250  # blocks, where their tokens are not said
+    data = tmp_path / "train.jsonl"
+    data.write_text(json.dumps({"text": "word " * 400}) + "\n")
+    assert st.estimate(there, data=str(data), examples=10_000).steps == st.estimate(there, tokens=10_000 * 478.0).steps
 
 
 def test_a_plan_changes_the_batch_by_the_scripts_own_name(tmp_path: Path) -> None:

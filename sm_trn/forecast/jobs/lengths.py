@@ -68,8 +68,6 @@ _WORDS = {"packed": "joined and cut into blocks", "one length": "filled up to on
 
 def packs(facts: Facts, model: Model) -> bool:
     """Whether the script joins texts and cuts them into blocks, so that tokens and not texts are counted."""
-    if "examples" in facts.known and "tokens" not in facts.known:
-        return False
     return "run_clm" in facts.words() or (bool(getattr(model, "causal", False)) and _filling(facts) == "packed")
 
 
