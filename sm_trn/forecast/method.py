@@ -14,7 +14,7 @@ from typing import Any
 from ..core.preflight import reading, source
 from ..core.specs.job import JobSpec
 from ..core.strategies.smp_v2 import SMModelParallelV2
-from ..scripts.written import arguments_of
+from ..scripts.training import arguments_of
 from .configuration import Sharding
 
 ADAMW_BYTES = 8.0  # two float32 moments of a parameter

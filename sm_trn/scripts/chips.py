@@ -13,7 +13,7 @@ from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Problem, rules_of
 from ..images.contents import imports_of
 from .sources import programs
-from .trainers import settings, true
+from .training import settings, true
 
 _RULES = rules_of(__package__)
 CHIP001 = _RULES["CHIP001"]

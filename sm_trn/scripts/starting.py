@@ -19,7 +19,7 @@ from ..core.strategies import plan
 from .parsers import called, unconditional
 from .reads import defaults
 from .sources import Programs, programs
-from .trainers import UNKNOWN, settings, true
+from .training import UNKNOWN, settings, true
 
 _RULES = rules_of(__package__)
 SCRIPT021 = _RULES["SCRIPT021"]

@@ -2,85 +2,29 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
-from ..core.specs.problems import Advice, Field, Line, Problem, rules_of
+from ..core.specs.problems import Advice, Line, Problem, rules_of
 from ..core.specs.value import suggestion
 from .fields import Fields, library_class
-from .parsers import called, constants, literal
 from .sources import programs, releases_of
+from .training import UNKNOWN, objects, settings, true
 
 _RULES = rules_of(__package__)
 SCRIPT017 = _RULES["SCRIPT017"]
 SCRIPT018 = _RULES["SCRIPT018"]
 
-_ARGUMENTS = (
-    "TrainingArguments",
-    "Seq2SeqTrainingArguments",
-    "SFTConfig",
-    "DPOConfig",
-    "GRPOConfig",
-    "KTOConfig",
-    "ORPOConfig",
-    "RewardConfig",
-)
-_CLASSES = ("Arguments", "Config", "Trainer")
 _STEPS = 500  # eval_steps and save_steps where nothing is said: eval_steps is then logging_steps, which is 500 too
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Settings of a Trainer, and where they stand: the job's hyperparameters, or a call in the script."""
-
-    values: Mapping[str, object]
-    where: Field | Line
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A call that makes an object of a library: its class, its line, its keywords, their values, and from where it is imported."""
-
-    name: str
-    line: int
-    values: Mapping[str, object]
-    library: str
-    written: bool  # no ``**``
-
-
-@functools.lru_cache(maxsize=source.KEPT)
-def _objects(text: str) -> tuple[Made, ...]:
-    """The calls of a program that may make a Trainer or its arguments."""
-    libraries = {
-        alias.name: (node.module or "").split(".")[0]
-        for node in ast.walk(source.tree(text))
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    names = constants(text)
-    return tuple(
-        Made(
-            called(call),
-            call.lineno,
-            {word.arg: _value(word.value, names) for word in call.keywords if word.arg is not None},
-            libraries.get(called(call), ""),
-            all(word.arg is not None for word in call.keywords),
-        )
-        for call in source.calls(text)
-        if called(call).endswith(_CLASSES)
-    )
 
 
 def unknown_names(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT017: a dataclass's ``__init__`` ends with a TypeError at a name that it does not have."""
     releases = {library: at for library, at in releases_of(job) if at is not None}
     for file, text in programs(job) if releases else ():
-        for made in _objects(text):
+        for made in objects(text):
             known = library_class(made.library, made.name, releases[made.library]) if made.library in releases else None
             names = _names(known, releases) if known is not None else None
             for name in made.values.keys() - names if names is not None else ():
@@ -106,62 +50,6 @@ def _names(found: Fields, releases: Mapping[str, str]) -> frozenset[str] | None:
             return None
         names |= more
     return None if found.open else names
-
-
-def settings(job: JobSpec) -> Iterator[Settings]:
-    """The settings of each Trainer: the job's hyperparameters where a parser makes its arguments, and the literals of each call."""
-    texts = programs(job)
-    if any(_parses_dataclasses(text) for _, text in texts):
-        yield Settings(job.hyperparameters, Field("hyperparameters"))
-    for file, text in texts:
-        for made in _objects(text):
-            if made.name in _ARGUMENTS and made.written:
-                yield Settings(_given(made.values, job), Line(file, made.line))
-
-
-def _given(values: Mapping[str, object], job: JobSpec) -> dict[str, object]:
-    """Settings with the values of the script's own arguments in their place: what the job gives, else their defaults."""
-    from .written import arguments_of  # noqa: PLC0415 - only a script that trains by Trainer needs its defaults
-
-    arguments = arguments_of(job)
-    return {
-        name: arguments.get(value.name, UNKNOWN) if isinstance(value, _Argument) else value
-        for name, value in values.items()
-    }
-
-
-@functools.lru_cache(maxsize=source.KEPT)
-def _parses_dataclasses(text: str) -> bool:
-    return bool({"parse_args_into_dataclasses", "parse_args_and_config"} & source.methods(text))
-
-
-class _Unknown:
-    """A value that is not written out."""
-
-
-UNKNOWN = _Unknown()
-
-
-@dataclass(frozen=True, slots=True)
-class _Argument:
-    """The value of an argument of the script: ``args.bf16``."""
-
-    name: str
-
-
-def _value(node: ast.expr, names: Mapping[str, object]) -> object:
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id.endswith("args"):
-        return _Argument(node.attr)
-    try:
-        value: object = literal(node, names)
-    except ValueError:
-        return UNKNOWN
-    return value
-
-
-def true(value: object) -> bool:
-    """Whether a setting is on, as a bool or as HfArgumentParser's text for it."""
-    return value is True or str(value).lower() in {"true", "yes", "1"}
 
 
 def contradictions(job: JobSpec) -> Iterator[Problem]:

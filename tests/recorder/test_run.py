@@ -140,13 +140,15 @@ os.environ["AWS_ACCESS_KEY_ID"] = key
 os.environ["BUCKET"] = bucket
 os.environ["PLAIN"] = "text"
 print(os.getenv("PLAIN"), os.environ["AWS_ACCESS_KEY_ID"] is key, os.getenv("BUCKET", "mine") is bucket)
+os.environ["GONE"] = bucket
+print(os.environ.pop("GONE") is bucket, "GONE" in os.environ)
 """
 
 
 def test_the_environment_holds_a_stand_in_and_no_text_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text(f"{ENVIRONMENT}{ONE}\nlen(os.environ['BUCKET'])\n")
     recorded = record(["python", "launch.py"], folder=tmp_path)
-    assert "text False True" in recorded.output
+    assert "text False True\nTrue False" in recorded.output
     assert 1 == len(recorded.jobs)
     (failure,) = recorded.failures
     assert "absent_library.bucket has no value here" in failure.error

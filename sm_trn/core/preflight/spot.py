@@ -160,7 +160,7 @@ def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
     path = job.checkpoints.local_path or DEFAULT_PATH
     output = str(job.hyperparameters.get("output_dir", ""))
     never = job.hyperparameters.get("save_strategy") == "no"
-    if output and (never or not _inside(output, path)) and _trainer(job):
+    if output and (never or not inside(output, path)) and _trainer(job):
         yield SPOT006.problem(
             Field("hyperparameters.save_strategy" if never else "hyperparameters.output_dir"),
             f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}",
@@ -175,7 +175,7 @@ def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT009: what lies in /opt/ml/model is packed into model.tar.gz: every checkpoint makes it bigger and slower."""
     sent = job.hyperparameters
     output = str(sent.get("output_dir", ""))
-    if not _inside(output, MODEL) or sent.get("save_strategy") == "no" or not _trainer(job):
+    if not inside(output, MODEL) or sent.get("save_strategy") == "no" or not _trainer(job):
         return
     steps, every = sent.get("max_steps", -1), sent.get("save_steps", SAVE_STEPS)
     if "save_strategy" not in sent and isinstance(steps, int) and isinstance(every, (int, float)) and 0 < steps < every:
@@ -190,7 +190,7 @@ def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-def _inside(path: str, folder: str) -> bool:
+def inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
 
 

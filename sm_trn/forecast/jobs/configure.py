@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypedDict
 
 from ...core.catalog.chips import Chip, find_chip
 from ...core.catalog.instances import find_instance
@@ -18,7 +19,7 @@ from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
 from ...scripts.arguments import declared
-from ...scripts.written import DECIDED_LATER, arguments_of
+from ...scripts.training import DECIDED_LATER, arguments_of
 from ..architectures import Architecture, ImageModel, Model
 from ..configuration import Configuration, Head, Recompute, Style
 from ..method import Method, method_of
@@ -53,6 +54,17 @@ class Configured:
     packed: bool = False  # texts are joined and cut into blocks
 
 
+class Spread(TypedDict):
+    """The fields of a configuration that say how workers share its work."""
+
+    data: int
+    tensor: int
+    pipeline: int
+    workers_per_host: int
+    driven: int
+    laid_over: int
+
+
 def facts_of(job: JobSpec, known: Known) -> Facts:
     """What the caller knows, what the job's arguments say, and what its script says itself."""
     script = job.script
@@ -73,18 +85,7 @@ def configure(facts: Facts) -> Configured:
     read = method_of(job)
     method = read.method
     style, family, flash = _software(facts, chip, model, release)
-    driven, laid_over = _by_one_process(job, instance)
-    if driven > 1:
-        assumed.append(
-            f"Trainer drives {driven} GPUs from one process (torch.nn.DataParallel), for the job has no distribution"
-        )
-    if laid_over > 1:
-        assumed.append(f"one process lays the model over {laid_over} GPUs, which compute one after another")
-    per_host = max(plan(job).workers_per_host, driven)
-    workers = per_host * job.compute.hosts
-    tensor = min(workers, _degree(facts, "tensor"))
-    pipeline = min(max(1, workers // tensor), _degree(facts, "pipeline"))
-    data = max(1, workers // (tensor * pipeline))
+    spread = _spread(facts, instance, assumed)
     configuration = Configuration(
         model=model,
         chip=chip,
@@ -95,12 +96,7 @@ def configure(facts: Facts) -> Configured:
         target=_target(facts, model, tokens.longest),
         micro_batch=batch,
         micro_steps=facts.accumulation(),
-        data=data,
-        tensor=tensor,
-        pipeline=pipeline,
-        workers_per_host=max(1, per_host),
-        driven=driven,
-        laid_over=laid_over,
+        **spread,
         hosts=job.compute.hosts,
         network_gbps=instance.network_gbps or 10.0,
         sharding=method.sharding,
@@ -157,16 +153,35 @@ def machine(job: JobSpec) -> tuple[InstanceType, Chip]:
 
 
 def _of_script(facts: Facts) -> list[str]:
-    """What of the size of the training the script sets itself, in words."""
+    """What of the size of the training no hyperparameter of that name says, and the script does, in words."""
+    script, given = facts.job.script, facts.arguments
+    told = [f"{name} = {given[name]}" for name in _SIZES if name in given and name not in facts.job.arguments]
+    return (
+        [f"{script.entry} trains with {', '.join(told)}"] if told and script is not None and script.source_dir else []
+    )
+
+
+def _spread(facts: Facts, instance: InstanceType, assumed: list[str]) -> Spread:
+    """How the job's workers share the model and the data."""
     job = facts.job
-    if job.script is None or job.script.source_dir is None:
-        return []
-    given = [str(value) for value in job.arguments.values()]
-    set_there = {
-        name: facts.arguments[name] for name in _SIZES if name in facts.arguments and name not in job.arguments
+    driven, laid_over = _by_one_process(job, instance)
+    if driven > 1:
+        how = f"Trainer drives {driven} GPUs from one process (torch.nn.DataParallel)"
+        assumed.append(f"{how}, for the job has no distribution")
+    if laid_over > 1:
+        assumed.append(f"one process lays the model over {laid_over} GPUs, which compute one after another")
+    per_host = max(1, plan(job).workers_per_host, driven)
+    workers = per_host * job.compute.hosts
+    tensor = min(workers, _degree(facts, "tensor"))
+    pipeline = min(max(1, workers // tensor), _degree(facts, "pipeline"))
+    return {
+        "data": max(1, workers // (tensor * pipeline)),
+        "tensor": tensor,
+        "pipeline": pipeline,
+        "workers_per_host": per_host,
+        "driven": driven,
+        "laid_over": laid_over,
     }
-    told = [f"{name} = {value}" for name, value in set_there.items() if str(value) not in given]
-    return [f"what {job.script.entry} sets itself: {', '.join(told)}"] if told else []
 
 
 def _by_one_process(job: JobSpec, instance: InstanceType) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...core.preflight.spot import MODEL, SAVE_STEPS, inside
 from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
 from ..configuration import Configuration
@@ -14,7 +15,6 @@ from .facts import Facts
 TRANSFER = 150e6  # bytes a second between S3 and an instance, one large object
 DOWNLOADED = 2.0  # bytes of a parameter in published checkpoints
 STORED = 4.0  # bytes of a parameter as the scripts save them
-MODEL = "/opt/ml/model"  # whose contents become the archive, checkpoints too
 ADAPTER = 2e8  # bytes of an adapter
 ARCHIVED = (
     30e6  # bytes a second into model.tar.gz: gzip's own speed on weights, measured; a public job of 26 GB fits it
@@ -101,16 +101,16 @@ def _upload(facts: Facts, c: Configuration, steps: float) -> float:
     whole = not c.adapters or facts.said(MERGES)
     model = parameters * (2.0 if c.adapters or c.half_states else STORED) if whole else ADAPTER
     checkpoint = parameters * STORED * 3 if not c.adapters else 3 * ADAPTER
-    inside = checkpoint * _checkpoints(given, steps) if str(given.get("output_dir") or "").startswith(MODEL) else 0.0
+    packed = checkpoint * _checkpoints(given, steps) if inside(str(given.get("output_dir") or ""), MODEL) else 0.0
     synced = 0.0 if job.checkpoints is None else checkpoint
-    return (model + inside) / (ARCHIVED if job.output.compress else TRANSFER) + synced / TRANSFER
+    return (model + packed) / (ARCHIVED if job.output.compress else TRANSFER) + synced / TRANSFER
 
 
 def _checkpoints(given: Mapping[str, Json], steps: float) -> float:
     """Checkpoints of transformers' Trainer that lie in its folder at the end."""
     when = str(given.get("save_strategy") or "steps")
     made = {"no": 0.0, "epoch": _number(given, "num_train_epochs", 3)}.get(
-        when, steps // _number(given, "save_steps", 500)
+        when, steps // _number(given, "save_steps", SAVE_STEPS)
     )
     return min(made, _number(given, "save_total_limit", made))
 

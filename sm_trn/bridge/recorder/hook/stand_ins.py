@@ -79,7 +79,7 @@ def keep_in_environment() -> None:
     """Let ``os.environ`` hold what is not known: who reads it gets it back, and no text in its place."""
     kind = type(os.environ)
     held: dict[str, StandIn] = {}
-    get, put = kind.__getitem__, kind.__setitem__
+    get, put, delete = kind.__getitem__, kind.__setitem__, kind.__delitem__
 
     def found(self, key):
         return held[key] if key in held else get(self, key)
@@ -91,8 +91,13 @@ def keep_in_environment() -> None:
         elif key not in _CREDENTIALS:
             held[key] = value
 
+    def left(self, key):
+        if held.pop(key, None) is None:
+            delete(self, key)
+
     setattr(kind, "__getitem__", found)  # noqa: B010 - mypy: methods
     setattr(kind, "__setitem__", noted)  # noqa: B010
+    setattr(kind, "__delitem__", left)  # noqa: B010
 
 
 class _Module(types.ModuleType):

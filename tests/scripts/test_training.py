@@ -10,7 +10,7 @@ import pytest
 
 import sm_trn as st
 from sm_trn.core.preflight.source import command_line
-from sm_trn.scripts.written import DECIDED_LATER, arguments_of
+from sm_trn.scripts.training import DECIDED_LATER, arguments_of
 
 HEAD = "import argparse, os\nfrom dataclasses import dataclass, field\nfrom transformers import HfArgumentParser, TrainingArguments\n"
 PARSER = "parser = argparse.ArgumentParser()\n{}\nargs, _ = parser.parse_known_args()\n"
@@ -38,6 +38,7 @@ SCRIPTS: dict[str, tuple[str, dict[str, Any]]] = {
     "names of one's own": (
         HEAD + PARSER.format(SHORT) + TAKES.format("per_device_train_batch_size=args.bs, num_train_epochs=args.rounds"), {},
     ),
+    "a constant of the module": (HEAD + "EPOCHS = 4\n" + TAKES.format("num_train_epochs=EPOCHS"), {}),
     "made a number": (HEAD + PARSER.format(SHORT) + TAKES.format("per_device_train_batch_size=int(args.bs)"), {"bs": 3}),
     "its parser, nothing given": (HEAD + FIELDS, {"output_dir": "out"}),
     "its parser, something given": (HEAD + FIELDS, {"output_dir": "out", "per_device_train_batch_size": 6, "num_train_epochs": 1}),
@@ -99,6 +100,23 @@ def test_what_the_device_decides_is_left_to_it(tmp_path: Path) -> None:
     said = arguments_of(job(tmp_path, text, {}))
     assert (said["bf16"], said["fp16"]) == (DECIDED_LATER, DECIDED_LATER)
     assert "seed" not in said
+
+
+def test_the_device_is_asked_for_16_bits_alone(tmp_path: Path) -> None:
+    kernels = 'parser.add_argument("--use_flash_attn", default=torch.cuda.get_device_capability()[0] >= 8)'
+    text = HEAD + PARSER.format(kernels) + TAKES.format("optim='a' if torch.cuda.is_bf16_supported() else 'b'")
+    assert not {"use_flash_attn", "optim"} & arguments_of(job(tmp_path, text, {})).keys()
+
+
+def test_attributes_of_what_no_parser_made_are_not_the_scripts_arguments(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + PARSER.format(SHORT)
+        + TAKES.format("per_device_train_batch_size=config.bs, num_train_epochs=options.rounds")
+    )
+    assert not {"per_device_train_batch_size", "num_train_epochs"} & arguments_of(job(tmp_path, text, {})).keys()
+    parsed = text.replace("args, _ =", "options, _ =")
+    assert arguments_of(job(tmp_path, parsed, {}))["num_train_epochs"] == 2
 
 
 def test_a_folder_that_the_toolkit_names_is_known(tmp_path: Path) -> None:
