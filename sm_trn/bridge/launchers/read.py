@@ -367,8 +367,4 @@ def _running(group: list[Launch]) -> list[Launch]:
     return [launch for launch, holes in zip(group, lacking, strict=True) if holes <= always] or group
 
 
-def _unbranched(job: LauncherJob) -> LauncherJob:
-    return dataclasses.replace(job, branch=())
-
-
 __all__ = ["Launchers", "Reading", "read_launchers", "read_text", "siblings"]
