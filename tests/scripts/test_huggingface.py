@@ -124,6 +124,13 @@ def test_a_keyword_that_the_release_lacks_is_refused(
     assert refused == ("SCRIPT017" in found(job_of(tmp_path, script, release)))
 
 
+@pytest.mark.parametrize(("more", "told"), [("", True), (", **more", False)])
+def test_what_two_stars_may_bring_is_not_missed(tmp_path: Path, more: str, told: bool) -> None:
+    words = f'"x", load_best_model_at_end=True, save_strategy="steps"{more}'
+    script = f"import sys\nfrom transformers import TrainingArguments\nargs = TrainingArguments({words})\n"
+    assert told == ("SCRIPT018" in found(job_of(tmp_path, script)))
+
+
 def test_a_class_of_the_scripts_own_is_not_the_librarys(tmp_path: Path) -> None:
     script = "class TrainingArguments:\n    def __init__(self, **words): pass\nTrainingArguments(learningrate=1)\n"
     assert "SCRIPT017" not in found(job_of(tmp_path, script))

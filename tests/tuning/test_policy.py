@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as some
 import sm_trn as st
 from sm_trn.core.pricing.book import snapshot_book
 from sm_trn.core.session.policy import Policy
-from sm_trn.tuning.policy import sweep_problems
+from sm_trn.tuning.policy import allowed, sweep_problems
 from sm_trn.tuning.worst_case import worst_case
 
 BOOK = snapshot_book()
@@ -87,6 +88,20 @@ def test_a_search_in_python_is_refused_before_anything_is_sent(
     assert 0 == sum(here.wire.calls.values())
     (tmp_path / "policy.toml").write_text("max_usd = 1000\n")
     assert here.session.tune(sweep)
+
+
+def test_a_rehearsal_is_allowed_and_a_guard_is_given_where_there_is_none(
+    here: World, sweep: st.Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SM_TRN_POLICY", str(tmp_path / "policy.toml"))
+    (tmp_path / "policy.toml").write_text("max_usd = 1\n")
+    assert sweep == allowed(dataclasses.replace(here.session, emulated=True), sweep)
+    (tmp_path / "policy.toml").write_text("max_usd = 1000\n[guard]\nstall_s = 900\n")
+    given = allowed(here.session, sweep).job.guard
+    assert given is not None
+    assert given.stall_s == 900
+    own = sweep.replace(job=sweep.job.replace(guard=st.Guard(stall_s=60)))
+    assert own == allowed(here.session, own)
 
 
 @pytest.fixture
