@@ -27,7 +27,8 @@ from .requirements import requirements_of
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
-# An image that has these has a file that names them: no other package brings them.
+# An image that has these has a file that names them. The one exception: optimum-neuron brings accelerate, and no file says so.
+UNNAMED = {"accelerate": "optimum-neuron"}
 NAMED = (
     "accelerate",
     "bitsandbytes",
@@ -229,7 +230,8 @@ def _certain(pins: tuple[str, ...], text: str, held: Contents | None) -> tuple[s
     certain = []
     for pin in pins:
         name = canonicalize_name(pin.partition("==")[0])
-        unnamed = name not in held.packages and (name in asked or name in NAMED)
+        brought = UNNAMED.get(name, name) in held.packages
+        unnamed = name not in held.packages and (name in asked or (name in NAMED and not brought))
         if name in exact or unnamed or held.version(name) is not None or held.holds(name) is False:
             certain.append(pin)
     return tuple(certain)

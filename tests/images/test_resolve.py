@@ -10,7 +10,8 @@ from command import sm_trn
 from package_index import alone, sdist, wheel
 
 import sm_trn as st
-from sm_trn.images.resolve import find_uv, resolve
+from sm_trn.images.contents import all_contents
+from sm_trn.images.resolve import _certain, find_uv, resolve
 from sm_trn.wiring import resolve as sm_trn_resolve
 
 needs_uv = pytest.mark.skipif(find_uv() is None, reason="needs uv: pip install uv")
@@ -230,3 +231,15 @@ def test_a_job_is_checked_with_the_versions_that_pip_takes(tmp_path: Path, packa
     assert "with these versions: error[SCRIPT017]" in ran.stderr
     (tmp_path / "requirements.txt").write_text("trl\ngit+https://example.com/trl.git\n")
     assert not sm_trn_resolve(asked).problems
+
+
+def test_what_another_package_of_the_image_brings_is_not_certain() -> None:
+    pins = ("accelerate==1.0.0", "trl==0.9.0")
+    neuron = next(
+        held for held in all_contents() if "optimum-neuron" in held.packages and "accelerate" not in held.packages
+    )
+    assert () == _certain(pins[:1], "", neuron)
+    assert pins[1:] == _certain(pins, "", neuron)
+    assert pins == _certain(pins, "accelerate\n", neuron)
+    other = next(held for held in all_contents() if not {"optimum-neuron", "accelerate", "trl"} & held.packages.keys())
+    assert pins == _certain(pins, "", other)
