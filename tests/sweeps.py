@@ -99,3 +99,19 @@ def sweeps(draw: some.DrawFn, job: JobSpec) -> Sweep:
         keep_static=tuple(draw(some.lists(some.sampled_from(fixed), unique=True))) if autotune and fixed else (),
         **settings,
     )
+
+
+def plain_arguments(sweep: Sweep) -> dict[str, Any]:
+    """The arguments of ``HyperparameterTuner`` that are no objects of the SDK: they have one name in v2 and v3."""
+    return {
+        "objective_metric_name": sweep.objective.name,
+        "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in sweep.rules] or None,
+        "strategy": sweep.strategy.value,
+        "objective_type": sweep.objective.goal.value,
+        "max_jobs": sweep.jobs,
+        "max_parallel_jobs": sweep.parallel,
+        "max_runtime_in_seconds": sweep.max_run_s,
+        "early_stopping_type": "Auto" if sweep.early_stopping else "Off",
+        "random_seed": sweep.seed,
+        "autotune": sweep.autotune,
+    }

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as some
 from strategies_of_values import REGIONS, sensible
-from sweeps import sweeps
+from sweeps import plain_arguments, sweeps
 from test_every_request import Wire, at, kept_fields, quick, sold, source
 from test_same_request import flat
 
@@ -67,17 +67,8 @@ class TunerWire(Wire):  # type: ignore[misc]  # what tests import from their own
 def arguments(sweep: Sweep, estimator: Any) -> dict[str, Any]:
     """The tuner's arguments, as a person writes them down."""
     given: dict[str, Any] = {
-        "objective_metric_name": sweep.objective.name,
+        **plain_arguments(sweep),
         "hyperparameter_ranges": {name: as_range(values) for name, values in sweep.space.items()},
-        "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in sweep.rules] or None,
-        "strategy": sweep.strategy.value,
-        "objective_type": sweep.objective.goal.value,
-        "max_jobs": sweep.jobs,
-        "max_parallel_jobs": sweep.parallel,
-        "max_runtime_in_seconds": sweep.max_run_s,
-        "early_stopping_type": "Auto" if sweep.early_stopping else "Off",
-        "random_seed": sweep.seed,
-        "autotune": sweep.autotune,
     }
     if sweep.hyperband is not None:
         least, most = sweep.hyperband.min_resource, sweep.hyperband.max_resource

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from strategies_of_values import sensible
-from sweeps import sweeps
+from sweeps import plain_arguments, sweeps
 from test_model_trainer import AT, QUICK, TARGET, channels, flat, offline, said_by_v3, sayable, source, spelt_out
 from v3_wire import Wire, installed
 
@@ -87,17 +87,8 @@ def instance_of(cluster: Compute) -> Any:
 def arguments(sweep: Sweep) -> dict[str, Any]:
     """The tuner's arguments, as a person writes them down."""
     given: dict[str, Any] = {
-        "objective_metric_name": sweep.objective.name,
+        **plain_arguments(sweep),
         "hyperparameter_ranges": {name: as_range(values) for name, values in sweep.space.items()},
-        "metric_definitions": [{"Name": rule.name, "Regex": rule.regex} for rule in sweep.rules] or None,
-        "strategy": sweep.strategy.value,
-        "objective_type": sweep.objective.goal.value,
-        "max_jobs": sweep.jobs,
-        "max_parallel_jobs": sweep.parallel,
-        "max_runtime_in_seconds": sweep.max_run_s,
-        "early_stopping_type": "Auto" if sweep.early_stopping else "Off",
-        "random_seed": sweep.seed,
-        "autotune": sweep.autotune,
         "tags": [{"Key": key, "Value": value} for key, value in sweep.job.tags.items()] or None,
     }
     return given | settings_of(sweep)
