@@ -21,6 +21,7 @@ from ..core.session.waits import poller_for
 from ..core.specs.job import HyperValue, JobSpec, expect_spec
 from ..core.specs.metrics import MetricRule
 from ..core.specs.snapshot import JobSnapshot, JobStatus
+from ..core.specs.sweeps import TRIAL_TAG
 from ..core.specs.tuning import Categorical, Integer, Range, Scale
 from ..core.specs.units import Usd
 from .worst_case import refuse_over
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 JOB: Final = "sm_trn:job"  # attribute of a trial: the name of its training job
 VALUES: Final = "sm_trn:values"  # and what that is told
-TRIAL_TAG: Final = "sm_trn:trial"  # of a training job: its study, and the trial's number
 
 
 def tune(  # noqa: PLR0913 - what a study and a launch are told

@@ -15,7 +15,7 @@ from chromium import Chromium, Tab, chromium
 from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import World, world
 from served import Serve, Served, served_world
-from shown_jobs import MARKUP, METRIC, TRAINS, a_few, add, hostile, lines_of, many
+from shown_jobs import MARKUP, METRIC, TRAINS, a_few, add, hostile, lines_of, many, sweeps
 
 from sm_trn.report.ui.watcher import FIND_EVERY_S, PageSettings
 
@@ -154,6 +154,81 @@ def test_a_list_has_an_address_that_shows_it_again(tab: Tab, few: tuple[World, S
     known = [cost for cost in costs if cost is not None]
     assert known == sorted(known, reverse=True)
     tab.ask("location.hash = '#/'")
+
+
+LINES = """[...document.querySelectorAll('.rows .row')].map(r =>
+  r.dataset.name ?? r.querySelector('[role=rowheader]').innerText.replace(/\\s+/g, ' '))"""
+
+
+def choose(tab: Tab, label: str, value: str) -> None:
+    """Choose of a list by its label."""
+    select = f"document.querySelector('select[aria-label={label}]')"
+    tab.ask(f"(e => {{ e.value = {json.dumps(value)}; e.dispatchEvent(new Event('change')); e.blur() }})({select})")
+
+
+def test_jobs_stand_in_groups_that_fold_and_the_address_keeps_them(new_tab: NewTab, here: World, serve: Serve) -> None:
+    sweeps(here.service)
+    with serve() as page:
+        tab = new_tab()
+        tab.open(page.page.keys.url)
+        tab.until("document.querySelectorAll('.rows .row').length === 7")
+        choose(tab, "Order", "cost")
+        choose(tab, "Groups", "sweep")
+        tab.until("document.querySelectorAll('.rows .group').length === 4")
+        lines = tab.ask(LINES)
+        heads = [line for line in lines if " job" in line]
+        assert heads[0].startswith("▾bert 4 jobs (1 running)")
+        assert heads[0].endswith("so far best eval_accuracy 0.930: bert-lr1")
+        assert re.fullmatch(r"▾no sweep 1 job \$[\d.]+ so far", heads[-1])  # at the end, whatever it cost
+        assert ["▾gpt-study 1 job", "▾vit-search 1 job"] == sorted(head.split(" $")[0] for head in heads[1:3])
+        assert "bert-lr1" == tab.ask("document.querySelector('.group a:not([href=\"#/\"])').textContent")
+        cents = sum(round(100 * float(found)) for found in re.findall(r"\$([\d.]+) so far", " ".join(heads)))
+        assert f"${cents / 100:,.2f}" in tab.ask("document.querySelector('.sum').textContent")
+        tab.ask("document.querySelector('.group button').click()")
+        assert 7 + 4 - 4 == tab.ask("document.querySelectorAll('.rows .row').length")
+        assert "false" == tab.ask(
+            "document.activeElement.ariaExpanded ?? document.querySelector('.group button').ariaExpanded"
+        )
+        address = "#/?order=cost&group=sweep&folded=bert"
+        assert address == tab.ask("location.hash")
+        tab.reload()
+        tab.until("document.querySelectorAll('.rows .row').length === 7")
+        assert tab.ask(LINES)[0].startswith("▸bert 4 jobs")
+        assert [] == tab.axe()
+        tab.ask("location.hash = '#/?group=tag:team'")
+        tab.until("document.querySelectorAll('.rows .group').length === 3")
+        assert ["nlp 4 jobs", "vision 1 job", "no team 2 jobs (1 running)"] == [
+            re.sub(r" (at most )?\$.*", "", line[1:])
+            for line in sorted(tab.ask(LINES), key=lambda line: "no team" in line)
+            if " job" in line
+        ]
+        for width, dark in ((390, False), (390, True), (1280, True)):
+            tab.size(width)
+            tab.dark(dark)
+            tab.ask("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+            assert [] == tab.ask(OUTSIDE), width
+            assert [] == tab.axe(), (width, dark)
+
+
+def test_a_group_is_folded_with_keys(new_tab: NewTab, here: World, serve: Serve) -> None:
+    sweeps(here.service)
+    with serve() as page:
+        tab = new_tab()
+        tab.open(page.page.keys.url)
+        tab.ask("location.hash = '#/?group=sweep&order=name'")
+        tab.until("document.querySelectorAll('.rows .group').length === 4")
+        for key in ("ArrowDown", " "):
+            tab.call(
+                "Input.dispatchKeyEvent",
+                type="keyDown",
+                key=key,
+                code=key.replace(" ", "Space"),
+                text=key[:1] if key == " " else "",
+            )
+            tab.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key.replace(" ", "Space"))
+        tab.until("document.querySelectorAll('.rows .row').length === 7")
+        assert "false" == tab.ask("document.activeElement.getAttribute('aria-expanded')")
+        assert tab.ask("location.hash").endswith("&folded=bert")
 
 
 def test_the_rows_of_a_head_add_up_to_its_sum(tab: Tab, few: tuple[World, Served]) -> None:

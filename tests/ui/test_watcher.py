@@ -63,6 +63,28 @@ def test_five_tabs_ask_no_more_than_one(here: World, another: World, jobs: int) 
     assert one == five
 
 
+@pytest.mark.parametrize("refused", [False, True])
+def test_the_tags_of_a_few_jobs_are_read_once(here: World, monkeypatch: pytest.MonkeyPatch, refused: bool) -> None:
+    for number in range(3):
+        job = here.service.add(f"job-{number}", created=here.clock.now() - 10.0 * number, story=story())
+        job.tags = [{"Key": "sm_trn:sweep", "Value": "bert"}]
+    answer = here.service.answer
+
+    def refusing(operation: str, body: Any) -> dict[str, Any]:
+        if operation == "ListTags" and refused:
+            raise Refusal("AccessDeniedException", "not authorized to perform: sagemaker:ListTags")
+        return answer(operation, body)
+
+    monkeypatch.setattr(here.service, "answer", refusing)
+    watcher, board = watcher_of(here)
+    with board.listening(lambda: None):
+        run(here, watcher, 4 * FIND_EVERY_S)
+    row = board.row("job-1")
+    assert row is not None
+    assert ("" if refused else "bert") == row["sweep"]
+    assert 3 == here.wire.calls["ListTags"]
+
+
 def test_five_jobs_looked_at_cost_one_first_reading_each_and_no_more(here: World, another: World) -> None:
     one = calls_of(here, ("job-0",), 5)
     five = calls_of(another, tuple(f"job-{n}" for n in range(5)), 5)
@@ -76,7 +98,8 @@ def test_ten_minutes_of_a_page_keep_to_their_budget(here: World) -> None:
     assert calls["ListTrainingJobs"] <= 60 * MINUTES / FIND_EVERY_S + 2  # the first look, and one before it
     assert calls["DescribeTrainingJob"] <= 60 * MINUTES / 10 + 2
     assert calls["GetLogEvents"] <= len(HOSTS) * (60 * MINUTES / READ_EVERY_S + 2)
-    assert {"ListTrainingJobs", "DescribeTrainingJob", "GetLogEvents", "DescribeLogStreams"} == set(calls)
+    assert 1 == calls["ListTags"]  # once for each job
+    assert {"ListTrainingJobs", "DescribeTrainingJob", "ListTags", "GetLogEvents", "DescribeLogStreams"} == set(calls)
 
 
 def test_while_nobody_looks_nothing_is_asked(here: World) -> None:

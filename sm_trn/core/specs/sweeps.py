@@ -15,6 +15,7 @@ from .job import HyperValue, JobSpec, expect_spec
 from .value import misfit, suggestion
 
 SWEEP_TAG: Final = "sm_trn:sweep"  # the name of the job that a sweep's jobs were made from
+TRIAL_TAG: Final = "sm_trn:trial"  # of a training job of a study: its study, and the trial's number
 LONGEST: Final = 42  # of the service's 63 characters, submit needs 21 to make a name unique
 _SHORT: Final[Mapping[str, str]] = {
     "learning_rate": "lr",

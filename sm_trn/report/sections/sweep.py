@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -201,17 +201,26 @@ def _metrics(rows: Sequence[Row]) -> list[str]:
     """What the jobs can be ranked by, in the order of preference."""
     logged = dict.fromkeys(point.name for row in rows for point in row.record.points)
     logged |= dict.fromkeys(name for row in rows for name in row.snapshot.final_metrics)
+    return preferred(logged, trained=any(row.final_loss is not None for row in rows))
+
+
+def preferred(logged: Iterable[str], *, trained: bool) -> list[str]:
+    """Metrics in the order in which one would rank jobs by them: accuracy and F1, other evaluations, the training loss, the rest.
+
+    ``trained``: a training loss is known.
+    """
+    logged = list(logged)
     evaluated = sorted(
         name for name in logged
         if name.startswith("eval_") and name not in _RATES and not lower_is_better(name)
     )  # fmt: skip
     lower = sorted(name for name in logged if name.startswith("eval_") and name not in _RATES and lower_is_better(name))
     first = [name for name in _FIRST if name in evaluated]
-    trained = [TRAINING_LOSS] if any(row.final_loss is not None for row in rows) else []
+    loss = [TRAINING_LOSS] if trained else []
     others = sorted(
         name for name in logged if not name.startswith(("eval_", "baseline_")) and name not in {"loss", "epoch"}
     )
-    return [*dict.fromkeys([*first, *evaluated, *lower, *trained, *others])]
+    return [*dict.fromkeys([*first, *evaluated, *lower, *loss, *others])]
 
 
 def _result(row: Row, metric: str) -> tuple[float | None, str]:

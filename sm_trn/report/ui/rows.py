@@ -13,7 +13,10 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.layout import cut
 from ...core.formatting.missing import Missing
 from ...core.formatting.printable import one_line
+from ...core.specs.snapshot import JobStatus
+from ...core.specs.sweeps import SWEEP_TAG, TRIAL_TAG
 from ...core.status import phases
+from ..sections.sweep import TRAINING_LOSS, lower_is_better, preferred
 from ..watch.columns import LIVE, watch_table
 from ..watch.rows import WatchRow
 from .board import Json
@@ -82,10 +85,43 @@ def row_json(shown: Shown, now: datetime) -> Json:
         "interruptions": job.interruptions,
         "created": None if created is None else created.timestamp(),
         "reason": cut(cause_of(row.reason), LONGEST_CAUSE),
-        "tags": [f"{one_line(key)}={one_line(value)}" for key, value in shown.tags.items()],
+        "tags": [(one_line(key), one_line(value)) for key, value in shown.tags.items()],
+        "sweep": one_line(sweep_of(shown)),
+        "result": result_of(row),
         **{column.name: column.words(drawn.cells[column.name]) for column in table.columns},
         "missing": [name for name, cell in drawn.cells.items() if cell.missing],
     }
+
+
+def sweep_of(shown: Shown) -> str:
+    """The sweep that a job is of: a grid's base, a study of Optuna, or a tuning job of SageMaker; empty for none."""
+    grid, trial = shown.tags.get(SWEEP_TAG), shown.tags.get(TRIAL_TAG)
+    if grid is not None:
+        return grid
+    if trial is not None:
+        return trial.rpartition("/")[0]
+    return str(shown.row.snapshot.raw.get("TuningJobArn") or "").rpartition("/")[2]
+
+
+def result_of(row: WatchRow) -> Json | None:
+    """What a job that ended can be ranked by: a tuning job's objective, else the metric that a comparison would take."""
+    job = row.snapshot
+    if job.status not in {JobStatus.COMPLETED, JobStatus.STOPPED} or row.sick:
+        return None
+    values = dict(job.final_metrics)
+    values |= {
+        point.name: point.value for point in row.points if point.name in values or point.name.startswith("eval_")
+    }
+    values = {name: value for name, value in values.items() if math.isfinite(value)}
+    if row.loss is not None and math.isfinite(row.loss):
+        values[TRAINING_LOSS] = row.loss
+    objective = job.hyperparameters.get("_tuning_objective_metric", "")
+    ranked = [objective] if objective in values else preferred(values, trained=TRAINING_LOSS in values)
+    if not ranked:
+        return None
+    (metric, *_) = ranked
+    value = values[metric]
+    return {"metric": one_line(metric), "value": value, "words": fmt.loss(value), "lowest": lower_is_better(metric)}
 
 
 def headline(rows: Sequence[WatchRow], now: datetime) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from ...core.formatting import numbers as fmt
 from ...core.logs.metrics import MetricReader
 from ...core.ports import Clock, JobQuery, Trouble
 from ...core.pricing.book import Price
-from ...core.session.details import fetch_details, listed
+from ...core.session.details import fetch_details, fetch_tags, listed
 from ...core.session.handles import Session
 from ...core.session.log_reader import requested_rules
 from ...core.session.poller import OVERLAP, Poller
@@ -235,13 +235,24 @@ class Watcher:
             self._fresh.update(job.name for job in new)
         for job in fetch_details(self.session.backend, query, new):
             self._poller.known[job.name] = job
-            if "Tags" in job.raw:
-                self._tags[job.name] = {tag["Key"]: tag["Value"] for tag in job.raw["Tags"] or ()}
+        self._learn_tags()
         if whole:
             self._whole_at = now
         self._ready = True
         self._trouble, self._seen = "", self._poller.service_now()
         self._forget()
+
+    def _learn_tags(self) -> None:
+        """The tags of jobs, once for each. Who may not ask for them sees jobs without tags."""
+        new = [job for job in self._poller.known.values() if job.name not in self._tags]
+        backend = self.session.backend
+        try:
+            told = fetch_tags(backend, new)
+        except CloudError as error:
+            if backend.trouble(error) in {Trouble.EXPIRED, Trouble.TRANSIENT}:
+                raise
+            told = [{} for _ in new]
+        self._tags.update({job.name: tags for job, tags in zip(new, told, strict=True)})
 
     def _forget(self) -> None:
         """Keep the newest jobs, and all that run."""

@@ -1,6 +1,7 @@
-// The list of jobs: what needs you, a picture of many, filters, and a window of rows.
+// The list of jobs: what needs you, a picture of many, filters, and a window of rows, in groups if one likes.
 
 import { bar, command, emulatedTag, h, mark, put, s, spark } from "./dom.js";
+import { grouped, groupings, knownGrouping, makeHeading, total } from "./groups.js";
 import { state } from "./live.js";
 import { isTicked, slot, tick, ticked, untickAll } from "./ticks.js";
 
@@ -8,13 +9,13 @@ const MANY = 40; // from so many on, a cell for each
 const AROUND = 8; // rows beyond the window on either side
 const SINCE = [["", "all"], ["3600", "last hour"], ["86400", "last day"], ["604800", "last 7 days"]];
 const ORDERS = [["", "what needs you first"], ["newest", "newest first"], ["cost", "dearest first"], ["loss", "lowest loss first"], ["name", "by name"], ["tag", "by tag"]];
-const kept = { find: "", words: new Set(), since: "", order: "" };
+const kept = { find: "", words: new Set(), since: "", order: "", group: "", folded: new Set() };
 
-// The list that is shown has an address: #/?find=bert&status=failed&since=86400&order=cost
+// The list that is shown has an address: #/?find=bert&status=failed&since=86400&order=cost&group=sweep&folded=bert-lr
 function readAddress() {
   const [, query] = location.hash.split("?", 2);
   if (query === undefined) {
-    if (kept.find || kept.since || kept.order || kept.words.size) writeAddress(); // back from a job: as the list was
+    if (kept.find || kept.since || kept.order || kept.group || kept.words.size) writeAddress(); // back from a job: as the list was
     return;
   }
   const asked = new URLSearchParams(query);
@@ -23,11 +24,14 @@ function readAddress() {
   kept.since = known(asked.get("since"), SINCE);
   kept.order = known(asked.get("order"), ORDERS);
   kept.words = new Set((asked.get("status") ?? "").split(",").filter(Boolean));
+  kept.group = knownGrouping(asked.get("group") ?? "");
+  kept.folded = new Set(kept.group ? asked.getAll("folded") : []);
 }
 
 function writeAddress() {
-  const asked = { find: kept.find, status: [...kept.words].join(","), since: kept.since, order: kept.order };
+  const asked = { find: kept.find, status: [...kept.words].join(","), since: kept.since, order: kept.order, group: kept.group };
   const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value));
+  for (const name of kept.group ? kept.folded : []) query.append("folded", name);
   history.replaceState(null, "", String(query) ? `#/?${query}` : "#/");
 }
 
@@ -44,6 +48,7 @@ export function jobsView() {
   find.value = kept.find;
   const since = h("select", { "aria-label": "Created" }, SINCE.map(([value, words]) => h("option", { value, selected: value === kept.since }, words)));
   const sort = h("select", { "aria-label": "Order" }, ORDERS.map(([value, words]) => h("option", { value, selected: value === kept.order }, words)));
+  const group = h("select", { "aria-label": "Groups" });
   const chips = h("div", { class: "chips", role: "group", "aria-label": "Statuses" });
   const sum = h("p", { class: "sum" });
   const heads = ["", "Job", "Status", "Phases", "Throughput", "Loss", "Left", "Cost"];
@@ -60,16 +65,21 @@ export function jobsView() {
   const legend = h("p", { class: "legend" });
 
   const pool = new Map();
-  let list = [], order = new Map(), drawnNeeds = "", drawnChips = "", drawnCells = "", scheduled = 0;
+  // list: the jobs; lines: what the table shows of them, headings of groups among them; tops: where each line begins.
+  let list = [], lines = [], tops = [0], order = new Map(), drawnNeeds = "", drawnChips = "", drawnCells = "", drawnGroups = "", scheduled = 0;
 
   const again = () => { order = new Map(); writeAddress(); update(); };
   find.addEventListener("input", () => { kept.find = find.value; again(); });
   since.addEventListener("change", () => { kept.since = since.value; again(); });
   sort.addEventListener("change", () => { kept.order = sort.value; again(); });
+  group.addEventListener("change", () => { kept.group = group.value; kept.folded.clear(); again(); });
   untick.addEventListener("click", () => { untickAll(); update(); });
   const onScroll = () => { scheduled ||= requestAnimationFrame(() => { scheduled = 0; drawWindow(); }); };
   addEventListener("scroll", onScroll, { passive: true });
   addEventListener("resize", onScroll, { passive: true });
+
+  // Nothing moves under the pointer or the focus.
+  const still = () => order.size > 0 && (body.matches(":hover") || body.contains(document.activeElement));
 
   function wanted() {
     const words = kept.find.toLowerCase().split(/\s+/).filter(Boolean);
@@ -79,18 +89,16 @@ export function jobsView() {
       if (kept.words.size && !kept.words.has(row.word)) continue;
       if (kept.since && (row.created ?? 0) < after) continue;
       if (words.length) {
-        const text = `${row.name} ${row.machine} ${row.word} ${row.spot ? "spot" : ""} ${row.tags.join(" ")}`.toLowerCase();
+        const text = `${row.name} ${row.machine} ${row.word} ${row.spot ? "spot" : ""} ${tagWords(row)}`.toLowerCase();
         if (!words.every((word) => text.includes(word))) continue;
       }
       found.push(row);
     }
-    return sorted(found);
+    return found;
   }
 
-  // Nothing moves under the pointer or the focus.
-  function sorted(found) {
-    const still = body.matches(":hover") || body.contains(document.activeElement);
-    if (still && order.size) {
+  function sorted(found, fixed) {
+    if (fixed) {
       return found.sort((a, b) => (order.get(a.name) ?? -1) - (order.get(b.name) ?? -1));
     }
     const rank = (row) => (row.ended && row.word !== "failed" ? 9 : row.word === "failed" && now() - (row.created ?? 0) > 172800 ? 9 : row.order);
@@ -101,12 +109,24 @@ export function jobsView() {
       cost: (a, b) => (b.usd ?? -1) - (a.usd ?? -1) || newer(a, b),
       loss: (a, b) => (last(a) === last(b) ? 0 : last(a) - last(b)) || newer(a, b),
       name: (a, b) => (a.name < b.name ? -1 : 1),
-      tag: (a, b) => (a.tags.join() === b.tags.join() ? newer(a, b) : (a.tags.join() || "~") < (b.tags.join() || "~") ? -1 : 1),
+      tag: (a, b) => (tagWords(a) === tagWords(b) ? newer(a, b) : (tagWords(a) || "~") < (tagWords(b) || "~") ? -1 : 1),
     }[kept.order];
     if (by) found.sort(by);
     else found.sort((a, b) => rank(a) - rank(b) || (a.ended ? 0 : (a.left_s ?? Infinity) - (b.left_s ?? Infinity) || 0) || (b.created ?? 0) - (a.created ?? 0) || (a.name < b.name ? -1 : 1));
-    order = new Map(found.map((row, n) => [row.name, n]));
     return found;
+  }
+
+  // The jobs in their order, and the lines that the table shows of them.
+  function arrange() {
+    const fixed = still();
+    list = sorted(wanted(), fixed);
+    lines = list;
+    if (kept.group) {
+      const groups = grouped(list, kept, fixed);
+      list = groups.flatMap((one) => one.members);
+      lines = groups.flatMap((one) => (one.folded ? [one] : [one, ...one.members]));
+    }
+    if (!fixed) order = new Map(list.map((row, n) => [row.name, n]));
   }
 
   function update() {
@@ -114,15 +134,17 @@ export function jobsView() {
     if (!head) return;
     put(title, state.ended ? "This page has ended" : head.sentence);
     put(below, state.ended ? "" : head.below);
-    put(listHead.lastChild, kept.order ? ORDERS.find(([value]) => value === kept.order)[1] : "what needs you first, then what runs, then the newest");
+    const ordered = kept.order ? ORDERS.find(([value]) => value === kept.order)[1] : "what needs you first, then what runs, then the newest";
     drawTrouble(head);
     drawNeeds(head);
     drawChips();
-    list = wanted();
+    const grouping = drawGroupings();
+    put(listHead.lastChild, ordered + (kept.group ? `; in groups ${grouping}` : ""));
+    arrange();
     drawCells();
     drawWindow();
     const shownSum = total(list);
-    put(sum, `${list.length === state.rows.size ? "" : `${list.length} of `}${jobs(state.rows.size)}${shownSum}${head.full ? `, the newest ${head.limit}` : ""}`);
+    put(sum, `${list.length === state.rows.size ? "" : `${list.length} of `}${jobs(state.rows.size)}${shownSum && `, ${shownSum}`}${head.full ? `, the newest ${head.limit}` : ""}`);
     table.classList.toggle("emulated", head.emulated);
     put(costHead.firstChild, head.emulated ? "Billed" : "Cost");
     put(costHead.lastChild, head.emulated ? "of this machine" : "USD so far");
@@ -139,11 +161,15 @@ export function jobsView() {
     legend.replaceChildren(...head.textures.map(([texture, words]) => h("span", {}, key(texture), words)));
   }
 
-  function total(rows) {
-    const known = rows.filter((row) => row.usd !== null);
-    if (!known.length) return "";
-    const cents = known.reduce((all, row) => all + Math.round(row.usd * 100), 0);
-    return `, ${known.some((row) => row.at_most) ? "at most " : ""}$${(cents / 100).toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  // The choice of groups: tags come with the jobs. The words of the one that is chosen.
+  function drawGroupings() {
+    const found = groupings(state.rows.values(), kept.group);
+    const key = JSON.stringify([found, kept.group]);
+    if (key !== drawnGroups) {
+      drawnGroups = key;
+      group.replaceChildren(...found.map(([value, words]) => h("option", { value, selected: value === kept.group }, words)));
+    }
+    return found.find(([value]) => value === kept.group)[1];
   }
 
   function drawTrouble(head) {
@@ -198,36 +224,63 @@ export function jobsView() {
   }
   cells.addEventListener("click", (event) => { if (event.target.dataset.name) location.hash = `#/job/${encodeURIComponent(event.target.dataset.name)}`; });
 
-  function rowHeight() {
-    return matchMedia("(max-width: 700px)").matches ? 132 : 60;
+  // Where each line begins; the last number is where all end.
+  function places() {
+    const phone = matchMedia("(max-width: 700px)").matches;
+    const high = { row: phone ? 132 : 60, group: phone ? 78 : 48 };
+    const found = [0];
+    for (const line of lines) found.push(found.at(-1) + (line.members ? high.group : high.row));
+    return found;
+  }
+
+  // The line at a height of the table.
+  function lineAt(y) {
+    let low = 0, high = lines.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (tops[middle + 1] <= y) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   function drawWindow() {
-    const high = rowHeight();
-    body.style.height = `${list.length * high}px`;
+    tops = places();
+    body.style.height = `${tops.at(-1)}px`;
     const top = body.getBoundingClientRect().top;
-    const first = Math.max(0, Math.floor(-top / high) - AROUND);
-    const last = Math.min(list.length, Math.ceil((innerHeight - top) / high) + AROUND);
-    mark(table, "aria-rowcount", list.length + 1);
+    const first = Math.max(0, lineAt(-top) - AROUND);
+    const last = Math.min(lines.length, lineAt(innerHeight - top) + 1 + AROUND);
+    mark(table, "aria-rowcount", lines.length + 1);
     mark(headRow, "aria-rowindex", 1);
-    const places = Array.from({ length: Math.max(0, last - first) }, (_, n) => first + n);
-    const focused = document.activeElement?.closest?.(".rows .row")?.dataset.name;
-    const at = focused ? list.findIndex((row) => row.name === focused) : -1;
-    if (at >= 0 && at < first) places.unshift(at);
-    if (at >= last) places.push(at);
-    const wantedNames = new Set(places.map((n) => list[n].name));
-    for (const [name, one] of pool) if (!wantedNames.has(name)) { one.node.remove(); pool.delete(name); }
+    const shown = Array.from({ length: Math.max(0, last - first) }, (_, n) => first + n);
+    const at = focusedLine();
+    if (at >= 0 && at < first) shown.unshift(at);
+    if (at >= last) shown.push(at);
+    const wantedKeys = new Set(shown.map((n) => keyOf(lines[n])));
+    for (const [name, one] of pool) if (!wantedKeys.has(name)) { one.node.remove(); pool.delete(name); }
     let next = body.firstChild;
-    for (const n of places) {
-      const row = list[n];
-      if (!pool.has(row.name)) pool.set(row.name, makeRow());
-      const one = pool.get(row.name);
-      one.update(row);
-      one.node.style.transform = `translateY(${n * high}px)`;
+    for (const n of shown) {
+      const line = lines[n], name = keyOf(line);
+      if (!pool.has(name)) pool.set(name, line.members ? makeHeading(fold) : makeRow());
+      const one = pool.get(name);
+      one.update(line);
+      mark(one.node, "data-key", name);
+      one.node.style.transform = `translateY(${tops[n]}px)`;
       mark(one.node, "aria-rowindex", n + 2);
       if (one.node === next) next = next.nextSibling;
       else body.insertBefore(one.node, next);
     }
+  }
+
+  function focusedLine() {
+    const key = document.activeElement?.closest?.(".rows .row")?.dataset.key;
+    return key === undefined ? -1 : lines.findIndex((line) => keyOf(line) === key);
+  }
+
+  function fold(name) {
+    if (!kept.folded.delete(name)) kept.folded.add(name);
+    writeAddress();
+    update();
   }
 
   function makeRow() {
@@ -306,20 +359,20 @@ export function jobsView() {
 
   function key(event) {
     const row = document.activeElement?.closest?.(".rows .row");
-    if (event.key === "x" && row) { tick(row.dataset.name); update(); event.preventDefault(); return; }
+    if (event.key === "x" && row?.dataset.name) { tick(row.dataset.name); update(); event.preventDefault(); return; }
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     if (!row && !(document.activeElement === document.body || document.activeElement?.id === "main")) return;
-    const at = row ? list.findIndex((one) => one.name === row.dataset.name) : -1;
-    const next = list[Math.min(list.length - 1, Math.max(0, at + (event.key === "ArrowDown" ? 1 : -1)))];
-    if (!next) return;
+    const at = focusedLine();
+    const n = Math.min(lines.length - 1, Math.max(0, at + (event.key === "ArrowDown" ? 1 : -1)));
+    if (!lines[n]) return;
     event.preventDefault();
-    const high = rowHeight(), y = scrollY + body.getBoundingClientRect().top + list.indexOf(next) * high;
-    if (y < scrollY + 80 || y + high > scrollY + innerHeight - 80) scrollTo(0, y - innerHeight / 2);
+    const start = scrollY + body.getBoundingClientRect().top;
+    if (start + tops[n] < scrollY + 80 || start + tops[n + 1] > scrollY + innerHeight - 80) scrollTo(0, start + tops[n] - innerHeight / 2);
     drawWindow();
-    pool.get(next.name)?.node.querySelector("a").focus({ preventScroll: true });
+    pool.get(keyOf(lines[n]))?.node.querySelector("a, button").focus({ preventScroll: true });
   }
 
-  const filters = h("div", { class: "filters" }, find, since, sort, chips, sum);
+  const filters = h("div", { class: "filters" }, find, since, sort, group, chips, sum);
   return {
     nodes: [title, below, trouble, needs, cellBox, listHead, filters, nothing, table, legend, tray],
     update, key,
@@ -329,6 +382,11 @@ export function jobsView() {
 
 // Whether a row has a value of this name, and not the word for why it has none.
 const has = (row, name) => !row.missing.includes(name);
+
+// What names a line of the table: a job's name has no line break.
+const keyOf = (line) => (line.members ? `\n${line.name}` : line.name);
+
+const tagWords = (row) => row.tags.map((pair) => pair.join("=")).join(" ");
 
 // A long name without its middle: what tells the jobs of a sweep apart stands at the end.
 const middle = (name) => (name.length > 48 ? `${name.slice(0, 23)}…${name.slice(-23)}` : name);
