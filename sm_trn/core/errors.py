@@ -36,7 +36,8 @@ class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
     def __init__(self, name: str, problems: tuple[Any, ...]) -> None:
         self.problems = problems
         lines = "\n".join(f"  {problem}" for problem in problems)
-        super().__init__(f"{name}: {len(problems)} problem(s), nothing was started\n{lines}")
+        counted = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        super().__init__(f"{name}: {counted}, nothing was started\n{lines}")
 
 
 class InvalidJobFile(SmTrnError):  # noqa: N818 - as InvalidJob

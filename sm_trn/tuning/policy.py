@@ -1,4 +1,4 @@
-"""What a team's policy says of sweeps: each training job is held against it as a job is, and the dollars of all of them together."""
+"""What a team's policy says of sweeps and studies: each training job as of a job, and the dollars of all of them together."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from ..core.errors import InvalidJob
 from ..core.session.budget import PriceOf
 from ..core.session.handles import Session
 from ..core.session.policy import Policy, find_policy
+from ..core.specs.job import JobSpec
 from ..core.specs.problems import Field, Problem
 from ..core.specs.tuning import Sweep
+from ..core.specs.units import Usd
 from .worst_case import worst_case
 
 
@@ -21,7 +23,30 @@ def sweep_problems(policy: Policy, sweep: Sweep, region: str, price_of: PriceOf)
     yield from dict.fromkeys(problem for job in jobs for problem in policy.job_problems(job, region))
     where = Field("max_jobs" if sweep.max_jobs is not None else "space")
     what = f"the {sweep.jobs} training jobs of the sweep can cost more together than is allowed"
-    yield from policy.cost_problems(worst_case(sweep, price_of), where, what)
+    fix = f"lower {where}, or choose a cheaper instance"
+    yield from policy.cost_problems(worst_case(sweep, price_of), where, what, fix=fix)
+
+
+def allow_study(session: Session[Any], job: JobSpec, trials: int, max_usd: Usd | None) -> None:
+    """Raise InvalidJob for a study of so many trials that the team's policy does not allow.
+
+    What all trials can cost together counts, which is no more than the study's own budget ``max_usd``.
+    """
+    policy = None if session.emulated else find_policy(Path.cwd())
+    if policy is None:
+        return
+    each = session.ceiling(job)
+    most = None if each is None else each * trials
+    if most is not None and max_usd is not None:
+        most = min(most, max_usd)
+    what = f"the {trials} trials of the study can cost more together than is allowed"
+    fix = "give max_usd, try fewer, lower max_run_s, or choose a cheaper instance"
+    refused = (
+        *policy.cost_problems(most, Field("max_run_s"), what, fix=fix),
+        *policy.job_problems(job, session.region),
+    )
+    if refused:
+        raise InvalidJob(job.name, refused)
 
 
 def allowed(session: Session[Any], sweep: Sweep) -> Sweep:

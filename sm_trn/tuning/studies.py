@@ -24,6 +24,7 @@ from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.sweeps import TRIAL_TAG
 from ..core.specs.tuning import Categorical, Integer, Range, Scale
 from ..core.specs.units import Usd
+from .policy import allow_study
 from .worst_case import refuse_over
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def tune(  # noqa: PLR0913 - what a study and a launch are told
     Optuna alone.
 
     Each trial knows the name of its job before that is launched: called again with the same study, after a kill or Ctrl-C, jobs that
-    run are waited for, and none is launched twice.
+    run are waited for, and none is launched twice. A team's ``sm_trn.toml`` holds for all trials together, as for a sweep's.
 
     Raises MissingLibrary without Optuna, UnknownName for a metric that no rule of the job has the name of, InvalidJob, OverBudget,
     CloudError.
@@ -73,9 +74,11 @@ def tune(  # noqa: PLR0913 - what a study and a launch are told
         import optuna as _optuna  # noqa: F401, PLC0415 - few searches are studies
     expect_spec(job)
     limit = None if max_usd is None else as_usd(max_usd)
+    measured = _measured(job, metric)
+    allow_study(session, measured, n_trials, limit)
     search = _Study(
         study=study,
-        job=_measured(job, metric),
+        job=measured,
         space=space,
         metric=metric if isinstance(metric, str) else metric.name,
         session=session,

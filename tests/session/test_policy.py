@@ -125,6 +125,33 @@ def test_a_guard_of_the_policy_is_that_of_jobs_without_one(tmp_path: Path, job: 
     assert [600, 60] == [each.guard.stall_s for each in found if each.guard]
 
 
+@given(limit=some.integers(1, 400), hours=some.lists(some.integers(1, 20), min_size=1, max_size=5))
+def test_a_launch_is_refused_exactly_when_its_jobs_can_cost_more_together(limit: int, hours: list[int]) -> None:
+    launch = [jobs.SQUAD.replace(compute=st.Compute("ml.g5.xlarge"), max_run_s=3600 * each) for each in hours]
+    each = [ceiling(job, price_of(job.compute.machines)) for job in launch]
+    most = sum(usd for usd in each if usd is not None)
+    found = list(Policy(max_usd=limit).launch_problems(launch, REGION, price_of))
+    assert (most > limit) == bool(found)
+
+
+def test_the_jobs_of_a_grid_are_one_launch(
+    here: World, spec: st.JobSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = here.session.ceiling(spec)
+    assert once is not None
+    monkeypatch.setenv("SM_TRN_POLICY", str(tmp_path / "policy.toml"))
+    (tmp_path / "policy.toml").write_text(f"max_usd = {float(once) * 2.5}\n")
+    grid = st.grid(spec, {"rate": [1, 2, 3]})
+    with pytest.raises(
+        st.errors.InvalidJob, match="the 3 jobs of the launch can cost more together than is allowed"
+    ) as caught:
+        here.session.submit_all(grid)
+    assert f"got at most ${float(once) * 3:,.2f}" in str(caught.value)
+    assert "launch fewer jobs" in str(caught.value)
+    assert 0 == sum(here.wire.calls.values())
+    assert 2 == len(here.session.submit_all(grid[:2]))
+
+
 def test_a_launch_in_python_is_refused_before_anything_is_sent(
     here: World, spec: st.JobSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +183,20 @@ def test_launch_refuses_and_starts_nothing(folder: Path) -> None:
     assert 1 == done.returncode
     assert "POLICY004" in done.stderr
     assert "Nothing was started" in done.stderr
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_grid_of_the_shell_is_one_launch(folder: Path, more: tuple[str, ...]) -> None:
+    (folder / "sm_trn.toml").write_text("max_usd = 3\n")
+    (folder / "train.py").write_text(
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr')\nparser.parse_args()\n"
+    )
+    done = sm_trn("launch", "job.toml", "--grid", "lr=1,2,3", *more, cwd=folder)
+    assert 1 == done.returncode
+    assert "POLICY001" in done.stderr
+    assert "the 3 jobs of the launch can cost more together" in done.stderr
+    assert "3 jobs: 1 problem, nothing was started" in done.stderr
+    assert 0 == sm_trn("launch", "job.toml", "--grid", "lr=1,2", "--dry-run", cwd=folder).returncode
 
 
 def test_a_rehearsal_costs_nothing_and_is_allowed(folder: Path) -> None:

@@ -137,6 +137,25 @@ def test_one_budget_holds_over_all_trials(here: World, job: st.JobSpec) -> None:
     assert 3 < len(ours.trials) < 40
 
 
+def test_the_teams_policy_holds_for_all_trials_together(
+    here: World, job: st.JobSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a sweep, what all trials can cost counts; a budget of the study's own makes that less."""
+    printing(here)
+    once = here.session.ceiling(job)
+    assert once is not None
+    monkeypatch.setenv("SM_TRN_POLICY", str(tmp_path / "policy.toml"))
+    (tmp_path / "policy.toml").write_text(f"max_usd = {float(once) * 3.5}\n")
+    with pytest.raises(
+        st.errors.InvalidJob, match=r"POLICY001.*the 4 trials of the study can cost more together"
+    ) as caught:
+        run(here, study(), job, 4)
+    assert "give max_usd" in str(caught.value)
+    assert {} == here.service.jobs
+    assert 3 == len(run(here, study(), job, 3).trials)
+    assert 3 < len(run(here, study(), job, 40, max_usd=float(once) * 3.5).trials)
+
+
 def test_a_metric_without_a_rule_is_refused(here: World, job: st.JobSpec) -> None:
     with pytest.raises(st.errors.UnknownName, match="no metric of this name"):
         st.tune(study(), job, SPACE, "los", session=here.session, n_trials=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from ...core.jobfile.files import JobFile
 from ...core.jobfile.places import Place
 from ...core.preflight import source
 from ...core.session.defaults import known_prices
-from ...core.session.policy import find_policy
+from ...core.session.policy import Policy, find_policy
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Line, Problem, Severity
 from . import files, fixes
@@ -149,6 +149,19 @@ def forbidden(name: str, job: JobSpec, region: str) -> list[Problem]:
     if policy is None:
         return []
     return list(policy.problems(job, region, partial(known_prices().of, region=region)))
+
+
+def too_much_together(jobs: Sequence[tuple[str, JobSpec]], region: str) -> list[Problem]:
+    """What the team's policy does not allow of jobs that are launched together, each with the name of its file."""
+    policies: dict[Policy, list[JobSpec]] = {}
+    for name, job in jobs:
+        policy = find_policy(Path(name).parent)
+        if policy is not None:
+            policies.setdefault(policy, []).append(job)
+    price_of = partial(known_prices().of, region=region)
+    return [
+        problem for policy, launch in policies.items() for problem in policy.launch_problems(launch, region, price_of)
+    ]
 
 
 def _escaped(text: str, more: str = "") -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ...core.errors import JobFailed
+from ...core.errors import InvalidJob, JobFailed
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.jobfile.files import JobFile
@@ -132,6 +132,8 @@ def command(  # noqa: PLR0913 - an argument for each option
     if not all(problems.launchable(items) for items in found.values()):
         click.echo(f"Nothing was started, nothing is billed. Fixes: sm-trn check {' '.join(names)}", err=True)
         return 1
+    if not rehearsed:
+        _refuse_together(jobs)
     if dry_run:
         return _preview(jobs, max_usd, as_json=as_json)
     if grids and len(jobs) > ASKED and not yes:
@@ -259,6 +261,15 @@ def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...], 
         given = click.get_current_context().params
         found += problems.forbidden(file.name, job, known_region(given["region"], profile=given["profile"]))
     return problems.ordered([problems.located(file, index, problem) for problem in found])
+
+
+def _refuse_together(jobs: list[Job]) -> None:
+    """Raise InvalidJob where all jobs of the launch can cost more than the team's policy allows."""
+    given = click.get_current_context().params
+    region = known_region(given["region"], profile=given["profile"])
+    refused = problems.too_much_together([(file.name, job) for file, _, job in jobs], region)
+    if refused:
+        raise InvalidJob(jobs[0][2].name if len(jobs) == 1 else fmt.jobs(len(jobs)), tuple(refused))
 
 
 def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:

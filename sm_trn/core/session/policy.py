@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from ..catalog.instances import instances
@@ -22,6 +23,7 @@ from .budget import PriceOf, as_usd
 FILE = "sm_trn.toml"
 VARIABLE = "SM_TRN_POLICY"
 SIZE_CAP = 100_000  # bytes
+NAMED = 3  # jobs of a launch that a message names
 _RULES = rules_of(__package__)
 POLICY001 = _RULES["POLICY001"]
 POLICY002 = _RULES["POLICY002"]
@@ -34,9 +36,9 @@ POLICY005 = _RULES["POLICY005"]
 class Policy:
     """What a team allows. Nothing is said by what is left out.
 
-    ``max_usd``: the most dollars that one launch can cost, a job or all training jobs of a sweep together. ``types``: patterns of
-    instance types, such as ``ml.g5.*``. ``regions``: names of regions. ``tags``: keys that each job has. ``spot_only``: jobs run on
-    spot capacity. ``guard``: what jobs without a guard of their own are watched for.
+    ``max_usd``: the most dollars that one launch can cost: a job, or all jobs of a grid, a sweep or a study together. ``types``:
+    patterns of instance types, such as ``ml.g5.*``. ``regions``: names of regions. ``tags``: keys that each job has. ``spot_only``: jobs
+    run on spot capacity. ``guard``: what jobs without a guard of their own are watched for.
     """
 
     max_usd: float | None = None
@@ -55,9 +57,27 @@ class Policy:
 
     def problems(self, job: JobSpec, region: str, price_of: PriceOf) -> Iterator[Problem]:
         """What of a job the team does not allow."""
-        most = ceiling(job, price_of(job.compute.machines))
-        yield from self.cost_problems(most, Field("max_run_s"), "the job can cost more than is allowed")
+        yield from self.cost_problems(
+            ceiling(job, price_of(job.compute.machines)),
+            Field("max_run_s"),
+            "the job can cost more than is allowed",
+            fix="lower max_run_s, or choose a cheaper instance",
+        )
         yield from self.job_problems(job, region)
+
+    def launch_problems(self, jobs: Sequence[JobSpec], region: str, price_of: PriceOf) -> Iterator[Problem]:
+        """What of jobs that are launched together the team does not allow: of each, else of what all of them can cost."""
+        each = list(dict.fromkeys(problem for job in jobs for problem in self.problems(job, region, price_of)))
+        if each:
+            yield from each
+            return
+        most = [ceiling(job, price_of(job.compute.machines)) for job in jobs]
+        yield from self.cost_problems(
+            sum((usd for usd in most if usd is not None), Decimal(0)),
+            Field("max_run_s"),
+            f"the {len(jobs)} jobs of the launch can cost more together than is allowed",
+            fix="lower max_run_s, launch fewer jobs, or choose a cheaper instance",
+        )
 
     def job_problems(self, job: JobSpec, region: str) -> Iterator[Problem]:
         """The same without its cost."""
@@ -96,7 +116,7 @@ class Policy:
                 fix=Advice("add spot; sm-trn rehearse tells whether the job resumes"),
             )
 
-    def cost_problems(self, most: Usd | None, where: Field, what: str) -> Iterator[Problem]:
+    def cost_problems(self, most: Usd | None, where: Field, what: str, *, fix: str) -> Iterator[Problem]:
         """POLICY001 where a launch can cost more than is allowed, or where nobody knows what it can cost."""
         if self.max_usd is not None and (most is None or most > as_usd(self.max_usd)):
             yield POLICY001.problem(
@@ -104,7 +124,7 @@ class Policy:
                 what if most is not None else "nobody knows what it can cost",
                 got="no price" if most is None else f"at most {fmt.usd(most)}",
                 wanted=f"at most {fmt.usd(as_usd(self.max_usd))}",
-                fix=Advice(f"lower {where}, or choose a cheaper instance"),
+                fix=Advice(fix),
             )
 
 
@@ -132,14 +152,13 @@ def _read(path: Path, of: str = "policy: ") -> Policy:
 
 
 def enforce(jobs: Iterable[JobSpec], start: Path, region: str, price_of: PriceOf) -> list[JobSpec]:
-    """The jobs with the guard of the policy that holds at ``start``. Raises InvalidJob for the first that it does not allow."""
-    policy = find_policy(start)
+    """The jobs of a launch with the guard of the policy that holds at ``start``. Raises InvalidJob for what it does not allow."""
+    policy, launch = find_policy(start), list(jobs)
     if policy is None:
-        return list(jobs)
-    guarded = []
-    for job in jobs:
-        refused = tuple(policy.problems(job, region, price_of))
-        if refused:
-            raise InvalidJob(job.name, refused)
-        guarded.append(job if job.guard is not None else job.replace(guard=policy.guard))
-    return guarded
+        return launch
+    refused = tuple(policy.launch_problems(launch, region, price_of))
+    if refused:
+        raise InvalidJob(
+            ", ".join(job.name for job in launch[:NAMED]) + (", …" if len(launch) > NAMED else ""), refused
+        )
+    return [job if job.guard is not None else job.replace(guard=policy.guard) for job in launch]
