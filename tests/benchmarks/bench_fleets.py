@@ -44,6 +44,13 @@ class Step:
     service: float
 
 
+class Terminal(io.StringIO):
+    """A terminal, on which the table of a wait is drawn again and again."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 class Meter:
     """Measures steps over simulated accounts."""
 
@@ -125,6 +132,9 @@ def measured(jobs: int, profiled: str) -> dict[str, Step]:
         here = meter.account(patch, folder)
         handles = fleet(here, jobs)
         meter.measure("watch", here, lambda: here.session.wait(handles, stream=io.StringIO()))
+        here = meter.account(patch, folder)
+        handles = fleet(here, jobs)
+        meter.measure("watch, drawn", here, lambda: here.session.wait(handles, stream=Terminal()))
         comparison = meter.measure("compare", here, lambda: st.compare(handles))
         meter.measure("compare, text", here, comparison.text)
         meter.measure("compare, page", here, lambda: comparison.save(folder / "comparison"))

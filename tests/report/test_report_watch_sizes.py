@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from test_report_watch import NOW, row
 
+from sm_trn.core.status import StatusLook, status_look
 from sm_trn.report import TerminalDisplay, WatchRow, watch_text
+from sm_trn.report.watch.card import watch_html
 from sm_trn.report.watch.rows import Checkpoints
+from sm_trn.report.watch.table import SHOWN
 
 _PAINT = re.compile(r"\x1b\[[0-9;]*m")
 MEMORY = "AlgorithmError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 39.59 GiB total capacity)"
@@ -49,6 +52,40 @@ def test_a_watch_fits_a_screen_of_24_lines(number: int, width: int) -> None:
 @given(some.integers(0, 50), some.integers(40, 200), some.integers(5, 60))
 def test_a_watch_is_never_higher_than_its_screen(number: int, width: int, height: int) -> None:
     assert height >= len(watch_text(MANY[:number], NOW, width, height=height).split("\n"))
+
+
+class Looked(WatchRow):
+    """A row that counts how often its status is asked for."""
+
+    asked = 0
+
+    @property
+    def look(self) -> StatusLook:
+        type(self).asked += 1
+        return status_look(self.snapshot, self.health.verdict if self.health is not None else None)
+
+
+def test_a_table_of_many_jobs_asks_each_as_often_as_one_of_few() -> None:
+    each = []
+    for number in (200, 1000):
+        Looked.asked = 0
+        rows = [
+            Looked(**{field.name: getattr(one, field.name) for field in dataclasses.fields(one)})
+            for one in MANY * (number // 50)
+        ]
+        assert 40 == len(watch_text(rows, NOW, 120, height=40).split("\n"))
+        each.append(Looked.asked / number)
+    assert each[1] <= each[0]
+
+
+def test_without_a_screen_a_table_of_many_jobs_is_folded_too() -> None:
+    """A notebook, and whoever prints it."""
+    text, page = watch_text(MANY * 20, NOW, 80), watch_html(MANY * 20, NOW)
+    assert len(text.split("\n")) < 150
+    assert page.count("<tr") < 150
+    for shown in (text, page):
+        folded = sum(int(number.replace(",", "")) for number in re.findall(r"… ([\d,]+) more", shown))
+        assert 1000 == folded + SHOWN
 
 
 def test_fifty_jobs_are_shown_or_counted() -> None:

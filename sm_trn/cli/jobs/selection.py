@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
+from ...core.formatting import numbers as fmt
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.sweeps import SWEEP_TAG
 
-MOST = 100  # jobs of a tag or a sweep
+MOST = 1000  # jobs of a tag or a sweep
 NONE = "No running job matches. List all jobs: sm-trn list"
 
 
@@ -43,6 +44,8 @@ def group(session: Session, tag: str | None, sweep: str | None) -> list[Training
     jobs = session.jobs(tag=wanted, limit=MOST)
     if not jobs:
         raise click.UsageError(f"no job here has the tag {'='.join(wanted or ())}; sm-trn list shows the jobs")
+    if len(jobs) == MOST:
+        click.echo(f"Only the newest {fmt.jobs(MOST)} are looked at.", err=True)
     return jobs[::-1]
 
 

@@ -99,8 +99,10 @@ def _sweep_table(section: Section, sweep: Sweep, title: str) -> Table:
 def _took_column(section: Section) -> Column:
     """How long a job took, for a terminal: from submit to end with spot in the section, else what was billed."""
 
+    seconds_of = section.seconds_of
+
     def read(job: Job, _: Delta) -> float | Missing:
-        seconds = section.time_s(job)
+        seconds = seconds_of(job)
         return Missing.NOT_KNOWN if seconds is None else seconds
 
     return Column(name="took", heading="Time", short="TIME", rank=1, form=fmt.brief, in_html=False, read=read)

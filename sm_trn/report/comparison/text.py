@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.layout import ascii_text, between, wrap
 from ...core.formatting.printable import one_line
+from ...core.formatting.table import Table
 from ...core.formatting.text import Screen, columns_shown, table_lines
 from ...core.formatting.theme import painted
 from ...core.pricing.book import Price
@@ -19,6 +21,9 @@ from .table import REHEARSED, job_table, rehearsal_table, settings_left
 
 if TYPE_CHECKING:
     from .compared import Compared
+
+SHOWN = 100  # rows of a table; files have all
+NAMED = 20  # rehearsals that did not complete
 
 
 def comparison_text(item: Compared, *, width: int, color: bool, ascii_only: bool) -> str:
@@ -63,10 +68,18 @@ def _dated(price: Price) -> str:
 def _table(section: Section, screen: Screen) -> Iterator[str]:
     """The measured jobs, and which hyperparameters of a sweep have no column here."""
     table = job_table(section)
-    yield from table_lines(table, screen)
+    yield from _lines(table, screen)
     if section.sweep is not None:
         left = settings_left(section.sweep, columns_shown(table, screen))
         yield from wrap(left, screen.width, first="  ")
+
+
+def _lines(table: Table, screen: Screen) -> Iterator[str]:
+    """The first ``SHOWN`` rows – of a sweep the best –, and how many there are more."""
+    yield from table_lines(replace(table, rows=table.rows[:SHOWN]), screen)
+    if len(table.rows) > SHOWN:
+        more = f"… {fmt.jobs(len(table.rows) - SHOWN)} more; compare.csv of a saved comparison has all of them"
+        yield from wrap(more, screen.width, first="  ")
 
 
 def _rehearsal(section: Section, screen: Screen) -> list[str]:
@@ -74,10 +87,12 @@ def _rehearsal(section: Section, screen: Screen) -> list[str]:
     jobs, width = section.rows, screen.width
     title = painted("EMULATED", "emu", color=screen.color)
     named, *others = between(one_line(section.workload) or "Jobs", "on this machine", width - len("EMULATED  "))
-    lines = [f"{title}  {named}", *others, "", *table_lines(rehearsal_table(section), screen)]
-    for job in jobs:
-        if not job.completed:
-            lines += wrap(f"{job.label} {job.status.predicate}.", width, first="  ")
+    lines = [f"{title}  {named}", *others, "", *_lines(rehearsal_table(section), screen)]
+    unfinished = [job for job in jobs if not job.completed]
+    for job in unfinished[:NAMED]:
+        lines += wrap(f"{job.label} {job.status.predicate}.", width, first="  ")
+    if len(unfinished) > NAMED:
+        lines.append(f"  {fmt.count(len(unfinished) - NAMED)} more did not complete.")
     if section.sweep is not None:
         lines += wrap(sweep_sentence(section.sweep), width, first="  ")
     wanted = dict.fromkeys(fmt.instances(job.snapshot.instance, job.snapshot.count) for job in jobs)

@@ -51,7 +51,8 @@ class ParetoInfo:
 def pareto_info(section: Section, book: PriceBook) -> ParetoInfo:
     """Cost against billable minutes per instance – with a job on spot, minutes from submit to end – of the completed
     measured jobs that have a cost."""
-    rows = [row for row in section.measured if row.completed and row.cost is not None and section.time_s(row)]
+    seconds_of = section.seconds_of
+    rows = [row for row in section.measured if row.completed and row.cost is not None and seconds_of(row)]
     points = points_of(rows, section, book)
     front = front_of(points)
     axis = "minutes from submit to end" if section.on_spot else "billable minutes per instance"

@@ -58,8 +58,9 @@ class Ray:
 def points_of(rows: Sequence[Row], section: Section, book: PriceBook) -> tuple[Point, ...]:
     """A point for each job; one for several that differ neither in the tenth of a minute nor in the cent."""
     found: dict[tuple[float, float, bool], Point] = {}
+    seconds_of = section.seconds_of
     for row in rows:
-        point = _point(row, section.time_s(row) or 0.0, book)
+        point = _point(row, seconds_of(row) or 0.0, book)
         place = (round(point.minutes, 1), round(point.usd, 2), point.on_demand_usd is not None)
         first = found.get(place)
         found[place] = point if first is None else replace(first, labels=(*first.labels, *point.labels))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from operator import attrgetter
 
 from ...core.formatting import numbers as fmt
 from ...core.pricing.book import Price, PriceBook
@@ -62,9 +63,10 @@ class Section:
         """Whether a measured job was on spot: times are then compared from submit to end."""
         return any(row.snapshot.spot for row in self.measured)
 
-    def time_s(self, row: Row) -> float | None:
-        """The seconds that figures of time show: billable ones, or with spot in the section those from submit to end."""
-        return row.wall_s if self.on_spot else row.billable_s
+    @property
+    def seconds_of(self) -> Callable[[Row], float | None]:
+        """How figures of time read a job: billable seconds, or with spot in the section those from submit to end."""
+        return attrgetter("wall_s" if self.on_spot else "billable_s")
 
     @property
     def rehearsal(self) -> Section:

@@ -327,4 +327,6 @@ def sweep_rest(sweep: Sweep) -> str:
         return ""
     said = [f"{trial.job} ({trial.note})" for trial in without[:3]]
     said += [f"{len(without) - 3} more"] if len(without) > 3 else []
-    return f"{len(sweep.ranked)} of {fmt.jobs(len(sweep.trials))} have a result; without: {fmt.listing(said)}."
+    return (
+        f"{fmt.count(len(sweep.ranked))} of {fmt.jobs(len(sweep.trials))} have a result; without: {fmt.listing(said)}."
+    )

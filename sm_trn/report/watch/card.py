@@ -11,7 +11,7 @@ from ...core.formatting.markup import TAG, WIDE, bar, block, facts, text
 from ...core.status import phases
 from .columns import PAGE, phase_shares, watch_table
 from .rows import WatchRow
-from .table import causes, facts_words, heading, notes, ordered
+from .table import SHOWN, causes, facts_words, folded_words, heading, notes, ordered
 
 
 def watch_html(rows: Sequence[WatchRow], now: datetime, told: Sequence[str] = ()) -> str:
@@ -34,6 +34,6 @@ def _card(row: WatchRow, now: datetime) -> Iterator[str]:
 
 def _table(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
     yield f'<p class="title">{text(heading(rows, now))}</p>'
-    yield f"{WIDE}{html_table(watch_table(rows, PAGE, now), folding=False, classes='')}</div>"
-    for note in (*(f"✗ {cause}" for cause in causes(rows)), *notes(rows, now)):
+    yield f"{WIDE}{html_table(watch_table(rows[:SHOWN], PAGE, now), folding=False, classes='')}</div>"
+    for note in (*folded_words(rows[SHOWN:], now), *(f"✗ {cause}" for cause in causes(rows)), *notes(rows, now)):
         yield f"<p>{text(note)}</p>"

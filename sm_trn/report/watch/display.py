@@ -6,6 +6,7 @@ Writes only to the stream it was given. Reads no clock: ``now`` comes with the r
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,7 @@ from .rows import WatchRow, watch_lines
 from .table import watch_text
 
 _REDRAW = timedelta(seconds=1)
+_PAINT = re.compile(r"\x1b\[[0-9;]*m")
 _PROBE = "●○◇✓✗■↓↑×…█▒░┄▁"
 
 
@@ -101,13 +103,12 @@ class TerminalDisplay:
     def _draw(self, rows: Sequence[WatchRow], now: datetime) -> None:
         width, height = self._size or shutil.get_terminal_size()
         text = watch_text(rows, now, width, self._color, ascii_only=self._ascii, height=height - 1)
-        plain = watch_text(rows, now, width, ascii_only=self._ascii, height=height - 1) if self._color else text
         # Line by line over the old ones, then whatever is below them: nothing is empty in between, so nothing flickers.
         lines = text.split("\n")
         drawn = "".join(f"{line}\x1b[K\n" for line in lines)
         self._stream.write(f"{self._back()}{drawn}\x1b[J")
         self._stream.flush()
-        self._drawn = [len(line) for line in plain.split("\n")]
+        self._drawn = [len(_PAINT.sub("", line)) for line in lines]
         self._rows = tuple(rows)
         self._last, self._words, self._waiting = now, [row.look.word for row in rows], None
 

@@ -16,6 +16,7 @@ from ...core.status import Phase, Texture, phases
 from .columns import sparkline, watch_table, words_of
 from .rows import WatchRow
 
+SHOWN = 100  # rows of a table that no screen limits
 _LAYOUT = Layout(gap=1, longest=40, least=12, yielding=3, share=True)
 
 
@@ -28,7 +29,10 @@ def watch_text(
     ascii_only: bool = False,
     height: int | None = None,
 ) -> str:
-    """All jobs in at most ``width`` columns and ``height`` lines. The printed USD add up to the total in the head."""
+    """All jobs in at most ``width`` columns and ``height`` lines. The printed USD add up to the total in the head.
+
+    Jobs that ``height``, or a table of ``SHOWN`` rows, has no room for are counted by status.
+    """
     if not rows:
         return f"No jobs.  {fmt.clock(now)}."
     screen = Screen(width=width, height=height, color=color, ascii_only=ascii_only)
@@ -52,7 +56,7 @@ def ordered(rows: Sequence[WatchRow]) -> list[WatchRow]:
 def summary(rows: Sequence[WatchRow]) -> str:
     """``3 jobs: 1 failed, 2 training``."""
     counts = Counter(row.look.word for row in ordered(rows))
-    return f"{len(rows)} jobs: {', '.join(f'{number} {word}' for word, number in counts.items())}"
+    return f"{fmt.count(len(rows))} jobs: {', '.join(f'{fmt.count(number)} {word}' for word, number in counts.items())}"
 
 
 def total(rows: Sequence[WatchRow], now: datetime) -> str:
@@ -86,7 +90,8 @@ def _table(rows: list[WatchRow], now: datetime, screen: Screen) -> Iterator[str]
         below += wrap(note, screen.width)
     shown, folded, below = _fitting(rows, below, None if screen.height is None else screen.height - above)
     yield from table_lines(watch_table(shown, _columns(screen), now), screen, _LAYOUT)
-    yield from _folded(folded, now, screen.width)
+    for words in folded_words(folded, now):
+        yield cut(words, screen.width)
     if below:
         yield ""
         yield from below
@@ -105,27 +110,35 @@ def _fitting(
 ) -> tuple[list[WatchRow], list[WatchRow], list[str]]:
     """As many rows as fit into ``room`` lines, those that are folded, and the notes that there is still place for."""
     if room is None:
-        return rows, [], notes
-    for number in range(len(rows), 0, -1):
-        lines = number + len(_words(rows[number:]))
-        below = 1 + len(notes) if notes else 0
-        if lines + below <= room:
+        return rows[:SHOWN], rows[SHOWN:], notes
+    folded = _folded_lines(rows)
+    below = 1 + len(notes) if notes else 0
+    for number in range(min(len(rows), max(0, room)), 0, -1):
+        if number + folded[number] + below <= room:
             return rows[:number], rows[number:], notes
-    number = next((number for number in range(3, 0, -1) if number + len(_words(rows[number:])) <= room), 1)
-    left = room - number - len(_words(rows[number:])) - 1
+    number = next((number for number in range(min(3, len(rows)), 0, -1) if number + folded[number] <= room), 1)
+    left = room - number - folded[number] - 1
     return rows[:number], rows[number:], notes[: max(0, left)]
 
 
-def _words(rows: Sequence[WatchRow]) -> list[str]:
-    return list(dict.fromkeys(row.look.word for row in rows))
+def _folded_lines(rows: Sequence[WatchRow]) -> list[int]:
+    """How many statuses the rows have from each place on: the lines that they would be folded into."""
+    seen: set[str] = set()
+    counts = [0]
+    for row in reversed(rows):
+        seen.add(row.look.word)
+        counts.append(len(seen))
+    return counts[::-1]
 
 
-def _folded(rows: Sequence[WatchRow], now: datetime, width: int) -> Iterator[str]:
-    """One line per status for the jobs that do not fit, with their sum."""
-    for word in _words(rows):
-        group = [row for row in rows if row.look.word == word]
+def folded_words(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
+    """One line per status for the jobs that are not shown, with their sum."""
+    groups: dict[str, list[WatchRow]] = {}
+    for row in rows:
+        groups.setdefault(row.look.word, []).append(row)
+    for word, group in groups.items():
         money = total(group, now)
-        yield cut(f"… {len(group)} more, {word}{f': {money}' if money else ''}", width)
+        yield f"… {fmt.count(len(group))} more, {word}{f': {money}' if money else ''}"
 
 
 def causes(rows: Sequence[WatchRow]) -> Iterator[str]:
