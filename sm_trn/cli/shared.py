@@ -95,10 +95,33 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number. Raises click.BadParameter for any other."""
-        found = float(super().convert(value, param, ctx))
+        try:
+            found = float(super().convert(value, param, ctx))
+        except click.BadParameter:
+            found = math.nan
         if not math.isfinite(found):
-            self.fail(f"got {value!r}, wanted a finite number", param, ctx)
+            self.fail(f"got {value!r}, wanted a number{_bounds(self)}", param, ctx)
         return found
+
+
+class Whole(click.IntRange):
+    """A whole number between two others."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number. Raises click.BadParameter for any other."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            self.fail(f"got {value!r}, wanted a whole number{_bounds(self)}", param, ctx)
+
+
+def _bounds(numbers: click.FloatRange | click.IntRange) -> str:
+    """`` from 1 to 500``; empty where every number is taken."""
+    if numbers.min is None:
+        return "" if numbers.max is None else f" of at most {numbers.max:g}"
+    if numbers.max is not None:
+        return f" from {numbers.min:g} to {numbers.max:g}"
+    return f" above {numbers.min:g}" if numbers.min_open else f" of at least {numbers.min:g}"
 
 
 def region_option(use: str = "AWS region.", *, when: str = "Default") -> Callable[[Command], Command]:

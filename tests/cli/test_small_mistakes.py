@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from command import sm_trn
 
+import sm_trn as st
 from sm_trn.emulator import Endpoint
 
 JOB = 'name = "a"\n[framework]\nkind = "huggingfac"\n[compute]\ninstance = "ml.g5.xlarge"\n'
@@ -62,6 +63,10 @@ def folder(tmp_path: Path) -> Path:
             ("plan", "cpu.toml", "--examples", "100"),
             'such as instance = "ml.g5.xlarge"; jobs on CPUs are not estimated',
         ),
+        (("estimate", "good.toml", "--examples", "many"), "got 'many', wanted a number of at least 1"),
+        (("rehearse", "good.toml", "--interruptions", "many"), "got 'many', wanted a whole number from 1 to 100"),
+        (("list", "--limit", "0"), "got '0', wanted a whole number from 1 to 500"),
+        (("launch", "good.toml", "--max-usd", "-1"), "got '-1', wanted a number of at least 0"),
         (("cost", "--all", "--by", "tag:"), "by: got 'tag:', wanted one of instance"),
         (("why", "good.toml"), "A job file is read by sm-trn check"),
     ],
@@ -88,3 +93,13 @@ def test_an_emulator_without_the_job_says_where_jobs_are(emulator: Endpoint) -> 
     done = sm_trn("local", "interrupt", "no-such-job", environment={"SM_TRN_STATE": str(emulator.state)})
     assert 1 == done.returncode
     assert "sm-trn list shows the jobs" in done.stderr
+
+
+def test_python_says_what_to_do_too(tmp_path: Path) -> None:
+    job = st.load_jobs(GOOD, "toml")[0]
+    with pytest.raises(FileNotFoundError, match="wanted the file of a saved log"):
+        st.read_log(tmp_path / "nothing.log")
+    with pytest.raises(TypeError, match="wanted a JobSpec"):
+        st.dump_job({"name": "bert"}, "toml")  # type: ignore[arg-type]  # what is refused
+    with pytest.raises(TypeError, match=r"plan: got 'deadline', wanted one of .*Limits"):
+        st.plan(job, deadline="3h")  # type: ignore[call-arg]  # as above

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import sm_trn as st
 from sm_trn.bridge.launchers import Ending, Launch, read_text
+from sm_trn.bridge.launchers.sweeps import sweep_of, training_request
 from sm_trn.bridge.launchers.write import python_source
 from sm_trn.cli.__main__ import cli
 from sm_trn.core.specs import Destination
@@ -71,6 +72,20 @@ def test_the_sweep_asks_for_what_the_sdk_sends(name: str) -> None:
     )  # fmt: skip
     assert comparable(dict(job.search.request)) == comparable(tuning_request(job.search.sweep, at))
     assert Ending.HANDED is launch.ending
+
+
+@pytest.mark.parametrize("name", TUNERS)
+def test_the_sweep_of_a_recorded_request_asks_for_the_same(name: str) -> None:
+    """As ``import --run`` knows it: the request alone, without the estimator that made it."""
+    (job,) = read(f"tuner = {TUNERS[name]}\ntuner{FIT}\n").jobs
+    assert job.search is not None
+    request = job.search.request
+    sweep = sweep_of(request, st.parse_request(training_request(request)))
+    at = Destination(
+        role=job.at.role, region=job.at.region, bucket=job.at.bucket, source_uri=job.at.source_uri,
+        job_name=str(request["HyperParameterTuningJobName"]),
+    )  # fmt: skip
+    assert comparable(dict(request)) == comparable(tuning_request(sweep, at))
 
 
 def comparable(request: dict[str, Any]) -> dict[str, Any]:

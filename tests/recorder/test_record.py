@@ -14,6 +14,7 @@ import pytest
 from command import sm_trn
 from fakes.launchers import ONE, REQUEST, notebook
 
+import sm_trn as st
 from sm_trn.bridge.commands.record import saved
 from sm_trn.bridge.launchers.source import cells
 from sm_trn.bridge.recorder import record
@@ -22,6 +23,7 @@ from sm_trn.bridge.recorder.isolation import Isolation, holds
 from sm_trn.bridge.recorder.recording import REMOVED, Recorded, RecordedCall, without_secrets
 from sm_trn.core.errors import SmTrnError
 from sm_trn.core.specs.json import Json
+from sm_trn.tuning.files import read_sweep
 
 WHOLE = pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
 BOTO3 = """
@@ -81,6 +83,37 @@ if __name__ == "__main__":
 
 
 TIERS = [tier.value for tier in Isolation]
+
+
+TUNED = """
+import sagemaker
+from sagemaker.pytorch import PyTorch
+from sagemaker.tuner import ContinuousParameter, HyperparameterTuner
+estimator = PyTorch("train.py", source_dir="src", role=sagemaker.get_execution_role(), framework_version="2.1", py_version="py310",
+                    instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"epochs": 3}, base_job_name="reviews")
+tuner = HyperparameterTuner(estimator, "loss", {"rate": ContinuousParameter(0.1, 0.9)}, [{"Name": "loss", "Regex": "l=(.*)"}],
+                            objective_type="Minimize", max_jobs=4, max_parallel_jobs=2)
+tuner.fit({"train": "s3://b/x"}, wait=False)
+"""
+
+
+def test_a_tuning_job_becomes_a_sweep_file(tmp_path: Path) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text("print('l=0.5')\n")
+    (tmp_path / "launch.py").write_text(TUNED)
+    done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    assert "1 tuning job recorded" in done.stdout
+    (beside,) = (tmp_path / "recorded").glob("*.sweep.toml")
+    sweep = read_sweep(beside)
+    assert (4, 2, "loss", st.specs.Goal.MINIMIZE) == (
+        sweep.jobs, sweep.parallel, sweep.objective.name, sweep.objective.goal,
+    )  # fmt: skip
+    assert {"rate": st.specs.Continuous(0.1, 0.9)} == sweep.space
+    assert {"epochs": 3} == sweep.job.arguments
+    assert sweep.job.script is not None
+    assert "print('l=0.5')\n" == (tmp_path / "recorded" / str(sweep.job.script.source_dir) / "train.py").read_text()
 
 
 @pytest.mark.parametrize("tier", TIERS)

@@ -18,11 +18,13 @@ from ...core.archives import Member
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.jobfile import dump_job
+from ...core.jobfile.sweep_file import dump_sweep
 from ...core.render import parse_request
 from ...core.specs.job import JobSpec, Script
 from ..launchers.read import read_launchers
 from ..launchers.slice import sliced
 from ..launchers.source import cells
+from ..launchers.sweeps import sweep_of, training_request
 from ..recorder import Recorded, RecordedCall, record
 from ..recorder.isolation import ENDED, Isolation, chosen
 from ..recorder.recording import LAUNCHING, STOOD_FOR
@@ -87,8 +89,8 @@ def command(
     It runs in a copy of this folder, from which it cannot write elsewhere or reach the network, where this machine can hold it.
     Every call of AWS is answered on this machine as if it had just ended well; nothing is started and nothing is billed. What
     follows PROGRAM are its arguments; of your environment it has what --env and --env-file give. Modules that are not installed
-    are stood in for. Each training job becomes a job file, with its source. The exit code is the program's if it failed, and 1 if
-    no job was sent.
+    are stood in for. Each training job becomes a job file, with its source; a tuning job becomes a sweep file beside the file of its
+    training jobs. The exit code is the program's if it failed, and 1 if no job was sent.
 
     \b
     Example: sm-trn import --run --env EPOCHS=3 -- python launch.py small
@@ -125,7 +127,12 @@ def command(
 
 
 def _exit_code(recorded: Recorded, *, stop_at_submit: bool) -> int:
-    return recorded.exit_code if _failed(recorded, stop_at_submit=stop_at_submit) else int(not recorded.jobs)
+    return recorded.exit_code if _failed(recorded, stop_at_submit=stop_at_submit) else int(not _sent(recorded))
+
+
+def _sent(recorded: Recorded) -> bool:
+    """Whether a training job or a tuning job was sent."""
+    return bool(recorded.jobs or recorded.searches)
 
 
 def _say_end(recorded: Recorded, places: Reached, timeout_s: float, *, stop_at_submit: bool) -> None:
@@ -140,13 +147,15 @@ def _say_end(recorded: Recorded, places: Reached, timeout_s: float, *, stop_at_s
     elif not failures and _failed(recorded, stop_at_submit=stop_at_submit):
         say(f"✗ The program ended with exit code {recorded.exit_code}.")
     explained = any(not failure.error.startswith("SystemExit") for failure in failures)
-    if not explained and (not recorded.jobs or _failed(recorded, stop_at_submit=stop_at_submit)):
+    if not explained and (not _sent(recorded) or _failed(recorded, stop_at_submit=stop_at_submit)):
         say("Its last lines:\n" + "\n".join(recorded.output.splitlines()[-8:]))
     for place in places.reached:
         say(f"✓ reached: {place}")
     for place in places.missed:
         say(f"· not reached: {place}")
-    told = "No training job was sent" if not recorded.jobs else f"{fmt.jobs(len(recorded.jobs))} recorded"
+    counted = [fmt.jobs(len(recorded.jobs))] if recorded.jobs else []
+    counted += [fmt.counted(len(recorded.searches), "tuning job")] if recorded.searches else []
+    told = f"{' and '.join(counted)} recorded" if counted else "No training job was sent"
     say(
         f"{told} in {recorded.seconds:.1f} s, {fmt.counted(len(recorded.calls), 'call')}, exit code {recorded.exit_code}."
     )
@@ -177,7 +186,7 @@ def _failed(recorded: Recorded, *, stop_at_submit: bool) -> bool:
         return False
     if recorded.failures:
         return not all(failure.stopped for failure in recorded.failures)
-    return not (stop_at_submit and recorded.jobs)
+    return not (stop_at_submit and _sent(recorded))
 
 
 def _file(program: Sequence[str]) -> Path | None:
@@ -209,15 +218,35 @@ def _place(call: RecordedCall) -> str:
 
 
 def saved(recorded: Recorded, output: Path) -> tuple[list[Path], list[str]]:
-    """A job file for each job, and its source beside it; and why the others have none."""
+    """A job file for each job, and its source beside it, a sweep file for each tuning job; and why the others have none."""
     paths, refused = list[Path](), list[str]()
-    for call in recorded.jobs:
+    for call in (*recorded.jobs, *recorded.searches):
         try:
             _expect_known(call)
-            paths += _saved(recorded, parse_request(call.request), output)
+            paths += (
+                _saved_search(recorded, call, output)
+                if call in recorded.searches
+                else _saved_job(recorded, call, output)
+            )
         except SmTrnError as error:  # noqa: PERF203 - one job that cannot be written keeps no other
             refused.append(f"{_name(call)!r}{_place(call)}: {error}")
     return paths, refused
+
+
+def _saved_job(recorded: Recorded, call: RecordedCall, output: Path) -> list[Path]:
+    return _saved(recorded, parse_request(call.request), output)
+
+
+def _saved_search(recorded: Recorded, call: RecordedCall, output: Path) -> list[Path]:
+    """The file of the training jobs, and the sweep beside it."""
+    try:
+        sweep = sweep_of(call.request, parse_request(training_request(call.request)))
+    except ValueError as error:
+        raise SmTrnError(f"{error}; write a sweep for each estimator") from error
+    paths = _saved(recorded, sweep.job, output)
+    beside = paths[-1].with_suffix(".sweep.toml")
+    beside.write_text(dump_sweep(sweep, paths[-1].name, "toml"), "utf-8")
+    return [*paths, beside]
 
 
 def _expect_known(call: RecordedCall) -> None:

@@ -92,6 +92,11 @@ class Recorded:
         """The calls of CreateTrainingJob."""
         return self.of("CreateTrainingJob")
 
+    @property
+    def searches(self) -> tuple[RecordedCall, ...]:
+        """The calls of CreateHyperParameterTuningJob."""
+        return self.of("CreateHyperParameterTuningJob")
+
     def of(self, operation: str) -> tuple[RecordedCall, ...]:
         """The calls of one operation."""
         return tuple(call for call in self.calls if call.operation == operation)

@@ -11,7 +11,7 @@ from itertools import islice
 import click
 
 from ...cli.connection import connection_options
-from ...cli.shared import emit, json_option, say, terminal
+from ...cli.shared import Whole, emit, json_option, say, terminal
 from ...core.errors import UnknownName
 from ...core.formatting import numbers as fmt
 from ...core.formatting.table import Align, Cell, Column, Row, Table, cells_of
@@ -46,11 +46,9 @@ _COLUMNS = (
 @click.argument("queue")
 @click.argument("jobs", nargs=-1)
 @click.option("--status", type=click.Choice(_STATUSES), help="List only jobs of this status.")
-@click.option(
-    "--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="List at most this many jobs."
-)
+@click.option("--limit", default=50, show_default=True, type=Whole(1, 1000), help="List at most this many jobs.")
 @click.option("--stop", is_flag=True, help="Stop the jobs JOBS: one that waits leaves the queue.")
-@click.option("--priority", type=click.IntRange(0, 9999), help="Set the priority of the jobs JOBS within their share.")
+@click.option("--priority", type=Whole(0, 9999), help="Set the priority of the jobs JOBS within their share.")
 @json_option
 @connection_options
 def command(  # noqa: PLR0913 - an argument for each option

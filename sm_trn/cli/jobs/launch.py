@@ -32,7 +32,7 @@ from ..files import files, problems
 from ..files.ceilings import ceiling_of
 from ..files.problems import Located
 from ..files.rules import ignore_option
-from ..shared import Number, bucket_name, cents, emit, json_option, role_arn, say
+from ..shared import Number, Whole, bucket_name, cents, emit, json_option, role_arn, say
 from . import facts
 from .waiting import exit_code, waited
 
@@ -67,9 +67,7 @@ MOST = 1000  # jobs that a grid of the command line may have
     metavar="QUEUE",
     help="Send the jobs to this training queue of AWS Batch, a name or an ARN. Default: the queue that a job file says, if any.",
 )
-@click.option(
-    "--priority", type=click.IntRange(0, 9999), help="Set the jobs' priority within their share of the queue."
-)
+@click.option("--priority", type=Whole(0, 9999), help="Set the jobs' priority within their share of the queue.")
 @click.option("--share", help="Use this share of a fair-share queue.")
 @click.option(
     "--journal",

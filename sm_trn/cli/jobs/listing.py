@@ -16,7 +16,7 @@ from ...core.session.names import short_names
 from ...core.specs.snapshot import JobSnapshot
 from ...core.status import status_look
 from ..connection import connection_options
-from ..shared import emit, json_option, say, terminal
+from ..shared import Whole, emit, json_option, say, terminal
 from . import facts
 
 
@@ -36,9 +36,7 @@ _COLUMNS = (
 
 @click.command("list")
 @click.option("--contains", default="", help="List only jobs whose name contains this.")
-@click.option(
-    "--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="List at most this many jobs."
-)
+@click.option("--limit", default=20, show_default=True, type=Whole(1, 500), help="List at most this many jobs.")
 @json_option
 @connection_options
 def command(contains: str, limit: int, *, as_json: bool, connection: Callable[[], Session]) -> None:

@@ -19,16 +19,16 @@ from ...core.session.handles import Session
 from ...core.session.log_files import save_log
 from ...core.session.log_reader import JobLog
 from ..connection import connection_options
-from ..shared import emit, json_option
+from ..shared import Whole, emit, json_option
 
 
 @click.command("logs")
 @click.argument("name")
 @click.option("--follow", "-f", is_flag=True, help="Show new lines until the job ends.")
 @click.option("--host", help="Show only this host, e.g. algo-1.")
-@click.option("--rank", type=click.IntRange(min=0), help="Show only this worker, as torchrun, MPI or SMDDP number it.")
+@click.option("--rank", type=Whole(min=0), help="Show only this worker, as torchrun, MPI or SMDDP number it.")
 @click.option("--grep", metavar="RE", help="Show only lines that match this regular expression.")
-@click.option("--tail", type=click.IntRange(min=0), help="Show only this many last lines, then with --follow new ones.")
+@click.option("--tail", type=Whole(min=0), help="Show only this many last lines, then with --follow new ones.")
 @click.option("--script", is_flag=True, help="Show only what the script printed, nothing of the training toolkit.")
 @click.option("--since", metavar="AGE", help="Show only lines of the last 5m, 2h, 1d, or since an ISO time (UTC).")
 @click.option(

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from cattrs.errors import BaseValidationError
 
 from ..errors import InvalidJobFile, UnknownName
-from ..specs.job import JobSpec
+from ..specs.job import JobSpec, expect_spec
 from ..specs.json import Json
 from ..specs.value import suggestion
 from . import in_json, in_toml, schema
@@ -98,6 +98,7 @@ def dump_job(spec: JobSpec, format: str) -> str:  # noqa: A002 - the word users 
     >>> st.load_jobs(st.dump_job(job, "toml"), "toml") == (job,)
     True
     """
+    expect_spec(spec)
     return _format(format).dump(schema.unstructure(spec))
 
 

@@ -151,8 +151,13 @@ def read_log(path: str | Path, *, rules: Iterable[MetricRule] = ()) -> SavedLog:
     known = tuple(rules)
     for name, why in RuleReader(known).disabled.items():
         raise SmTrnError(f"rules: {name!r} is {why}")
-    with Path(path).open("rb"):  # raises OSError now for a file that cannot be read
-        return SavedLog(path=Path(path), rules=known)
+    try:
+        with Path(path).open("rb"):
+            return SavedLog(path=Path(path), rules=known)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"log: got {str(path)!r}, wanted the file of a saved log; job.save_logs(FOLDER) and sm-trn logs NAME write one"
+        ) from error
 
 
 def parse_log(text: str | bytes) -> SavedLog:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ...cli.files import files
-from ...cli.shared import emit, json_option, say
+from ...cli.shared import Whole, emit, json_option, say
 from ...wiring import connect
 from ..rehearsal import rehearse
 
@@ -16,7 +16,7 @@ from ..rehearsal import rehearse
 @click.argument("name", metavar="FILE")
 @click.option(
     "--interruptions",
-    type=click.IntRange(1, 100),
+    type=Whole(1, 100),
     default=2,
     show_default=True,
     help="Interrupt the job this many times.",

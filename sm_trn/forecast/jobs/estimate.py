@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
@@ -56,12 +57,7 @@ def estimate(
     (98.0, True)
     """
     expect_spec(job)
-    for name, value in known.items():
-        if name not in KNOWN:
-            of_plans = "; a deadline or a budget is said by limits=st.Limits(…) of st.plan" if name in _LIMITS else ""
-            hint = of_plans or suggestion(name, KNOWN)
-            raise TypeError(f"estimate: got {name!r}, wanted one of {', '.join(KNOWN)}{hint}")
-        _expect_number(name, value)
+    expect_known("estimate", known)
     if measured is not None:
         calibration = calibration_from(measured, job, calibration, **known)
     facts = facts_of(job, known)
@@ -69,6 +65,16 @@ def estimate(
 
 
 _LIMITS = {"deadline", "deadline_s", "max_usd", "budget", "goal"}
+
+
+def expect_known(function: str, known: Mapping[str, object]) -> None:
+    """Raise TypeError where a function was told a word that it does not know, or no number where one is wanted."""
+    for name, value in known.items():
+        if name not in KNOWN:
+            of_plans = "; a deadline or a budget is said by limits=st.Limits(…) of st.plan" if name in _LIMITS else ""
+            hint = of_plans or suggestion(name, KNOWN)
+            raise TypeError(f"{function}: got {name!r}, wanted one of {', '.join(KNOWN)}{hint}")
+        _expect_number(name, value)
 
 
 def _expect_number(name: str, value: object) -> None:

@@ -20,7 +20,7 @@ from ...core.specs.problems import Severity
 from ...core.specs.value import misfit
 from ..jobs.calibration import Calibration
 from ..jobs.configure import configure, facts_of
-from ..jobs.estimate import estimate
+from ..jobs.estimate import estimate, expect_known
 from ..jobs.facts import Known, MissingFact
 from ..jobs.value import Estimate, enough_s, span
 from ..rules import ALL_RULES
@@ -55,6 +55,7 @@ def plan(  # noqa: PLR0913 - what is asked, what is known, and of which machines
     [True, 'fastest']
     """
     expect_spec(job)
+    expect_known("plan", known)
     bounds = limits if limits is not None else Limits()
     if not isinstance(bounds, Limits):
         raise TypeError(f"limits: {misfit(bounds, 'Limits(max_usd=…, deadline_s=…)')}")

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import pair, part_of_a_name
-from ...cli.shared import at_option, emit, json_option, say
+from ...cli.shared import Whole, at_option, emit, json_option, say
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, missing_cost, no_price_for
 from ...core.pricing.cost import JobCost, job_cost
@@ -41,7 +41,7 @@ from ..handles import ReportingSession
     "--limit",
     default=MOST,
     show_default=True,
-    type=click.IntRange(1),
+    type=Whole(1),
     help="Look at no more than this many jobs, the newest first.",
 )
 @click.option(

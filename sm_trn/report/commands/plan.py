@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...cli.files import files
-from ...cli.shared import Number, emit, json_option, region_option, say
+from ...cli.shared import Number, Whole, emit, json_option, region_option, say
 from ...core.extras import extra
 from ...core.formatting.printable import printable
 from ...core.session.defaults import known_prices, known_region
@@ -48,7 +48,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
 @click.option("--counts", default="1,2,4", show_default=True, metavar="N,…", help="Numbers of instances to look at.")
 @click.option("--runs-on-xla", is_flag=True, help="The job's own script runs on Trainium and on GPUs: plan it on both.")
 @click.option("--all", "everything", is_flag=True, help="List every choice that was excluded, with its reason.")
-@click.option("--take", type=click.IntRange(min=1), metavar="N", help="Save choice N as a job file (with --save).")
+@click.option("--take", type=Whole(min=1), metavar="N", help="Save choice N as a job file (with --save).")
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to save it.")
 @click.option(
     "--output",

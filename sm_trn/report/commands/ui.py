@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from ...cli.connection import connection_options
+from ...cli.shared import Whole
 from ...core.extras import extra
 from ...core.session.handles import Session
 
@@ -23,7 +24,7 @@ PORT = 8765
 @click.command("ui")
 @click.option(
     "--port",
-    type=click.IntRange(1024, 65_535),
+    type=Whole(1024, 65_535),
     default=PORT,
     show_default=True,
     help="Listen on this port, or on the next free one.",
@@ -31,7 +32,7 @@ PORT = 8765
 @click.option("--containing", metavar="TEXT", default="", help="Show only jobs with this text in their name.")
 @click.option(
     "--limit",
-    type=click.IntRange(1, 2_000),
+    type=Whole(1, 2_000),
     default=500,
     show_default=True,
     help="Show at most this many jobs, the newest.",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ...cli.shared import Number, emit, json_option, region_option, say
+from ...cli.shared import Number, Whole, emit, json_option, region_option, say
 from ...core.errors import EmulatorError, MissingLibrary, NotConfigured
 from ...core.extras import expect_library
 from ...core.session.defaults import known_prices, known_region
@@ -31,9 +31,7 @@ from ..writing import JOB, in_folder, write
 @click.option("--deadline", type=Number(min=0, min_open=True), metavar="HOURS", help="The job must end in this time.")
 @click.option("--instance", metavar="TYPE", help="Take this machine, such as ml.g5.xlarge, and look at no other.")
 @click.option("--examples", type=Number(min=1), help="How many rows there are, where the data lies in S3.")
-@click.option(
-    "--length", type=click.IntRange(min=8), metavar="TOKENS", help="Train on at most this many tokens of a row."
-)
+@click.option("--length", type=Whole(min=8), metavar="TOKENS", help="Train on at most this many tokens of a row.")
 @click.option("--name", help="The job's name. Default: of model and template.")
 @click.option(
     "--output",
