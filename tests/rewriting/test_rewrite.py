@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.bridge.launchers.values import Place
+from sm_trn.bridge.rewriting.names import moved
 from sm_trn.bridge.rewriting.program import parse_program
 from sm_trn.bridge.rewriting.results import Rewritten, Started
 from sm_trn.bridge.rewriting.rewrite import rewritten
@@ -201,6 +202,16 @@ def test_a_name_that_sdk_v3_does_not_have_is_asked_of_it_and_refused_at_its_line
         text, "launch.py", V2, Everything(lacking=["sagemaker.core.base_predictor.Predictor", *homes("Predictor")])
     )
     assert ["launch.py, line 5: SDK v3 has no sagemaker.predictor.Predictor"] == [str(each) for each in gone.refused]
+
+
+def test_a_tuner_is_refused_with_what_does_the_same() -> None:
+    text = f"role = 1\n{MADE}from sagemaker.tuner import HyperparameterTuner\nx = HyperparameterTuner\n"
+    lacking = [moved("sagemaker.tuner.HyperparameterTuner")]
+    (refused,) = rewritten(text, "launch.py", V2, Everything(lacking=lacking)).refused
+    assert "launch.py, line 5: SDK v3 has no sagemaker.tuner.HyperparameterTuner that takes the same arguments" in str(
+        refused
+    )
+    assert "writes the search as a sweep file, and sm-trn tune starts that" in str(refused)
 
 
 def homes(name: str) -> list[str]:

@@ -116,6 +116,8 @@ def _problem(problem: Problem) -> str:
 
 
 def _summary(found: Launchers) -> str:
+    if not found.launches:
+        return "No launch was found: no estimator, trainer or create_training_job. Nothing was written."
     whole = sum(launch.complete for launch in found.launches)
     left = len(found.launches) - whole
     all_of_them = fmt.counted(len(found.launches), "launch", "launches")

@@ -44,7 +44,9 @@ def training_request(request: Tree) -> dict[str, Any]:
     chosen = request["HyperParameterTuningJobConfig"].get("ParameterRanges", {}).get("AutoParameters", ())
     trained["HyperParameters"] = {
         **{name: value for name, value in static.items() if name not in _OF_THE_SEARCH},
-        **{each["Name"]: each["ValueHint"] for each in chosen},  # what the service chooses for a job that had this value
+        **{
+            each["Name"]: each["ValueHint"] for each in chosen
+        },  # what the service chooses for a job that had this value
     }
     cluster = definition.get("HyperParameterTuningResourceConfig")
     if cluster is not None:

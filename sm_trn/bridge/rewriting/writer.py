@@ -21,6 +21,11 @@ from .trainers import ESTIMATORS, SESSION, TRAINER, Translation, launcher, sessi
 
 VERSION: Final = "sagemaker.__version__"
 _FIT: Final = ("inputs", "wait", "logs", "job_name", "experiment_config")
+# What does the same where a program cannot be moved.
+_INSTEAD: Final = {
+    "sagemaker.tuner.HyperparameterTuner": " that takes the same arguments. sm-trn import FILE --to job.toml writes the search as a "
+    "sweep file, and sm-trn tune starts that"
+}
 _ANEW: Final = frozenset({inputs.TRAINING_INPUT, inputs.FILE_SYSTEM_INPUT})
 _PARTS: Final = {"sagemaker.instance_group.InstanceGroup"}  # SDK v3 takes their arguments by name alone
 
@@ -116,7 +121,7 @@ class Writer(cst.CSTTransformer):
             elif known.home in {*_ANEW, VERSION} or answers[homes[node]] is not None:
                 names[node] = homes[node]
             else:
-                self._refuse(node, f"SDK v3 has no {self.reading.chains[node]}")
+                self._refuse(node, f"SDK v3 has no {self.reading.chains[node]}{_INSTEAD.get(known.home, '')}")
         return names
 
     def _classes(self) -> None:
