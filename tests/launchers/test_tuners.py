@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import sm_trn as st
 from sm_trn.bridge.launchers import Ending, Launch, read_text
-from sm_trn.bridge.launchers.sweeps import sweep_of, training_request
 from sm_trn.bridge.launchers.write import python_source
+from sm_trn.bridge.recorder.searches import recorded_sweep
 from sm_trn.cli.__main__ import cli
 from sm_trn.core.specs import Destination
 from sm_trn.tuning.files import read_sweep
@@ -80,7 +80,7 @@ def test_the_sweep_of_a_recorded_request_asks_for_the_same(name: str) -> None:
     (job,) = read(f"tuner = {TUNERS[name]}\ntuner{FIT}\n").jobs
     assert job.search is not None
     request = job.search.request
-    sweep = sweep_of(request, st.parse_request(training_request(request)))
+    sweep = recorded_sweep(request)
     at = Destination(
         role=job.at.role, region=job.at.region, bucket=job.at.bucket, source_uri=job.at.source_uri,
         job_name=str(request["HyperParameterTuningJobName"]),
@@ -140,3 +140,13 @@ def test_import_writes_a_job_file_and_a_sweep_file(tmp_path: Path, monkeypatch: 
     (beside,) = (tmp_path / "jobs").glob("*.sweep.toml")
     sweep = read_sweep(beside)
     assert (20, {"lr", "bs"}, "loss") == (sweep.jobs, set(sweep.space), sweep.objective.name)
+
+
+def test_a_recorded_search_of_several_estimators_is_no_sweep() -> None:
+    request: dict[str, Any] = {
+        "HyperParameterTuningJobName": "search",
+        "HyperParameterTuningJobConfig": {"Strategy": "Bayesian"},
+        "TrainingJobDefinitions": [{}, {}],
+    }
+    with pytest.raises(st.SmTrnError, match=r"several estimators.*write a sweep for each estimator"):
+        recorded_sweep(request)

@@ -24,10 +24,10 @@ from ...core.specs.job import JobSpec, Script
 from ..launchers.read import read_launchers
 from ..launchers.slice import sliced
 from ..launchers.source import cells
-from ..launchers.sweeps import sweep_of, training_request
 from ..recorder import Recorded, RecordedCall, record
 from ..recorder.isolation import ENDED, Isolation, chosen
 from ..recorder.recording import LAUNCHING, STOOD_FOR
+from ..recorder.searches import recorded_sweep
 from ..recorder.verify import Reached, reached
 from . import shown
 from .giving import variables
@@ -239,10 +239,7 @@ def _saved_job(recorded: Recorded, call: RecordedCall, output: Path) -> list[Pat
 
 def _saved_search(recorded: Recorded, call: RecordedCall, output: Path) -> list[Path]:
     """The file of the training jobs, and the sweep beside it."""
-    try:
-        sweep = sweep_of(call.request, parse_request(training_request(call.request)))
-    except ValueError as error:
-        raise SmTrnError(f"{error}; write a sweep for each estimator") from error
+    sweep = recorded_sweep(call.request)
     paths = _saved(recorded, sweep.job, output)
     beside = paths[-1].with_suffix(".sweep.toml")
     beside.write_text(dump_sweep(sweep, paths[-1].name, "toml"), "utf-8")

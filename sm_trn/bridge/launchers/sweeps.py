@@ -25,49 +25,11 @@ class Search:
     request: Mapping[str, Json]
 
 
-# What a tuning job says of its training jobs in another way than they do, and what it writes into their hyperparameters.
-_ELSEWHERE = frozenset(
-    {"StaticHyperParameters", "HyperParameterTuningResourceConfig", "DefinitionName", "TuningObjective"}
-)
-_OF_THE_SEARCH = frozenset({"sagemaker_estimator_class_name", "sagemaker_estimator_module", "_tuning_objective_metric"})
-
-
-def training_request(request: Tree) -> dict[str, Any]:
-    """The CreateTrainingJob request that a tuning job's training jobs have in common: without what it searches for.
-
-    Raises ValueError for a tuning job of several estimators.
-    """
-    definition = _definition(request)
-    trained = {name: value for name, value in definition.items() if name not in _ELSEWHERE}
-    trained["TrainingJobName"] = request["HyperParameterTuningJobName"]
-    static = definition.get("StaticHyperParameters", {})
-    chosen = request["HyperParameterTuningJobConfig"].get("ParameterRanges", {}).get("AutoParameters", ())
-    trained["HyperParameters"] = {
-        **{name: value for name, value in static.items() if name not in _OF_THE_SEARCH},
-        **{
-            each["Name"]: each["ValueHint"] for each in chosen
-        },  # what the service chooses for a job that had this value
-    }
-    cluster = definition.get("HyperParameterTuningResourceConfig")
-    if cluster is not None:
-        (first, *_) = cluster.get("InstanceConfigs") or [cluster]
-        names = ("InstanceType", "InstanceCount", "VolumeSizeInGB")
-        trained["ResourceConfig"] = {name: first[name] for name in names if name in first}
-    if "Tags" in request:
-        trained["Tags"] = request["Tags"]
-    return trained
-
-
-def _definition(request: Tree) -> Tree:
-    definition: Tree | None = request.get("TrainingJobDefinition")
-    if definition is None:
-        raise ValueError("a tuning job of several estimators has no word in a sweep")
-    return definition
-
-
 def sweep_of(request: Tree, job: JobSpec) -> tuning.Sweep:
     """The sweep of a tuning job whose training jobs are like ``job``. Raises ValueError for what a sweep has no word for."""
-    definition = _definition(request)
+    definition = request.get("TrainingJobDefinition")
+    if definition is None:
+        raise ValueError("a tuning job of several estimators has no word in a sweep")
     config = request["HyperParameterTuningJobConfig"]
     limits = config["ResourceLimits"]
     objective = config["HyperParameterTuningJobObjective"]
