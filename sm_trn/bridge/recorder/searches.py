@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from ...core.errors import SmTrnError
+from ...core.fields import Tree
 from ...core.render import parse_request
 from ...core.specs.json import Json
 from ...core.specs.tuning import Sweep
@@ -24,12 +25,12 @@ _CLUSTER: Final = ("InstanceType", "InstanceCount", "VolumeSizeInGB")
 def recorded_sweep(request: Mapping[str, Json]) -> Sweep:
     """The sweep of a CreateHyperParameterTuningJob request. Raises SmTrnError for a tuning job of several estimators."""
     try:
-        return sweep_of(request, parse_request(_training_request(request)))
+        return sweep_of(request, parse_request(_training_request(dict(request))))
     except ValueError as error:
         raise SmTrnError(f"{error}; write a sweep for each estimator") from error
 
 
-def _training_request(request: Mapping[str, Any]) -> dict[str, Any]:
+def _training_request(request: Tree) -> Tree:
     """The CreateTrainingJob request that the training jobs have in common: without what is searched for."""
     definition = request.get("TrainingJobDefinition", {})
     trained = {name: value for name, value in definition.items() if name not in _ELSEWHERE}
