@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from command import sm_trn
+from packaging.version import Version
 
 import sm_trn as st
 from sm_trn.emulator import Endpoint
+from sm_trn.images.commands.images import find
+from sm_trn.images.contents import Contents, all_contents
 
 JOB = 'name = "a"\n[framework]\nkind = "huggingfac"\n[compute]\ninstance = "ml.g5.xlarge"\n'
 
@@ -103,3 +106,16 @@ def test_python_says_what_to_do_too(tmp_path: Path) -> None:
         st.dump_job({"name": "bert"}, "toml")  # type: ignore[arg-type]  # what is refused
     with pytest.raises(TypeError, match=r"plan: got 'deadline', wanted one of .*Limits"):
         st.plan(job, deadline="3h")  # type: ignore[call-arg]  # as above
+
+
+def test_the_beginning_of_an_images_name_means_the_newest_of_them() -> None:
+    """``pytorch-2.13.0-gpu`` before ``pytorch-compiler-pytorch-1.13.1-gpu``, though that stands behind it in an alphabet."""
+    assert (
+        max((each for each in all_contents() if each.name.startswith("pytorch-")), key=age).pytorch
+        == find("pytorch").pytorch
+    )
+    assert "pytorch-compiler-pytorch-1.13.1-gpu" == find("pytorch-compiler").name
+
+
+def age(held: Contents) -> Version:
+    return Version(held.pytorch)

@@ -131,7 +131,7 @@ def diff(*, before: str, after: str) -> None:
 def find(name: str) -> Contents:
     """The image of this name, or the newest whose name begins so. Raises UnknownName."""
     exact = [each for each in all_contents() if each.name == name]
-    found = exact or [each for each in all_contents() if each.name.startswith(name)]
+    found = exact or sorted((each for each in all_contents() if each.name.startswith(name)), key=_age)
     if not found:
         names = [each.name for each in all_contents()]
         raise UnknownName(
