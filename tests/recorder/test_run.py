@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from fakes.launchers import ONE, notebook
 
 from sm_trn.bridge.commands.giving import variables
 from sm_trn.bridge.recorder import record
+from sm_trn.bridge.recorder.isolation import Isolation, holds
 from sm_trn.core.errors import SmTrnError
 
 SECRET = "a-plain-word-that-nobody-guesses"
@@ -84,6 +86,20 @@ def test_arguments_and_variables_reach_the_program(tmp_path: Path) -> None:
     recorded = record(["python", "launch.py", "--size", "2"], folder=tmp_path, environment=given)
     assert "GIVEN 3 eu-west-1 ['--size', '2'] None" in recorded.output
     assert SECRET not in recorded.output + str(recorded.failures)
+
+
+@linux
+def test_a_program_in_namespaces_has_a_temporary_folder_of_its_own(tmp_path: Path) -> None:
+    """Launchers write their data to /tmp before they upload it. What they write there is in no file of this machine."""
+    if not holds(Isolation.NAMESPACE):
+        pytest.skip("namespace: this machine cannot")
+    name = f"/tmp/{tmp_path.name}-own.csv"
+    code = f"import os\nopen({name!r}, 'w').write('1')\nprint(sorted(os.listdir('/tmp')), open({name!r}).read())\n"
+    (tmp_path / "launch.py").write_text(code)
+    recorded = record(["python", "launch.py"], folder=tmp_path, isolation="namespace")
+    assert 0 == recorded.exit_code, recorded.output
+    assert Path(name).name in recorded.output
+    assert not Path(name).exists()
 
 
 def test_credentials_that_are_given_do_not_reach_the_program(tmp_path: Path) -> None:
@@ -292,21 +308,19 @@ def test_what_the_program_catches_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_files_that_cells_write_are_written_where_the_notebook_is_held(tmp_path: Path) -> None:
-    outside, folder = tmp_path / "outside", tmp_path / "work"
-    outside.mkdir()
-    folder.mkdir()
-    (folder / "linked").symlink_to(outside)
-    (folder / "launch.ipynb").write_text(
-        notebook(
-            "%%writefile src/train.py\nprint('here')\n", f"%%writefile {outside}/made.py\nx = 1", "%%writefile linked/made.py\nx = 1",
-            "exec(open('src/train.py').read())",
-        )
-    )  # fmt: skip
-    recorded = record(["launch.ipynb"], folder=folder)
-    assert [2, 3] == [failure.cell for failure in recorded.failures]
-    assert "here\n" in recorded.output
-    assert [] == list(outside.iterdir())
-    assert not (folder / "src").exists()
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as outside:  # not in /tmp, of which a program has its own
+        (tmp_path / "linked").symlink_to(outside)
+        (tmp_path / "launch.ipynb").write_text(
+            notebook(
+                "%%writefile src/train.py\nprint('here')\n", f"%%writefile {outside}/made.py\nx = 1",
+                "%%writefile linked/made.py\nx = 1", "exec(open('src/train.py').read())",
+            )
+        )  # fmt: skip
+        recorded = record(["launch.ipynb"], folder=tmp_path)
+        assert [2, 3] == [failure.cell for failure in recorded.failures]
+        assert "here\n" in recorded.output
+        assert [] == os.listdir(outside)
+    assert not (tmp_path / "src").exists()
 
 
 def test_a_program_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
