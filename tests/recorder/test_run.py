@@ -242,14 +242,36 @@ def test_an_answer_that_the_recorder_does_not_have_is_the_reason(tmp_path: Path)
     )
 
 
-def test_a_module_of_the_launchers_own_is_not_stood_in_for(tmp_path: Path) -> None:
-    (tmp_path / "ours").mkdir()
-    (tmp_path / "ours" / "launch.py").write_text("from ours.settings import ROLE\n")
-    recorded = record(["python", "ours/launch.py"], folder=tmp_path)
-    assert () == recorded.stand_ins
-    assert [
-        "launch.py, line 1 failed: from ours.settings import ROLE: ModuleNotFoundError: No module named 'ours'"
-    ] == [str(each) for each in recorded.failures]
+@pytest.mark.parametrize("root", ["ours", "src/ours"])
+def test_a_module_of_the_repository_is_found_where_an_installation_would_have_it(tmp_path: Path, root: str) -> None:
+    """A package of the launcher's own that is not installed lies in the folder itself or in src, whatever folder the script is in."""
+    (tmp_path / root).mkdir(parents=True)
+    (tmp_path / root / "settings.py").write_text("ROLE = 'mine'\n")
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "launch.py").write_text("from ours.settings import ROLE\nprint(ROLE)\n")
+    recorded = record(["python", "scripts/launch.py"], folder=tmp_path)
+    place = "src" if root.startswith("src") else "."
+    assert ((f"ours (from {place})",), "mine\n") == (recorded.stand_ins, recorded.output)
+
+
+def test_a_folder_of_other_things_is_no_module(tmp_path: Path) -> None:
+    (tmp_path / "airflow" / "dags").mkdir(parents=True)
+    (tmp_path / "airflow" / "dags" / "launch.py").write_text("from airflow import DAG\nprint('on', DAG)\n")
+    recorded = record(["python", "airflow/dags/launch.py"], folder=tmp_path)
+    assert (("airflow",), 0) == (recorded.stand_ins, recorded.exit_code)
+
+
+def test_objects_that_a_launcher_asks_for_are_there(tmp_path: Path) -> None:
+    """A launcher that looks whether its data is in S3 goes on; what is in it nobody knows."""
+    (tmp_path / "launch.py").write_text(
+        "import boto3\ns3 = boto3.client('s3')\n"
+        "print(s3.head_object(Bucket='b', Key='train.csv')['ContentLength'] > 0)\n"
+        "s3.get_object(Bucket='b', Key='train.csv')\n"
+    )
+    recorded = record(["python", "launch.py"], folder=tmp_path)
+    assert "True" == recorded.output.splitlines()[0]
+    (failure,) = recorded.failures
+    assert (4, True) == (failure.line, "NoSuchKey" in failure.error)
 
 
 @pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
