@@ -137,3 +137,11 @@ def test_a_stamp_of_the_sdk_in_a_name_is_the_time() -> None:
     launch = only(f"hp = {{'rate': 1}}\nfrom sagemaker.utils import sagemaker_timestamp\n{fit}")
     assert () == launch.holes
     assert launch.jobs[0].spec.name == "mine"
+
+
+def test_a_launch_before_the_last_step_of_a_reading_is_complete_and_what_follows_is_said() -> None:
+    """Each launch is asked about with steps of its own, whatever the file has taken."""
+    loops = "for x in range(2_900):\n    y = x\n" * 20
+    found = read_text(f"{HEAD}hp = {{str(n): n for n in range(50)}}\n{SHARED}\n{loops}{SHARED}\n", "launch.py")
+    assert [True, False] == [launch.complete for launch in found.launches]
+    assert "more steps than a reading takes" in found.unread[0][1]
