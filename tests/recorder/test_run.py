@@ -323,6 +323,13 @@ def test_an_sdk_that_is_not_installed_is_named_with_its_line_for_pip(tmp_path: P
     assert "pip install 'sm_trn[sdk3]' version 3" in done.stdout
 
 
+def test_a_launcher_whose_data_is_not_here_is_shown_the_slice(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(f"open('data/train.csv')\n{ONE}\n")
+    done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert "--slice runs only the statements that its launches depend on" in done.stdout
+
+
 def test_what_the_program_catches_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text(f"import sys\ntry:\n    sys.exit(3)\nexcept SystemExit:\n    pass\n{ONE}\n")
     recorded = record(["python", "launch.py"], folder=tmp_path)

@@ -305,7 +305,7 @@ def _asked(state: Statements, site: Site) -> Read:
 def _way_to(site: Written) -> str:
     if site.function:
         return f"not reached by default: give --call {site.function}, or --set for what decides it"
-    return "not reached by default: give --set for what decides it"
+    return "not reached by default: --run runs it, and --set gives what decides it"
 
 
 def _is_magic(node: ast.stmt) -> bool:

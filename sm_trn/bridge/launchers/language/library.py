@@ -10,7 +10,6 @@ import builtins
 import collections
 import configparser
 import copy
-import dataclasses
 import datetime
 import functools
 import io
@@ -28,7 +27,7 @@ from typing import Any, Final
 
 from ....core.errors import SmTrnError
 from ....core.jobfile import in_yaml
-from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable, own_object
+from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
 from . import allowed
 from .allowed import STANDS, QuietParser
 from .heap import Scope
@@ -76,12 +75,9 @@ MOVES: Final[Mapping[type, frozenset[str]]] = MappingProxyType(
 )
 MOVING: Final = frozenset({
     list, tuple, dict, zip, enumerate, reversed, iter, next, len, map, filter, range, copy.copy, copy.deepcopy, property, staticmethod,
-    classmethod, SimpleNamespace, dataclasses.field, dataclasses.asdict, dataclasses.replace, dataclasses.astuple,
-    allowed.of_module("dataclasses", "dataclass"),
-    collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple, itertools.chain, itertools.islice,
-    itertools.zip_longest, itertools.starmap, itertools.product, slice, sorted, any, all, functools.partial, functools.reduce,
-    allowed.of_module("functools", "wraps"), functools.cached_property, functools.total_ordering,
-    operator.itemgetter, object,
+    classmethod, SimpleNamespace, collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple,
+    itertools.chain, itertools.islice, itertools.zip_longest, itertools.starmap, itertools.product, slice, sorted, any, all,
+    functools.partial, functools.reduce, allowed.of_module("functools", "wraps"), operator.itemgetter, object,
 })  # fmt: skip
 
 
@@ -463,20 +459,6 @@ def _drop(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) ->
     return state.python(delattr, given[0], state.key(given[1]))
 
 
-def _of_object(name: str) -> Callable[..., Any]:
-    """``object.__setattr__`` and its kin: past what the launcher's class makes of them, and for its objects alone."""
-
-    def answer(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-        del names
-        owner, word = given[0], state.key(given[1])
-        if not own_object(owner) or not isinstance(word, str) or word.startswith("__"):
-            return state.unknown(node, Reason.CALL)
-        state.touch(owner)
-        return state.python(getattr(object, name), owner, word, *given[2:])
-
-    return answer
-
-
 def _text(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     if not given:
         return ""
@@ -501,8 +483,6 @@ def _length(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
         or id(value) in state.lost
     ):
         return state.lacking(*(state.missing(value) or (state.cause(node, Reason.CALL),)))
-    if own_object(value):
-        state.touch(value)
     return state.python(len, value)
 
 
@@ -512,8 +492,11 @@ def _variables(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any
     owner = given[0] if given else None
     if isinstance(owner, Unresolvable):
         return state.lacking(*owner.causes)
-    if own_object(owner) or isinstance(owner, (argparse.Namespace, SimpleNamespace)):
-        return state.attributes(owner)
+    if isinstance(owner, (argparse.Namespace, SimpleNamespace)):
+        held = vars(owner)
+        state.stores[id(held)] = owner
+        state.keep.append(held)
+        return held
     return _any_names(state, node, given, {})
 
 
@@ -553,10 +536,6 @@ def _iterator(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]
     return state.python(next, value, *given[1:])
 
 
-def _super(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    return state.python(super, *given) if given else state.super_of(node)
-
-
 def _made_type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     return _type(state, node, given, names) if len(given) == 1 else state.unknown(node, Reason.CONSTRUCT)
 
@@ -570,8 +549,7 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
         isinstance: _is_instance, issubclass: _is_subclass, type: _made_type, callable: _callable, str: _text, len: _length,
-        next: _iterator, super: _super, QuietParser: _parser,
-        **{allowed.instead_of(object, name): _of_object(name) for name in ("__setattr__", "__getattribute__", "__delattr__")},
+        next: _iterator, super: _unknown, QuietParser: _parser,
         **{
             STANDS[name]: answer
             for name, answer in {
