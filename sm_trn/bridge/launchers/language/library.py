@@ -424,39 +424,13 @@ def _callable(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]
     return state.unknown(node, Reason.CALL) if isinstance(given[0], Unresolvable) else callable(given[0])
 
 
-def _get(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    owner, name = given[0], state.key(given[1])
-    if not isinstance(name, str):
-        raise Raised(TypeError("attribute name must be string"))
-    if isinstance(owner, Unresolvable):
-        return state.unknown(node, Reason.CALL) if len(given) > 2 else state.attribute(node, owner, name)
-    try:
-        return state.attribute(node, owner, name)
-    except Raised as raised:
-        if len(given) > 2 and isinstance(raised.error, AttributeError):
-            return given[2]
-        raise
-
-
-def _has(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    if isinstance(given[0], Unresolvable):
-        return state.unknown(node, Reason.CALL)
-    try:
-        state.attribute(node, given[0], state.key(given[1]))
-    except Raised as raised:
-        if isinstance(raised.error, AttributeError):
-            return False
-        raise
-    return True
-
-
-def _put(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    state.set_attribute(node, given[0], state.key(given[1]), given[2])
-
-
-def _drop(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    state.touch(given[0])
-    return state.python(delattr, given[0], state.key(given[1]))
+def _changing(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    """``setattr`` and ``delattr``: whatever they are given may be another one now."""
+    cause = state.cause(node, Reason.CONSTRUCT)
+    for value in (*given, *names.values()):
+        state.reach(value, [cause])
+        state.lose_all(value, [cause])
+    return state.lacking(cause)
 
 
 def _text(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -553,7 +527,7 @@ SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
         **{
             STANDS[name]: answer
             for name, answer in {
-                "getattr": _get, "hasattr": _has, "setattr": _put, "delattr": _drop, "globals": _any_names,
+                "getattr": _unknown, "hasattr": _unknown, "setattr": _changing, "delattr": _changing, "globals": _any_names,
                 "locals": _any_names, "vars": _variables, "dir": _unknown, "id": _unknown, "hash": _unknown, "input": _unknown,
                 "open": opened, "exec": _code("exec"), "eval": _code("eval"), "compile": _unknown, "__import__": _import, "exit": _left,
                 "quit": _left, "memoryview": _unknown, "breakpoint": _ignored, "help": _ignored, "print": _ignored,
