@@ -54,6 +54,7 @@ class Calls(Expressions):
     """Calls by what is called."""
 
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
+        """Raises Needs for what lies under Python's objects."""
         if isinstance(owner, Node):
             return self.node_attribute(node, owner, name)
         if isinstance(owner, Ref):
