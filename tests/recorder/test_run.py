@@ -348,7 +348,7 @@ def test_files_that_cells_write_are_written_where_the_notebook_is_held(tmp_path:
         recorded = record(["launch.ipynb"], folder=tmp_path)
         assert [2, 3] == [failure.cell for failure in recorded.failures]
         assert "here\n" in recorded.output
-        assert [] == os.listdir(outside)
+        assert [] == list(Path(outside).iterdir())
     assert not (tmp_path / "src").exists()
 
 
