@@ -1758,7 +1758,7 @@ def test_a_program_is_read_as_python_runs_it(pieces: list[str], batch: int) -> N
         wrong, some, all_of_them = mistakes(text, names)
         assert not wrong, (seed, text, wrong)
         known, total = known + some, total + all_of_them
-    assert known > total * (0.9 if pieces is PIECES else 0.5)
+    assert known > total * (0.75 if pieces is PIECES else 0.5)
 
 
 def test_a_value_that_is_read_is_in_the_request() -> None:

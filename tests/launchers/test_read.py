@@ -57,8 +57,6 @@ def hyperparameters(body: str) -> dict[str, Any]:
         ("found = {k: v for k, v in zip('ab', [1, 2]) if v > 1}", {"b": 2}),
         ("flag = None\nfound = {'a': 1 if flag else 2}", {"a": 2}),
         ("found = {'a': os.path.join('/opt', 'ml', 'x')}", {"a": "/opt/ml/x"}),
-        ("class Config:\n    rate = 0.5\nfound = {'a': Config.rate}", {"a": 0.5}),
-        ("class Config:\n    def __init__(self, rate):\n        self.rate = rate\nfound = {'a': Config(3).rate}", {"a": 3}),
     ],
 )  # fmt: skip
 def test_data_flow_is_followed(body: str, expected: dict[str, Any]) -> None:

@@ -52,7 +52,12 @@ def only(body: str, **modules: str) -> Launch:
         (f"import elsewhere\nhp = {{'rate': 1}}\nelsewhere.tune([{{'a': hp}}])\n{SHARED}", Reason.HANDED),
         (f"import elsewhere\nestimator = {MADE}\nelsewhere.tune(estimator)\nestimator.fit()".replace("=hp", "={}"), Reason.HANDED),
         (f"import elsewhere\nestimator = {MADE}\nelsewhere.start(job=estimator)".replace("=hp", "={}"), Reason.HANDED),
-        (f"class Mine(PyTorch):\n    def fit(self):\n        pass\nrate = 1\n{FIT.replace('PyTorch(', 'Mine(')}", Reason.CONSTRUCT),
+        (f"rate = 1\ndef change():\n    global rate\n    rate = 2\nchange()\n{FIT}", Reason.CONSTRUCT),
+        (f"def outer():\n    rate = 1\n    def inner():\n        nonlocal rate\n        rate = 2\n    inner()\n    return rate\nrate = outer()\n{FIT}", Reason.CONSTRUCT),  # noqa: E501 - a launcher on one line
+        (f"rate = 1\nwhile rate < 3:\n    rate += 1\n{FIT}", Reason.LOOP),
+        (f"rate = 1\ndel rate\nrate = len(dir())\n{FIT}", Reason.CALL),
+        (f"hp = {{'rate': 1, 'b': 2}}\ndel hp['b']\n{SHARED}", Reason.CONSTRUCT),
+        (f"class Mine(PyTorch):\n    def fit(self):\n        pass\nrate = 1\n{FIT.replace('PyTorch(', 'Mine(')}", Reason.UNREACHED),
     ],
 )  # fmt: skip
 def test_it_is_a_hole(body: str, reason: Reason) -> None:
@@ -64,8 +69,6 @@ def test_it_is_a_hole(body: str, reason: Reason) -> None:
 @pytest.mark.parametrize(
     ("body", "rate"),
     [
-        (f"rate = 1\ndef change():\n    global rate\n    rate = 2\nchange()\n{FIT}", 2),
-        (f"def outer():\n    rate = 1\n    def inner():\n        nonlocal rate\n        rate = 2\n    inner()\n    return rate\nrate = outer()\n{FIT}", 2),  # noqa: E501 - a launcher on one line
         (f"from elsewhere import *\nrate = 2\nrole = 'arn:aws:iam::111122223333:role/r'\n{FIT}", 2),
         (f"rate = 1\nfrom here import *\n{FIT}", 2),
         (f"hp = {{'rate': 1}}\nother = hp\nother |= {{'rate': 2}}\n{SHARED}", 2),
@@ -137,3 +140,11 @@ def test_a_stamp_of_the_sdk_in_a_name_is_the_time() -> None:
     launch = only(f"hp = {{'rate': 1}}\nfrom sagemaker.utils import sagemaker_timestamp\n{fit}")
     assert () == launch.holes
     assert launch.jobs[0].spec.name == "mine"
+
+
+def test_a_launch_before_the_last_step_of_a_reading_is_complete_and_what_follows_is_said() -> None:
+    """Each launch is asked about with steps of its own, whatever the file has taken."""
+    loops = "for x in range(2_900):\n    y = x\n" * 20
+    found = read_text(f"{HEAD}hp = {{str(n): n for n in range(50)}}\n{SHARED}\n{loops}{SHARED}\n", "launch.py")
+    assert [True, False] == [launch.complete for launch in found.launches]
+    assert "more steps than a reading takes" in found.unread[0][1]

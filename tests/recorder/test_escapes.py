@@ -173,7 +173,19 @@ PROCESSES = {
     "memory of another": "os.close(os.open(f'/proc/{pid}/mem', os.O_RDWR)); note('it opened')",
     "variables of another": "os.read(os.open(f'/proc/{pid}/environ', os.O_RDONLY), 1); note('they were read')",
 }
-ESCAPES = {**FILES, **NETWORK, **PROCESSES}
+# A program in namespaces has a /tmp of its own: these look for this machine's, where their ``out`` lies.
+TEMPORARY = {
+    "file of /tmp": "os.makedirs(out, exist_ok=True); open(CANARY, 'w').write('dead'); open(MADE, 'w').write('made')",
+    "pipe in /tmp": "f = os.open(out + '/fifo', os.O_WRONLY | os.O_NONBLOCK); os.write(f, name.encode())",
+    "/tmp of process 1": "open('/proc/1/root' + CANARY, 'w').write('dead')",
+    "above the copy": "open('../' * 3 + out.removeprefix('/tmp/') + '/canary', 'w').write('dead')",
+    "link of the own /tmp": "os.makedirs(out, exist_ok=True); os.symlink(CANARY, out + '/l'); open(out + '/l', 'w').write('dead')",
+    "/tmp unmounted": "to_root(lambda: (libc.umount2(b'/tmp', 2), open(CANARY, 'w').write('dead')))",
+    "/tmp moved away": (
+        "to_root(lambda: (os.mkdir('m'), mount('/tmp', os.path.abspath('m'), None, 8192), open(CANARY, 'w').write('dead')))"
+    ),
+}  # fmt: skip
+ESCAPES = {**FILES, **NETWORK, **PROCESSES, **TEMPORARY}
 
 
 class Outside:
@@ -290,7 +302,9 @@ def segment() -> Iterator[tuple[int, Callable[[], bytes]]]:
 
 def escaped(work: Path, tier: str, names: list[str]) -> tuple[dict[str, list[str]], str]:
     """The escapes that went well under an isolation, with what they did, and what the program printed."""
-    base = Path(tempfile.mkdtemp(prefix="out-", dir="/tmp"))
+    base = Path(tempfile.mkdtemp(prefix="out-", dir="/var/tmp"))
+    temporary = Path("/tmp", base.name)
+    temporary.mkdir()
     in_memory = Path("/dev/shm", base.name)
     in_memory.touch()
     try:
@@ -300,7 +314,10 @@ def escaped(work: Path, tier: str, names: list[str]) -> tuple[dict[str, list[str
             abstract.listen()
             abstract.setblocking(False)
             key, content = stack.enter_context(segment())
-            outsides = [Outside(base / str(at), name, stack) for at, name in enumerate(names)]
+            outsides = [
+                Outside((temporary if name in TEMPORARY else base) / str(at), name, stack)
+                for at, name in enumerate(names)
+            ]
             (work / "launch.py").write_text(launcher(outsides, key))
             output = record(["python", "launch.py"], folder=work, timeout_s=120, isolation=tier).output
             found = {outside.name: touched for outside in outsides if (touched := outside.touched())}
@@ -316,6 +333,7 @@ def escaped(work: Path, tier: str, names: list[str]) -> tuple[dict[str, list[str
     finally:
         in_memory.unlink()
         shutil.rmtree(base)
+        shutil.rmtree(temporary)
 
 
 @pytest.fixture(params=[tier.value for tier in Isolation if tier is not Isolation.NONE])

@@ -290,14 +290,15 @@ def test_a_jobs_file_lies_in_the_output_folder_whatever_the_job_is_called(tmp_pa
     assert {output} == {path.parent for path in paths}
 
 
-def test_the_model_of_a_recorded_job_is_an_empty_archive_and_other_objects_are_absent() -> None:
+def test_the_model_of_a_recorded_job_is_an_empty_archive_and_what_other_objects_hold_is_unknown() -> None:
     with Endpoint() as endpoint:
         for method in ("HEAD", "GET"):
             reply = endpoint.answer(method, "/b/a-job/output/model.tar.gz", {}, b"")
             assert 200 == reply.status
             with tarfile.open(fileobj=io.BytesIO(reply.body)) as archive:
                 assert [] == archive.getnames()
-            assert 404 == endpoint.answer(method, "/b/data.tar.gz", {}, b"").status
+        assert 200 == endpoint.answer("HEAD", "/b/data.tar.gz", {}, b"").status
+        assert 404 == endpoint.answer("GET", "/b/data.tar.gz", {}, b"").status
         endpoint.answer("PUT", "/b/model.tar.gz", {}, b"own")
         assert b"own" == endpoint.answer("GET", "/b/model.tar.gz", {}, b"").body
 

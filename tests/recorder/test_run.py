@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from fakes.launchers import ONE, notebook
 
 from sm_trn.bridge.commands.giving import variables
 from sm_trn.bridge.recorder import record
+from sm_trn.bridge.recorder.isolation import Isolation, holds
 from sm_trn.core.errors import SmTrnError
 
 SECRET = "a-plain-word-that-nobody-guesses"
@@ -84,6 +86,20 @@ def test_arguments_and_variables_reach_the_program(tmp_path: Path) -> None:
     recorded = record(["python", "launch.py", "--size", "2"], folder=tmp_path, environment=given)
     assert "GIVEN 3 eu-west-1 ['--size', '2'] None" in recorded.output
     assert SECRET not in recorded.output + str(recorded.failures)
+
+
+@linux
+def test_a_program_in_namespaces_has_a_temporary_folder_of_its_own(tmp_path: Path) -> None:
+    """Launchers write their data to /tmp before they upload it. What they write there is in no file of this machine."""
+    if not holds(Isolation.NAMESPACE):
+        pytest.skip("namespace: this machine cannot")
+    name = f"/tmp/{tmp_path.name}-own.csv"
+    code = f"import os\nopen({name!r}, 'w').write('1')\nprint(sorted(os.listdir('/tmp')), open({name!r}).read())\n"
+    (tmp_path / "launch.py").write_text(code)
+    recorded = record(["python", "launch.py"], folder=tmp_path, isolation="namespace")
+    assert 0 == recorded.exit_code, recorded.output
+    assert Path(name).name in recorded.output
+    assert not Path(name).exists()
 
 
 def test_credentials_that_are_given_do_not_reach_the_program(tmp_path: Path) -> None:
@@ -226,14 +242,36 @@ def test_an_answer_that_the_recorder_does_not_have_is_the_reason(tmp_path: Path)
     )
 
 
-def test_a_module_of_the_launchers_own_is_not_stood_in_for(tmp_path: Path) -> None:
-    (tmp_path / "ours").mkdir()
-    (tmp_path / "ours" / "launch.py").write_text("from ours.settings import ROLE\n")
-    recorded = record(["python", "ours/launch.py"], folder=tmp_path)
-    assert () == recorded.stand_ins
-    assert [
-        "launch.py, line 1 failed: from ours.settings import ROLE: ModuleNotFoundError: No module named 'ours'"
-    ] == [str(each) for each in recorded.failures]
+@pytest.mark.parametrize("root", ["ours", "src/ours"])
+def test_a_module_of_the_repository_is_found_where_an_installation_would_have_it(tmp_path: Path, root: str) -> None:
+    """A package of the launcher's own that is not installed lies in the folder itself or in src, whatever folder the script is in."""
+    (tmp_path / root).mkdir(parents=True)
+    (tmp_path / root / "settings.py").write_text("ROLE = 'mine'\n")
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "launch.py").write_text("from ours.settings import ROLE\nprint(ROLE)\n")
+    recorded = record(["python", "scripts/launch.py"], folder=tmp_path)
+    place = "src" if root.startswith("src") else "."
+    assert ((f"ours (from {place})",), "mine\n") == (recorded.stand_ins, recorded.output)
+
+
+def test_a_folder_of_other_things_is_no_module(tmp_path: Path) -> None:
+    (tmp_path / "airflow" / "dags").mkdir(parents=True)
+    (tmp_path / "airflow" / "dags" / "launch.py").write_text("from airflow import DAG\nprint('on', DAG)\n")
+    recorded = record(["python", "airflow/dags/launch.py"], folder=tmp_path)
+    assert (("airflow",), 0) == (recorded.stand_ins, recorded.exit_code)
+
+
+def test_objects_that_a_launcher_asks_for_are_there(tmp_path: Path) -> None:
+    """A launcher that looks whether its data is in S3 goes on; what is in it nobody knows."""
+    (tmp_path / "launch.py").write_text(
+        "import boto3\ns3 = boto3.client('s3')\n"
+        "print(s3.head_object(Bucket='b', Key='train.csv')['ContentLength'] > 0)\n"
+        "s3.get_object(Bucket='b', Key='train.csv')\n"
+    )
+    recorded = record(["python", "launch.py"], folder=tmp_path)
+    assert "True" == recorded.output.splitlines()[0]
+    (failure,) = recorded.failures
+    assert (4, True) == (failure.line, "NoSuchKey" in failure.error)
 
 
 @pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
@@ -285,6 +323,13 @@ def test_an_sdk_that_is_not_installed_is_named_with_its_line_for_pip(tmp_path: P
     assert "pip install 'sm_trn[sdk3]' version 3" in done.stdout
 
 
+def test_a_launcher_whose_data_is_not_here_is_shown_the_slice(tmp_path: Path) -> None:
+    (tmp_path / "launch.py").write_text(f"open('data/train.csv')\n{ONE}\n")
+    done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert "--slice runs only the statements that its launches depend on" in done.stdout
+
+
 def test_what_the_program_catches_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text(f"import sys\ntry:\n    sys.exit(3)\nexcept SystemExit:\n    pass\n{ONE}\n")
     recorded = record(["python", "launch.py"], folder=tmp_path)
@@ -292,21 +337,19 @@ def test_what_the_program_catches_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_files_that_cells_write_are_written_where_the_notebook_is_held(tmp_path: Path) -> None:
-    outside, folder = tmp_path / "outside", tmp_path / "work"
-    outside.mkdir()
-    folder.mkdir()
-    (folder / "linked").symlink_to(outside)
-    (folder / "launch.ipynb").write_text(
-        notebook(
-            "%%writefile src/train.py\nprint('here')\n", f"%%writefile {outside}/made.py\nx = 1", "%%writefile linked/made.py\nx = 1",
-            "exec(open('src/train.py').read())",
-        )
-    )  # fmt: skip
-    recorded = record(["launch.ipynb"], folder=folder)
-    assert [2, 3] == [failure.cell for failure in recorded.failures]
-    assert "here\n" in recorded.output
-    assert [] == list(outside.iterdir())
-    assert not (folder / "src").exists()
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as outside:  # not in /tmp, of which a program has its own
+        (tmp_path / "linked").symlink_to(outside)
+        (tmp_path / "launch.ipynb").write_text(
+            notebook(
+                "%%writefile src/train.py\nprint('here')\n", f"%%writefile {outside}/made.py\nx = 1",
+                "%%writefile linked/made.py\nx = 1", "exec(open('src/train.py').read())",
+            )
+        )  # fmt: skip
+        recorded = record(["launch.ipynb"], folder=tmp_path)
+        assert [2, 3] == [failure.cell for failure in recorded.failures]
+        assert "here\n" in recorded.output
+        assert [] == list(Path(outside).iterdir())
+    assert not (tmp_path / "src").exists()
 
 
 def test_a_program_outside_of_the_folder_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ...core.specs.job import JobSpec, Script
 from ...core.specs.problems import Problem
 from .. import sdk
 from . import specs
-from .language.state import Condition, Settings, Site
+from .language.state import STEPS, Condition, Settings, Site
 from .language.statements import Statements
 from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
 from .requests import Read, pipeline_session, request_of, search_of
@@ -243,7 +243,7 @@ class Reading:
     def _launch(
         self, site: Site, state: Statements, check: Check | None, decisions: Mapping[Condition, bool] | None = None
     ) -> Launch:
-        read = request_of(state, site)
+        read = _asked(state, site)
         holes = tuple(Unresolved(c.place, c.expression, c.reason, c.give, c.detail) for c in read.causes)
         jobs: tuple[LauncherJob, ...] = ()
         ending = Ending.LOCAL if read.local else _ending(site)
@@ -292,10 +292,20 @@ class Reading:
         )
 
 
+def _asked(state: Statements, site: Site) -> Read:
+    """What the SDK sends for a site, found out with as many steps as a reading has."""
+    state.steps = STEPS
+    try:
+        return request_of(state, site)
+    except ExhaustedError:
+        why = "it needs more steps than a reading takes"
+        return Read(causes=(Cause(Reason.CONSTRUCT, site.place, f"{site.cls}(…)", detail=why),))
+
+
 def _way_to(site: Written) -> str:
     if site.function:
         return f"not reached by default: give --call {site.function}, or --set for what decides it"
-    return "not reached by default: give --set for what decides it"
+    return "not reached by default: --run runs it, and --set gives what decides it"
 
 
 def _is_magic(node: ast.stmt) -> bool:

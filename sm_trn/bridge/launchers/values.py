@@ -157,6 +157,12 @@ class Unknown(Unresolvable):
         self.among = None if among is None else tuple(among)
 
 
+class OwnCode(Unknown):
+    """A class of the launcher's own, or what comes of one. Its methods are ``among`` it, and may run wherever it is mentioned."""
+
+    __slots__ = ()
+
+
 class Moment(Unknown):
     """A time, or what is made of one alone: in a text it is a placeholder."""
 
@@ -300,15 +306,3 @@ def contents(value: object) -> Iterator[object]:
         yield from value.values()
     elif isinstance(value, (list, tuple, set, frozenset)):
         yield from value
-    if own_object(value):
-        yield from vars(value).values()
-
-
-def own_object(value: object) -> bool:
-    """Whether a value is an object of a class that the launcher itself defines."""
-    kind = type(value)
-    return (
-        not issubclass(kind, type)
-        and any("__launcher__" in vars(each) for each in kind.__mro__)
-        and hasattr(value, "__dict__")
-    )

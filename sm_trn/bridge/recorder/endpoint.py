@@ -25,6 +25,7 @@ from .recording import RecordedCall, RecordedPlace, without_secrets
 
 _SCOPE: Final = re.compile(r"Credential=[^/]+/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 _KEY: Final = re.compile(r"(?:Credential=|AWS )(?P<key>\w+)[/:]")
+_UNKNOWN: Final = b"recorded"  # an object that is there, as all are, and whose content nobody knows
 LARGEST: Final = 2_000_000_000  # bytes of uploads in all
 
 
@@ -97,7 +98,8 @@ class Answers:
             return self._multipart(f"s3://{key}", key, asked)
         if method in {"GET", "HEAD"} and name:
             made_up = answers.empty_archive() if name.endswith(("model.tar.gz", "sourcedir.tar.gz")) else None
-            return _object(self.uploads.get(f"s3://{key}", made_up), method)
+            asked_for = made_up if method == "GET" else made_up or _UNKNOWN
+            return _object(self.uploads.get(f"s3://{key}", asked_for))
         if method == "GET" and bucket:
             return self._listed(bucket, asked)
         if method == "GET":
@@ -215,12 +217,11 @@ def _s3_operation(method: str, name: str, asked: Mapping[str, str]) -> str:
     }.get(method, method)
 
 
-def _object(body: bytes | None, method: str) -> Reply:
+def _object(body: bytes | None) -> Reply:
     if body is None:
         return Reply(
             404, b"<Error><Code>NoSuchKey</Code><Message>recorded, not launched</Message></Error>", "application/xml"
         )
-    del method
     return Reply(
         200, body, "binary/octet-stream", {"ETag": '"recorded"', "Last-Modified": "Sat, 01 Jan 2022 00:00:00 GMT"}
     )

@@ -50,8 +50,13 @@ class Isolation(enum.Enum):
 
 
 _SENTENCES: Final = {
-    Isolation.NAMESPACE: "Linux namespaces hold the program: outside its copy of the folder it can write nothing, and it has no network.",
-    Isolation.BUBBLEWRAP: "Bubblewrap holds the program: outside its copy of the folder it can write nothing, and it has no network.",
+    Isolation.NAMESPACE: (
+        "Linux namespaces hold the program: outside its copy of the folder and a /tmp of its own it can write nothing, and it has no "
+        "network."
+    ),
+    Isolation.BUBBLEWRAP: (
+        "Bubblewrap holds the program: outside its copy of the folder and a /tmp of its own it can write nothing, and it has no network."
+    ),
     Isolation.LANDLOCK: (
         "Landlock holds the program: outside its copy of the folder it can write nothing, and of the network it reaches one port "
         "number alone, the recorder's. It can read your files."
@@ -65,13 +70,17 @@ _SENTENCES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What runs: its words, its folder, its variables. ``root`` is the folder that it can change, ``port`` the recorder's."""
+    """What runs: its words, its folder, its variables. ``root`` is the folder that it can change, ``port`` the recorder's.
+
+    ``temporary`` says that it gets a /tmp of its own where namespaces allow it.
+    """
 
     argv: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
     root: Path
     port: int
+    temporary: bool = True
 
 
 def chosen(wanted: str) -> Isolation:
@@ -106,7 +115,9 @@ def holds(tier: Isolation) -> bool:
         root.mkdir()
         port = server.getsockname()[1]
         argv = [*PYTHON, "-c", _CHECK, str(root / "written"), str(outer / "written"), str(port)]
-        program = Program(argv=argv, folder=root, environment={"PATH": os.defpath}, root=root, port=port)
+        program = Program(
+            argv=argv, folder=root, environment={"PATH": os.defpath}, root=root, port=port, temporary=False
+        )
         with (
             tempfile.TemporaryFile() as output,
             contextlib.suppress(SmTrnError),
@@ -185,7 +196,8 @@ def _command(program: Program, tier: Isolation, channel: int) -> list[str]:
     stage = program.root / "dev"
     stage.mkdir()
     sealed = program.root / "seal.json"
-    shared = ["/dev/shm"] if apart else []  # noqa: S108 - its own, in a namespace
+    temporary = _temporary(program) if apart and program.temporary else ""
+    shared = ["/dev/shm", *([temporary] if temporary else [])] if apart else []  # noqa: S108 - its own, in a namespace
     allowed = seal.Seal((str(program.root), *shared), port=0 if apart else program.port, alone=not apart)
     sealed.write_text(json.dumps(allowed._asdict()), "utf-8")
     words = [] if tier is Isolation.NONE else [*PYTHON, seal.__file__, str(sealed)]
@@ -199,6 +211,7 @@ def _command(program: Program, tier: Isolation, channel: int) -> list[str]:
         stage=str(stage),
         hidden=hidden,
         writable=str(program.root),
+        temporary=temporary,
         channel=channel,
         port=program.port,
     )
@@ -207,6 +220,17 @@ def _command(program: Program, tier: Isolation, channel: int) -> list[str]:
     init = [*PYTHON, container_init.__file__, str(file)]
     if tier is not Isolation.BUBBLEWRAP:
         return init
-    own = ["--bind", str(program.root), str(program.root)]
+    own = [*(["--tmpfs", temporary] if temporary else []), "--bind", str(program.root), str(program.root)]
     mounts = ["--ro-bind", "/", "/", *hiding(hidden), "--dev", "/dev", "--proc", "/proc", *own, "--chdir", "/"]
     return [bubblewrap() or "bwrap", "--unshare-all", "--die-with-parent", "--as-pid-1", *mounts, "--", *init]
+
+
+def _temporary(program: Program) -> str:
+    """This machine's /tmp, for which the program gets one of its own; empty where Python, or modules of it, lie in /tmp."""
+    folder = Path("/tmp").resolve()  # noqa: S108 - not ours: it is hidden from the program
+    modules = [*sys.path, *program.environment.get("PYTHONPATH", "").split(os.pathsep)]
+    places = [path for name in [seal.__file__, program.argv[0], *modules] if (path := Path(name)).is_absolute()]
+    needed = [*places, *(path.resolve() for path in places)]
+    if not folder.is_dir() or any(folder in path.parents for path in needed):
+        return ""
+    return str(folder)

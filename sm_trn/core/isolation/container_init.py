@@ -50,7 +50,8 @@ class HostSpec(NamedTuple):
 
     A training container has ``ml`` to ``hosts``: folders and a file that stand for /opt/ml, /opt/sm_trn, /opt while it is made, and
     /etc/hosts. A host with ``writable`` is held: that folder, which has ``stage`` in it, is all that it can change, and if ``channel``
-    is a descriptor, a socket that listens to ``port`` of its own loopback is sent through it.
+    is a descriptor, a socket that listens to ``port`` of its own loopback is sent through it. ``temporary`` is a folder that is its
+    own there, in memory and empty; ``writable`` may lie in it.
     """
 
     namespace: bool
@@ -67,6 +68,7 @@ class HostSpec(NamedTuple):
     bubblewrap: bool = False
     portable: bool = False  # without prctl and /proc, which Linux alone has
     writable: str = ""
+    temporary: str = ""
     channel: int = -1
     port: int = 0
 
@@ -182,7 +184,22 @@ def _hold(spec: HostSpec) -> None:
         if place != own and own not in place.parents:
             _remount(str(place), _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
     _mount(str(stage), "/dev", None, _MS_MOVE)
+    if spec.temporary:
+        _mount_temporary(spec.temporary, spec.writable)
     _mount("proc", "/proc", "proc", _MS_RDONLY | _MS_NODEV | _MS_NOSUID | _MS_NOEXEC)
+
+
+def _mount_temporary(folder: str, writable: str) -> None:
+    """An empty folder in memory over ``folder``, and of what lay in it ``writable`` alone.
+
+    It is mounted when everything else is read-only, so that nothing of the machine's own is in a folder that can be written.
+    """
+    held = os.open(writable, os.O_PATH | os.O_DIRECTORY)
+    _mount("tmpfs", folder, "tmpfs", _MS_NODEV | _MS_NOSUID)
+    if Path(folder) in Path(writable).parents:
+        Path(writable).mkdir(parents=True)
+        _mount(f"/proc/self/fd/{held}", writable, None, _MS_BIND)
+    os.close(held)
 
 
 def _mount_places() -> list[Path]:

@@ -11,9 +11,7 @@ import argparse
 import builtins
 import collections
 import configparser
-import dataclasses
 import datetime
-import enum
 import functools
 import importlib
 import io
@@ -71,20 +69,8 @@ BUILTINS: Final[Mapping[str, Any]] = MappingProxyType(
     }
 )
 
-_ABCS: Final = (
-    "Awaitable", "Callable", "Collection", "Container", "Coroutine", "Generator", "Hashable", "ItemsView", "Iterable", "Iterator",
-    "KeysView",
-    "Mapping", "MutableMapping", "MutableSequence", "MutableSet", "Reversible", "Sequence", "Set", "Sized", "ValuesView",
-)  # fmt: skip
-_TYPING: Final = (
-    *_ABCS, "Annotated", "Any", "AnyStr", "AsyncIterator", "ClassVar", "Counter", "DefaultDict", "Deque", "Dict", "Final", "FrozenSet",
-    "Generic", "List", "Literal", "NamedTuple", "NewType", "NoReturn", "NotRequired", "Optional", "OrderedDict", "ParamSpec", "Protocol",
-    "Required", "Self", "SupportsFloat", "SupportsInt", "Text", "Tuple", "Type", "TypeAlias", "TypeVar", "TypedDict", "Union", "cast",
-    "final", "overload", "override", "runtime_checkable",
-)  # fmt: skip
 _MODULES: Final[Mapping[str, Iterable[str]]] = MappingProxyType(
     {
-        "abc": ("ABC", "ABCMeta", "abstractmethod"),
         "argparse": (
             "ArgumentParser", "Namespace", "Action", "ArgumentError", "ArgumentTypeError", "ArgumentDefaultsHelpFormatter", "HelpFormatter",
             "RawTextHelpFormatter", "RawDescriptionHelpFormatter", "BooleanOptionalAction", "SUPPRESS", "REMAINDER", "OPTIONAL",
@@ -92,18 +78,12 @@ _MODULES: Final[Mapping[str, Iterable[str]]] = MappingProxyType(
         ),
         "base64": ("b64encode", "b64decode", "urlsafe_b64encode", "urlsafe_b64decode"),
         "collections": ("ChainMap", "Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
-        "collections.abc": _ABCS,
         "configparser": (
             "ConfigParser", "RawConfigParser", "BasicInterpolation", "ExtendedInterpolation", "Error", "NoOptionError", "NoSectionError",
         ),
         "copy": ("copy", "deepcopy"),
-        "dataclasses": (
-            "FrozenInstanceError", "InitVar", "KW_ONLY", "MISSING", "asdict", "astuple", "dataclass", "field", "fields", "is_dataclass",
-            "replace",
-        ),
         "datetime": ("UTC", "date", "datetime", "time", "timedelta", "timezone"),
-        "enum": ("Enum", "Flag", "IntEnum", "IntFlag", "StrEnum", "auto", "unique"),
-        "functools": ("cached_property", "cmp_to_key", "partial", "partialmethod", "reduce", "total_ordering", "wraps"),
+        "functools": ("cmp_to_key", "partial", "reduce", "wraps"),
         "hashlib": ("md5", "new", "sha1", "sha256", "sha512"),
         "itertools": ("chain", "combinations", "groupby", "islice", "pairwise", "product",
             "starmap", "takewhile", "zip_longest",
@@ -123,8 +103,6 @@ _MODULES: Final[Mapping[str, Iterable[str]]] = MappingProxyType(
         ),
         "textwrap": ("dedent", "indent", "shorten"),
         "types": ("MappingProxyType", "SimpleNamespace"),
-        "typing": _TYPING,
-        "typing_extensions": _TYPING,
         "urllib.parse": (
             "parse_qs", "parse_qsl", "quote", "quote_plus", "unquote", "unquote_plus", "urlencode", "urljoin", "urlparse", "urlsplit",
             "urlunparse", "urlunsplit",
@@ -134,13 +112,12 @@ _MODULES: Final[Mapping[str, Iterable[str]]] = MappingProxyType(
 
 # Objects of Python's own whose public attributes and methods compute alone; others have none here.
 _PLAIN: Final[tuple[type, ...]] = (
-    dataclasses.Field,
     str, bytes, bytearray, int, float, complex, bool, list, tuple, dict, set, frozenset, range, slice, type(None), type(Ellipsis),
     collections.deque, collections.ChainMap, collections.Counter, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo,
-    enum.Enum, re.Pattern, re.Match, string.Template, PurePosixPath, io.StringIO, io.BytesIO,
+    re.Pattern, re.Match, string.Template, PurePosixPath, io.StringIO, io.BytesIO,
     argparse.Namespace, argparse.ArgumentParser, argparse.Action, argparse._ArgumentGroup, argparse._SubParsersAction,
     configparser.RawConfigParser, configparser.SectionProxy, types.SimpleNamespace, MappingProxyType, types.GeneratorType,
-    types.CoroutineType, BaseException, functools.partial, functools.cached_property, property, classmethod, staticmethod,
+    types.CoroutineType, BaseException, functools.partial, property, classmethod, staticmethod,
     type({}.keys()), type({}.values()), type({}.items()), type(importlib.import_module("hashlib").md5()),
 )  # fmt: skip
 # Methods of those that do more: they read files, write to the terminal, or change what others share.
@@ -182,32 +159,9 @@ def _wraps(wrapped: Any, *_: object, **__: object) -> Callable[[Any], Any]:
     return functools.wraps(wrapped)
 
 
-def _dataclass(kind: Any = None, /, **options: Any) -> Any:
-    """``dataclasses.dataclass`` of fields that have the names of fields: Python writes a program with them."""
-    if kind is None:
-        return functools.partial(_dataclass, **options)
-    if not isinstance(kind, type) or not all(map(_has_names, kind.__mro__)):
-        raise Needs((Cause(Reason.CONSTRUCT, Place("", None, 1), "dataclass(…)"),))
-    return dataclasses.dataclass(kind, **options)
-
-
-def _has_names(kind: type) -> bool:
-    names = vars(kind).get("__annotations__", {})
-    made = vars(kind).get("__dataclass_fields__", {})
-    if (
-        type(names) is not dict
-        or type(made) is not dict
-        or any(type(each) is not dataclasses.Field for each in made.values())
-    ):
-        return False
-    told = [*names, *made, *(each.name for each in made.values())]
-    return all(type(name) is str and name.isidentifier() for name in told)
-
-
 _INSTEAD: Final[Mapping[tuple[str, str], Any]] = MappingProxyType(
     {
         ("argparse", "ArgumentParser"): QuietParser,
-        ("dataclasses", "dataclass"): _dataclass,
         ("functools", "wraps"): _wraps,
     }
 )
@@ -229,20 +183,6 @@ def may_be_looked_at(owner: object, name: str) -> bool:
     return isinstance(owner, _PLAIN) and name not in _MORE
 
 
-_OF_OBJECT: Final = MappingProxyType(
-    {name: Stand(f"object.{name}") for name in ("__setattr__", "__getattribute__", "__delattr__")}
-)
-
-
-def instead_of(owner: object, name: str) -> Any:
-    """What stands for an attribute that would look under what is refused: ``object.__getattribute__``, ``"…".format``; None for others."""
-    if owner is object and name in _OF_OBJECT:
-        return _OF_OBJECT[name]
-    if name in {"format", "format_map"} and isinstance(owner, str):
-        return TextFormat(owner, name)
-    return None
-
-
 class TextFormat(Stand):
     """``text.format``: Python's would look at any attribute."""
 
@@ -253,20 +193,12 @@ class TextFormat(Stand):
         self.text = text
 
 
-def of_launcher(kind: type, name: str) -> bool:
-    """Whether an attribute of a launcher's class, or of an object of it, is the launcher's own: the first class that has it is."""
-    holder = next((each for each in kind.__mro__ if name in vars(each)), None)
-    return holder is None or "__launcher__" in vars(holder) or name in _NAMED
-
-
 __all__ = [
     "BUILTINS",
     "STANDS",
     "QuietParser",
     "Stand",
     "TextFormat",
-    "instead_of",
     "may_be_looked_at",
-    "of_launcher",
     "of_module",
 ]

@@ -22,19 +22,19 @@ from ..values import (
     Moment,
     Needs,
     Node,
+    OwnCode,
     Raised,
     Reason,
     Ref,
     Symbol,
     Unknown,
     Unresolvable,
-    own_object,
 )
 from . import library, texts
-from .allowed import TextFormat, instead_of, may_be_looked_at, of_launcher
+from .allowed import TextFormat, may_be_looked_at
 from .expressions import Expressions, Rest
 from .functions import Function
-from .heap import Scope, own_class, reachable
+from .heap import Scope, reachable
 from .state import causes_of
 
 _LEAVES_ALONE: Final = frozenset({
@@ -47,31 +47,14 @@ _CHANGING: Final = frozenset({"heapq", "_heapq", "bisect", "_bisect", "operator"
 _LOGGED: Final = frozenset(
     {"debug", "info", "warning", "error", "exception", "critical", "log"}
 )  # what loggers do, whoever made them
-_PUBLIC: Final = frozenset(
-    {
-        "__name__",
-        "__qualname__",
-        "__doc__",
-        "__class__",
-        "__dict__",
-        "__members__",
-        "__len__",
-        "__annotations__",
-        "__version__",
-    }
-)
-_OF_OBJECT: Final = frozenset({
-    "__init__", "__new__", "__setattr__", "__getattribute__", "__delattr__", "__eq__", "__ne__", "__hash__", "__repr__", "__str__",
-    "__init_subclass__", "__set_name__", "__enter__", "__exit__", "__call__", "__iter__", "__next__", "__getitem__", "__setitem__",
-    "__delitem__", "__contains__", "__len__", "__bool__", "__add__", "__get__", "__set__", "__delete__", "__missing__", "__lt__",
-    "__format__",
-})  # fmt: skip
+_PUBLIC: Final = frozenset({"__name__", "__qualname__", "__doc__", "__len__", "__version__"})
 
 
 class Calls(Expressions):
     """Calls by what is called."""
 
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
+        """Raises Needs for what lies under Python's objects."""
         if isinstance(owner, Node):
             return self.node_attribute(node, owner, name)
         if isinstance(owner, Ref):
@@ -88,50 +71,17 @@ class Calls(Expressions):
             return self._of_module(node, owner, name)
         if name == "__class__":
             return type(owner)
-        if name == "__dict__" and own_object(owner):
-            return self.attributes(owner)
-        instead = instead_of(owner, name)
-        if instead is not None:
-            return instead
-        self._visible(node, owner, name)
-        if own_object(owner) or isinstance(owner, type):
-            self.touch(owner)
+        if isinstance(owner, str) and name in {"format", "format_map"}:
+            return TextFormat(owner, name)
+        if name not in _PUBLIC and not may_be_looked_at(owner, name):
+            raise Needs((self.cause(node, Reason.CONSTRUCT, detail=f"{name} of a Python object"),))
         return self.python(getattr, owner, name)
-
-    def attributes(self, owner: Any) -> Any:
-        """The mapping of an object's attributes, which is the object itself in another form."""
-        held = self.python(vars, owner)
-        self.stores[id(held)] = owner
-        self.keep.append(held)
-        return held
 
     def lacking_of(self, owner: Unknown) -> Unknown:
         """A part of something that is not known."""
         self.risks += 1
-        return Unknown(owner.causes, owner.origin, owner.among)
-
-    def _visible(self, node: ast.AST, owner: Any, name: str) -> None:
-        """Raises Needs for what lies under Python's objects."""
-        dunder = name.startswith("__") and name.endswith("__")
-        own = (
-            own_object(owner)
-            or isinstance(owner, (super, Function))
-            or (isinstance(owner, type) and owner.__module__ == "__main__")
-        )
-        allowed = name in _PUBLIC or (
-            name in _OF_OBJECT and (own or owner is object or isinstance(owner, (dict, list, str, type)))
-        )
-        kind = owner if isinstance(owner, type) else type(owner)
-        if own and not isinstance(owner, (super, Function)) and name.startswith("_") and not of_launcher(kind, name):
-            refused = not allowed or name == "__dict__"
-        elif own:
-            refused = (dunder and not allowed and name not in vars(type(owner))) or name in {"mro", "__subclasses__"}
-        elif allowed:
-            refused = name in {"__dict__", "__getattribute__", "__setattr__", "__delattr__"}
-        else:
-            refused = not may_be_looked_at(owner, name)
-        if refused:
-            raise Needs((self.cause(node, Reason.CONSTRUCT, detail=f"{name} of a Python object"),))
+        kind = OwnCode if isinstance(owner, OwnCode) else Unknown
+        return kind(owner.causes, owner.origin, owner.among)
 
     def _of_module(self, node: ast.AST, owner: Scope, name: str) -> Any:
         if name in owner.names:
@@ -188,7 +138,7 @@ class Calls(Expressions):
             key = self.found_key(node, owner, key)
         elif isinstance(key, Unresolvable) or (isinstance(key, str) and self.marks.within(key)):
             raise Needs(self.missing(key))
-        if own_object(owner) or isinstance(owner, dict):
+        if isinstance(owner, dict):
             self.touch(owner)  # __missing__ and __getitem__ may change it
         return self.python(operator.getitem, owner, key)
 
@@ -260,9 +210,6 @@ class Calls(Expressions):
         own = self.functions.get(id(function))
         if own is not None:
             return self.run(node, own[1], given, names)
-        bound = getattr(function, "__self__", None) if type(function).__name__ == "method" else None
-        if bound is not None and id(function.__func__) in self.functions:
-            return self.run(node, self.functions[id(function.__func__)][1], [bound, *given], names)
         answer = self._answered(node, function, given, names)
         if answer is not NotImplemented:
             return answer
@@ -343,9 +290,7 @@ class Calls(Expressions):
         if isinstance(value, Unresolvable):
             return False
         return any(
-            id(each) in self.functions
-            or own_class(each)
-            or isinstance(each, (MethodType, BuiltinMethodType, functools.partial))
+            id(each) in self.functions or isinstance(each, (MethodType, BuiltinMethodType, functools.partial))
             for each in reachable(value)
         )
 
@@ -400,7 +345,7 @@ class Calls(Expressions):
             self.reach(value, told)
             for item in [] if isinstance(value, Unresolvable) else reachable(value):
                 self.may_run(item, told)
-                if changes or own_object(item):
+                if changes:
                     self.lose(item, told)
         moments = all(isinstance(value, (Moment, str, int, float)) for value in values) and any(
             isinstance(value, Moment) for value in values
@@ -418,13 +363,8 @@ class Calls(Expressions):
         if type(owner) in library.MOVES and name in library.MOVES[type(owner)]:
             return True
         if isinstance(function, type):
-            return (
-                function in library.MOVING
-                or issubclass(function, BaseException)
-                or "__launcher__" in vars(function)
-                or any("__launcher__" in vars(each) for each in function.__mro__)
-            )
-        if own_object(owner) or isinstance(owner, (super, type)):
+            return function in library.MOVING or issubclass(function, BaseException)
+        if isinstance(owner, type):
             return True
         return _hashed(function) in library.MOVING
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-import types
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from pathlib import PurePosixPath
@@ -18,24 +17,20 @@ from ..values import (
     Folder,
     Needs,
     Node,
+    OwnCode,
     Place,
     Raised,
     Reason,
     Ref,
     Unknown,
-    Unresolvable,
 )
 from . import library
-from .functions import Function, bound, local_names, waits
+from .functions import Function, asked_outside, bound, local_names, waits
 from .heap import Scope
 from .nodes import Nodes
 from .state import expression
 
 DEPTH: Final = 28  # calls inside calls of the launcher's own functions
-# Methods of which Python itself looks at what they give.
-_TYPED: Final = frozenset({
-    "__bool__", "__len__", "__hash__", "__str__", "__repr__", "__format__", "__index__", "__int__", "__float__", "__contains__", "__iter__",
-})  # fmt: skip
 _ABOVE: Final = 5  # folders above the launcher's that have a placeholder of their own
 
 
@@ -94,6 +89,7 @@ class Definitions(Nodes):
         name = getattr(node, "name", "<lambda>")
         made = Function(node, name, self.scope, defaults, local_names(node) | parameters, waits(node), self.scope.cell)
         made.host = self._host(made)
+        made.leaves, made.outside = asked_outside(node, made.local)
         self.functions[id(made.host)] = (made.host, made)
         return made.host
 
@@ -105,8 +101,6 @@ class Definitions(Nodes):
                 value = self.run(function.node, function, list(given), names)
             except Raised as raised:
                 raise raised.error from None
-            if function.name in _TYPED and isinstance(value, Unresolvable):
-                raise Needs(value.causes)
             return value
 
         called.__name__ = called.__qualname__ = function.name
@@ -137,8 +131,6 @@ class Definitions(Nodes):
             "function", parent=function.scope, file=function.scope.file, cell=function.cell, local=function.local
         )
         scope.names.update(self.python(bound, function, given, dict(names)))
-        first = [*function.node.args.posonlyargs, *function.node.args.args]
-        scope.first = scope.names.get(first[0].arg) if first else None
         return self._body(function, scope)
 
     def _body(self, function: Function, scope: Scope) -> Any:
@@ -154,88 +146,23 @@ class Definitions(Nodes):
             self.depth -= 1
             del self.scopes[before:]
 
-    def super_of(self, node: ast.AST) -> Any:
-        """``super()`` of the method that runs. Raises Needs."""
-        scope: Scope | None = self.scope
-        while scope is not None and not (
-            scope.kind == "function" and scope.parent is not None and scope.parent.kind == "class"
-        ):
-            scope = scope.parent
-        if scope is None or scope.parent is None or scope.parent.made is None:
-            raise Needs((self.cause(node, Reason.CONSTRUCT),))
-        return self.python(super, scope.parent.made, scope.first)
-
     # Classes
 
     def define_class(self, node: ast.ClassDef) -> None:
+        """A class is not followed: its body is read for what that changes, and what its methods do is done wherever it is mentioned."""
+        around = [self.evaluate(each) for each in (*node.bases, *(each.value for each in node.keywords))]
         decorators = [self.evaluate(each) for each in node.decorator_list]
-        bases = [self.resolved(self.evaluate(base)) for base in node.bases]
-        value = (
-            self._based(node, bases)
-            if any(isinstance(base, Unresolvable) for base in bases)
-            else self._class(node, bases)
-        )
-        for decorator, written in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
-            value = self.call(written, decorator, [value], {})
-        self.assign(ast.copy_location(ast.Name(id=node.name, ctx=ast.Store()), node), value)
-
-    def _based(self, node: ast.ClassDef, bases: list[Any]) -> Any:
-        """A class made from one that nobody here has read; from one of the SDK it is that, changed."""
         scope = Scope("class", parent=self.scope, file=self.scope.file, cell=self.scope.cell)
         self.scopes.append(scope)
         try:
-            self.block([each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))])
+            self.block(node.body)
         finally:
-            self.scopes.pop()
-        of_sdk = next((base for base in bases if isinstance(base, Node)), None)
-        if of_sdk is not None:
-            made = Node(of_sdk.path, self.place(node))
-            made.tainted.append(
-                self.cause(node, Reason.CONSTRUCT, detail=f"a class of its own, made from {of_sdk.last}")
-            )
-            return made
-        return self.unknown(node, Reason.MODULE, detail=expression(node.bases[0]))
-
-    def _class(self, node: ast.ClassDef, bases: list[Any]) -> Any:
-        words = {each.arg: self.evaluate(each.value) for each in node.keywords if each.arg is not None}
-        if any(isinstance(value, Unresolvable) for value in words.values()):
-            raise Needs((self.cause(node, Reason.CONSTRUCT),))
-        scope = Scope("class", parent=self.scope, file=self.scope.file, cell=self.scope.cell)
-
-        def body(names: Any) -> None:
-            names["__module__"], names["__qualname__"] = "__main__", node.name
-            if node.body and ast.get_docstring(node) is not None:
-                names["__doc__"] = ast.get_docstring(node)
-            names["__launcher__"] = True
-            scope.names = names
-            self.scopes.append(scope)
-            try:
-                self.block(node.body)
-            finally:
-                self.scopes.remove(scope)
-
-        if "__del__" in {getattr(each, "name", "") for each in node.body}:
-            raise Needs((self.cause(node, Reason.CONSTRUCT, detail="__del__ runs at a moment that nobody knows"),))
-        made: Any = self.python(types.new_class, node.name, tuple(bases), words, body)
-        if not isinstance(made, type):  # a metaclass may make anything
-            return made
-        scope.names = dict(vars(made))
-        scope.made = made
-        return made
-
-    def annotate(self, name: str, annotation: ast.expr) -> None:
-        """The annotation of a name of a class or a module: its value where that is known, else its text."""
-        if self.scope.kind != "class":
-            return
-        try:
-            value = self.evaluate(annotation)
-        except (Raised, Needs):
-            value = expression(annotation)
-        held = self.scope.names.get("__annotations__")
-        if held is None:
-            held = {}
-            self.scope.names["__annotations__"] = held
-        held[name] = expression(annotation) if isinstance(value, Unresolvable) else value
+            self.scopes.remove(scope)
+        cause = self.cause(node, Reason.CONSTRUCT, detail="a class of the launcher's own is not followed")
+        value = OwnCode((cause,), among=[*scope.names.values(), *around, *decorators])
+        for decorator, written in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
+            self.call(written, decorator, [value], {})
+        self.assign(ast.copy_location(ast.Name(id=node.name, ctx=ast.Store()), node), value)
 
     # Comprehensions
 

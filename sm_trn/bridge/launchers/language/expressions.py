@@ -17,6 +17,7 @@ from ..values import (
     Moment,
     Needs,
     Node,
+    OwnCode,
     Place,
     Raised,
     Reason,
@@ -24,13 +25,12 @@ from ..values import (
     Symbol,
     Unknown,
     Unresolvable,
-    own_object,
 )
 from . import texts
 from .allowed import BUILTINS
 from .estimators import ESTIMATORS
 from .functions import Function
-from .heap import Scope, changes_anything, either, own_class, reachable
+from .heap import Scope, changes_anything, either, reachable
 from .state import State, causes_of, expression
 
 _BINARY: Final[Mapping[type[ast.operator], tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]] = MappingProxyType(
@@ -110,6 +110,8 @@ class Expressions(State, ABC):
             return self.lost[id(value)][1]
         if isinstance(value, Unknown) and value.among is None:
             value.among = tuple(self.named_in(node))
+        if isinstance(value, OwnCode) or (isinstance(value, Unknown) and any(map(_is_own, value.among or ()))):
+            self.reach(value, value.causes)
         return value
 
     def named_in(self, node: ast.AST) -> list[Any]:
@@ -179,9 +181,8 @@ class Expressions(State, ABC):
             if id(each) in seen:
                 continue
             seen.add(id(each))
-            if own_object(each) or own_class(each):
-                kind = each if isinstance(each, type) else type(each)
-                todo += [value for base in kind.__mro__ if own_class(base) for value in vars(base).values()]
+            if isinstance(each, Unknown):
+                todo += each.among or ()
             elif id(each) in self.functions:
                 todo += self._outside(self.functions[id(each)][1], causes)
             elif type(each).__name__ in {"method", "staticmethod", "classmethod", "property"}:
@@ -194,14 +195,14 @@ class Expressions(State, ABC):
     def _outside(self, function: Function, causes: Sequence[Cause]) -> list[Any]:
         """Lose what a function names from outside; the functions among that."""
         found: list[Any] = [*function.defaults.values()]
-        for inner in ast.walk(function.node):
-            if isinstance(inner, (ast.Global, ast.Nonlocal)):
-                self.taint(*causes)
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id not in function.local:
-                scope: Scope | None = function.scope
-                while scope is not None and inner.id not in scope.names:
-                    scope = scope.parent
-                found += [scope.names[inner.id]] if scope is not None else []
+        self.spend(len(function.outside))
+        if function.leaves:
+            self.taint(*causes)
+        for name in function.outside:
+            scope: Scope | None = function.scope
+            while scope is not None and name not in scope.names:
+                scope = scope.parent
+            found += [scope.names[name]] if scope is not None else []
         for value in found:
             if not isinstance(value, Scope) and not (
                 isinstance(value, Node) and (value.is_path or value.last not in ESTIMATORS)
@@ -210,14 +211,11 @@ class Expressions(State, ABC):
         return [each for value in found for each in reachable(value)]
 
     def reach_own(self, *values: Any) -> None:
-        """An operation on values of which one may be an object of the launcher's own, whose code then runs."""
+        """An operation on values of which one may be a generator, or an object of the launcher's own: its code may run."""
         for value in values:
-            if isinstance(value, Unknown) and any(
-                own_object(item) or isinstance(item, GeneratorType) for item in value.among or ()
-            ):
+            among = (value.among or ()) if isinstance(value, Unknown) else ()
+            if any(id(item) in self.functions or isinstance(item, (GeneratorType, OwnCode)) for item in among):
                 self.reach(value, value.causes)
-        if any(isinstance(value, Unresolvable) for value in values) and any(own_object(value) for value in values):
-            self.taint(*causes_of(values))
 
     def truth(self, value: Any) -> bool | None:
         """Whether a condition holds; None where it cannot be decided."""
@@ -229,8 +227,6 @@ class Expressions(State, ABC):
             return True if any(isinstance(part, (str, Symbol)) for part in self.marks.parts(value)) else None
         if isinstance(value, Unresolvable) or id(value) in self.lost:
             return None
-        if own_object(value):
-            self.touch(value)
         try:
             return self.python(bool, value)
         except Needs:
@@ -239,8 +235,6 @@ class Expressions(State, ABC):
     def lookup(self, node: ast.Name) -> Any:
         """The value of a name, as Python finds it."""
         name, scope = node.id, self.scope
-        if name in scope.moved:
-            scope = scope.moved[name]
         at: Scope | None = scope
         while at is not None:
             if name in at.names and (at is scope or at.kind != "class"):
@@ -297,9 +291,8 @@ class Expressions(State, ABC):
             causes = causes_of([left, right])
             return Moment(causes) if moments and causes else self.lacking(*causes)
         self.affordable(node, kind, left, right)
-        for each in (left, right):
-            if own_object(each) or in_place:
-                self.touch(each)
+        for each in (left, right) if in_place else ():
+            self.touch(each)
         return self.python(_BINARY[type(kind)][in_place], left, right)
 
     def _of_texts(self, node: ast.AST, kind: ast.operator, left: Any, right: Any) -> Any:
@@ -326,12 +319,7 @@ class Expressions(State, ABC):
         elif isinstance(kind, ast.Mult):
             sized, times = (left, right) if hasattr(left, "__len__") else (right, left)
             large = hasattr(sized, "__len__") and isinstance(times, int) and len(sized) * max(times, 0) > LONGEST
-        elif (
-            isinstance(kind, ast.Add)
-            and hasattr(left, "__len__")
-            and hasattr(right, "__len__")
-            and not own_object(left)
-        ):
+        elif isinstance(kind, ast.Add) and hasattr(left, "__len__") and hasattr(right, "__len__"):
             large = len(left) + len(right) > LONGEST
         elif isinstance(kind, ast.Mod):
             large = isinstance(left, (bytes, bytearray))
@@ -355,9 +343,6 @@ class Expressions(State, ABC):
         if self._lacks(left) or self._lacks(right):
             decided = texts.compared(self, kind, left, right)
             return self._open(node, left, right) if decided is None else decided
-        for each in (left, right):
-            if own_object(each):
-                self.touch(each)
         return self.python(_COMPARED[type(kind)], left, right)
 
     def _lacks(self, value: Any) -> bool:
@@ -383,7 +368,7 @@ class Expressions(State, ABC):
         if isinstance(left, Unresolvable) or isinstance(right, Unresolvable):
             return None
         certain = (type(None), bool, type(Ellipsis), list, dict, set, type)
-        if isinstance(left, certain) or isinstance(right, certain) or own_object(left) or own_object(right):
+        if isinstance(left, certain) or isinstance(right, certain):
             return left is right
         return None
 
@@ -391,6 +376,10 @@ class Expressions(State, ABC):
 def _is_object(value: object) -> bool:
     """Whether a node is surely an object of a class, and so not None."""
     return isinstance(value, Node) and (value.is_path or value.last[:1].isupper())
+
+
+def _is_own(item: object) -> bool:
+    return isinstance(item, OwnCode)
 
 
 def _is_flow(first: object, second: object) -> bool:

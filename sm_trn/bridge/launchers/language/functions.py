@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ..values import Unknown
@@ -25,7 +25,8 @@ class Function:
     waits: bool  # it is a generator or a coroutine
     cell: int | None = None
     host: Any = None  # the Python function that stands for it
-    wrapped: list[Any] = field(default_factory=list)
+    leaves: bool = False  # it gives names of other scopes values
+    outside: frozenset[str] = frozenset()  # names that it asks for and does not assign
 
 
 def local_names(node: Any) -> frozenset[str]:
@@ -55,6 +56,13 @@ def local_names(node: Any) -> frozenset[str]:
         elif isinstance(inner, ast.AST) and not isinstance(inner, _LIMITS):
             todo.extend(ast.iter_child_nodes(inner))
     return frozenset(found - elsewhere)
+
+
+def asked_outside(node: ast.AST, local: frozenset[str]) -> tuple[bool, frozenset[str]]:
+    """Whether a function gives names of other scopes values, and the names that it asks for and does not assign."""
+    inner = list(ast.walk(node))
+    names = {each.id for each in inner if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    return any(isinstance(each, (ast.Global, ast.Nonlocal)) for each in inner), frozenset(names - local)
 
 
 def waits(node: Any) -> bool:

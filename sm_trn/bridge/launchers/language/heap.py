@@ -12,13 +12,11 @@ import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import GeneratorType
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
-from ..values import Cause, Needs, Node, Unknown, Unresolvable, contents, own_object
+from ..values import Cause, Needs, Node, Unknown, Unresolvable, contents
 from .allowed import BUILTINS
 
-_MISSING: Final = object()
-_CLASS_OWN: Final = frozenset({"__dict__", "__weakref__"})
 Held: TypeAlias = dict[Any, Any] | list[Any] | set[Any] | None
 
 
@@ -32,9 +30,6 @@ class Scope:
     file: str = ""
     cell: int | None = None
     local: frozenset[str] = frozenset()
-    moved: dict[str, Scope] = field(default_factory=dict)  # names that global and nonlocal put into another scope
-    made: type | None = None  # the class of a class's scope
-    first: object = None  # the first argument of a running function
 
     @property
     def module(self) -> Scope:
@@ -170,11 +165,6 @@ def same(one: object, other: object) -> bool:
         return False
 
 
-def own_class(item: object) -> bool:
-    """Whether a value is a class that the launcher defines."""
-    return isinstance(item, type) and "__launcher__" in vars(item)
-
-
 def changes_anything(value: object) -> bool:
     """Whether something may happen through a value: it can change, holds what can, or is code of the launcher."""
     return not isinstance(value, (str, bytes, int, float, complex, range, type(None), Unresolvable)) or isinstance(
@@ -188,7 +178,7 @@ def changeable(item: object) -> bool:
         not isinstance(
             item, (str, bytes, int, float, complex, tuple, frozenset, range, Unresolvable, type(None), slice)
         )
-        and not (isinstance(item, type) and "__launcher__" not in vars(item))
+        and not isinstance(item, type)
         and not callable_alone(item)
     )
 
@@ -211,10 +201,6 @@ def held(item: object) -> Held:
         return dict(item.names)
     if isinstance(item, Node):
         return list(item.events)
-    if isinstance(item, type):
-        return {name: value for name, value in vars(item).items() if name not in _CLASS_OWN}
-    if own_object(item) and not isinstance(item, (dict, list, set)):
-        return dict(vars(item))
     if type(item).__name__ in {"SimpleNamespace", "Namespace"}:
         return dict(vars(item))
     if isinstance(item, dict):
@@ -232,12 +218,6 @@ def put(item: Any, contents_then: Held) -> None:
         _put_mapping(item.names, contents_then)
     elif isinstance(item, Node):
         item.events[:] = contents_then
-    elif isinstance(item, type):
-        for name in [name for name in vars(item) if name not in contents_then and name not in _CLASS_OWN]:
-            type.__delattr__(item, name)
-        for name, value in contents_then.items():  # type: ignore[union-attr]  # of a class it is a mapping
-            if vars(item).get(name, _MISSING) is not value:
-                type.__setattr__(item, name, value)
     elif isinstance(item, dict):
         _put_mapping(item, contents_then)
     elif isinstance(item, (list, set, collections.deque)):

@@ -10,7 +10,6 @@ import builtins
 import collections
 import configparser
 import copy
-import dataclasses
 import datetime
 import functools
 import io
@@ -28,7 +27,7 @@ from typing import Any, Final
 
 from ....core.errors import SmTrnError
 from ....core.jobfile import in_yaml
-from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable, own_object
+from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
 from . import allowed
 from .allowed import STANDS, QuietParser
 from .heap import Scope
@@ -76,12 +75,9 @@ MOVES: Final[Mapping[type, frozenset[str]]] = MappingProxyType(
 )
 MOVING: Final = frozenset({
     list, tuple, dict, zip, enumerate, reversed, iter, next, len, map, filter, range, copy.copy, copy.deepcopy, property, staticmethod,
-    classmethod, SimpleNamespace, dataclasses.field, dataclasses.asdict, dataclasses.replace, dataclasses.astuple,
-    allowed.of_module("dataclasses", "dataclass"),
-    collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple, itertools.chain, itertools.islice,
-    itertools.zip_longest, itertools.starmap, itertools.product, slice, sorted, any, all, functools.partial, functools.reduce,
-    allowed.of_module("functools", "wraps"), functools.cached_property, functools.total_ordering,
-    operator.itemgetter, object,
+    classmethod, SimpleNamespace, collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple,
+    itertools.chain, itertools.islice, itertools.zip_longest, itertools.starmap, itertools.product, slice, sorted, any, all,
+    functools.partial, functools.reduce, allowed.of_module("functools", "wraps"), operator.itemgetter, object,
 })  # fmt: skip
 
 
@@ -428,53 +424,13 @@ def _callable(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]
     return state.unknown(node, Reason.CALL) if isinstance(given[0], Unresolvable) else callable(given[0])
 
 
-def _get(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    owner, name = given[0], state.key(given[1])
-    if not isinstance(name, str):
-        raise Raised(TypeError("attribute name must be string"))
-    if isinstance(owner, Unresolvable):
-        return state.unknown(node, Reason.CALL) if len(given) > 2 else state.attribute(node, owner, name)
-    try:
-        return state.attribute(node, owner, name)
-    except Raised as raised:
-        if len(given) > 2 and isinstance(raised.error, AttributeError):
-            return given[2]
-        raise
-
-
-def _has(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    if isinstance(given[0], Unresolvable):
-        return state.unknown(node, Reason.CALL)
-    try:
-        state.attribute(node, given[0], state.key(given[1]))
-    except Raised as raised:
-        if isinstance(raised.error, AttributeError):
-            return False
-        raise
-    return True
-
-
-def _put(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    state.set_attribute(node, given[0], state.key(given[1]), given[2])
-
-
-def _drop(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    state.touch(given[0])
-    return state.python(delattr, given[0], state.key(given[1]))
-
-
-def _of_object(name: str) -> Callable[..., Any]:
-    """``object.__setattr__`` and its kin: past what the launcher's class makes of them, and for its objects alone."""
-
-    def answer(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-        del names
-        owner, word = given[0], state.key(given[1])
-        if not own_object(owner) or not isinstance(word, str) or word.startswith("__"):
-            return state.unknown(node, Reason.CALL)
-        state.touch(owner)
-        return state.python(getattr(object, name), owner, word, *given[2:])
-
-    return answer
+def _changing(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    """``setattr`` and ``delattr``: whatever they are given may be another one now."""
+    cause = state.cause(node, Reason.CONSTRUCT)
+    for value in (*given, *names.values()):
+        state.reach(value, [cause])
+        state.lose_all(value, [cause])
+    return state.lacking(cause)
 
 
 def _text(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -501,8 +457,6 @@ def _length(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
         or id(value) in state.lost
     ):
         return state.lacking(*(state.missing(value) or (state.cause(node, Reason.CALL),)))
-    if own_object(value):
-        state.touch(value)
     return state.python(len, value)
 
 
@@ -512,8 +466,11 @@ def _variables(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any
     owner = given[0] if given else None
     if isinstance(owner, Unresolvable):
         return state.lacking(*owner.causes)
-    if own_object(owner) or isinstance(owner, (argparse.Namespace, SimpleNamespace)):
-        return state.attributes(owner)
+    if isinstance(owner, (argparse.Namespace, SimpleNamespace)):
+        held = vars(owner)
+        state.stores[id(held)] = owner
+        state.keep.append(held)
+        return held
     return _any_names(state, node, given, {})
 
 
@@ -553,10 +510,6 @@ def _iterator(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]
     return state.python(next, value, *given[1:])
 
 
-def _super(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    return state.python(super, *given) if given else state.super_of(node)
-
-
 def _made_type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     return _type(state, node, given, names) if len(given) == 1 else state.unknown(node, Reason.CONSTRUCT)
 
@@ -570,12 +523,11 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
         isinstance: _is_instance, issubclass: _is_subclass, type: _made_type, callable: _callable, str: _text, len: _length,
-        next: _iterator, super: _super, QuietParser: _parser,
-        **{allowed.instead_of(object, name): _of_object(name) for name in ("__setattr__", "__getattribute__", "__delattr__")},
+        next: _iterator, super: _unknown, QuietParser: _parser,
         **{
             STANDS[name]: answer
             for name, answer in {
-                "getattr": _get, "hasattr": _has, "setattr": _put, "delattr": _drop, "globals": _any_names,
+                "getattr": _unknown, "hasattr": _unknown, "setattr": _changing, "delattr": _changing, "globals": _any_names,
                 "locals": _any_names, "vars": _variables, "dir": _unknown, "id": _unknown, "hash": _unknown, "input": _unknown,
                 "open": opened, "exec": _code("exec"), "eval": _code("eval"), "compile": _unknown, "__import__": _import, "exit": _left,
                 "quit": _left, "memoryview": _unknown, "breakpoint": _ignored, "help": _ignored, "print": _ignored,

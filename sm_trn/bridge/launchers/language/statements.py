@@ -10,14 +10,14 @@ import operator
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType, MappingProxyType, SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable, own_object
+from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable
 from .definitions import Definitions
 from .expressions import starred
 from .functions import local_names
-from .heap import Scope, either, held, own_class
+from .heap import Scope, either, held
 from .state import expression
 
 # What ends statements around it, or may do anything.
@@ -119,10 +119,8 @@ class Statements(Definitions):
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
-            scope = self.scope.moved.get(target.id, self.scope)
-            self.touch(scope)
-            value = self.settled(target.id, value)
-            self.python(operator.setitem, scope.names, target.id, value)
+            self.touch(self.scope)
+            self.scope.names[target.id] = self.settled(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpacked(target, value)
         elif isinstance(target, ast.Subscript):
@@ -200,11 +198,7 @@ class Statements(Definitions):
             self.risks += 1
             self.reach(owner, owner.causes)
         else:
-            if name.startswith("__") and name.endswith("__") and name not in {"__name__", "__doc__"}:
-                raise Needs((self.cause(node, Reason.CONSTRUCT),))
-            if not (
-                own_object(owner) or own_class(owner) or isinstance(owner, (SimpleNamespace, Namespace, FunctionType))
-            ):
+            if name.startswith("__") or not isinstance(owner, (SimpleNamespace, Namespace)):
                 raise Needs((self.cause(node, Reason.CONSTRUCT),))  # it is this process's own
             self.touch(owner)
             self.python(setattr, owner, name, value)
@@ -245,8 +239,6 @@ def _one_cause(state: Statements, node: ast.Assign, value: Any) -> Any:
 
 
 def _annotated(state: Statements, node: ast.AnnAssign) -> Flow | None:
-    if isinstance(node.target, ast.Name) and state.scope.kind in {"class", "module"}:
-        state.annotate(node.target.id, node.annotation)
     if node.value is not None:
         state.assign(node.target, state.evaluate(node.value))
     return None
@@ -286,41 +278,6 @@ def _changed(state: Statements, node: ast.AugAssign, before: Any) -> Any:
     except Needs as needs:
         state.lose(before, needs.causes)
         return before if id(before) in state.lost else state.lacking(*needs.causes)
-
-
-def _deleted(state: Statements, node: ast.Delete) -> Flow | None:
-    for target in node.targets:
-        _delete(state, target)
-    return None
-
-
-def _delete(state: Statements, target: ast.expr) -> None:
-    if isinstance(target, ast.Name):
-        scope = state.scope.moved.get(target.id, state.scope)
-        if target.id not in scope.names:
-            raise Raised(NameError(target.id))
-        state.touch(scope)
-        del scope.names[target.id]
-    elif isinstance(target, ast.Subscript):
-        owner, key = state.evaluate(target.value), state.resolved(state.evaluate(target.slice))
-        if isinstance(owner, Unresolvable):
-            state.reach(owner, owner.causes)
-            return
-        if isinstance(key, Unresolvable):
-            state.lose(owner, key.causes)
-            return
-        state.touch(owner)
-        state.python(operator.delitem, owner, key)
-    elif isinstance(target, ast.Attribute):
-        owner = state.evaluate(target.value)
-        if isinstance(owner, Unresolvable):
-            state.reach(owner, owner.causes)
-            return
-        state.touch(owner)
-        state.python(delattr, owner, target.attr)
-    else:
-        for each in getattr(target, "elts", ()):
-            _delete(state, each)
 
 
 def _for(state: Statements, node: ast.For) -> Flow | None:
@@ -392,23 +349,7 @@ def _snapshot(state: Any) -> int:
 
 
 def _while(state: Statements, node: ast.While) -> Flow | None:
-    start, count = state.steps, 0
-    while True:
-        value = state.evaluate(node.test)
-        decided = state.truth(value)
-        if decided is False:
-            return state.block(node.orelse)
-        if decided is None:
-            return _any_turns(state, node, state.cause(node.test, Reason.LOOP))
-        flow = state.block(node.body)
-        count += 1
-        if flow is not None and flow.kind == "return":
-            return flow
-        if flow is BREAK:
-            return None
-        if flow is SEVERAL or count > _TURNS or start - state.steps > _LONG:
-            why = "a condition may end the loop" if flow is SEVERAL else "it takes too many steps to be followed"
-            return _any_turns(state, node, state.cause(node.test, Reason.LOOP, detail=why))
+    return _any_turns(state, node, state.cause(node.test, Reason.LOOP, detail="its turns are not counted"))
 
 
 def _try(state: Statements, node: ast.Try) -> Flow | None:
@@ -481,9 +422,8 @@ def _handled(state: Statements, handler: ast.ExceptHandler, error: Any) -> Flow 
     finally:
         state.handling = outer
         if handler.name:
-            scope = state.scope.moved.get(handler.name, state.scope)
-            state.touch(scope)
-            scope.names.pop(handler.name, None)
+            state.touch(state.scope)
+            state.scope.names.pop(handler.name, None)
     return flow
 
 
@@ -577,7 +517,7 @@ def _may_swallow(state: Statements, manager: Unresolvable) -> bool:
     """Whether a context may keep what its block raises to itself: of contextlib, and of the launcher's own."""
     if not isinstance(manager, Unknown):
         return False
-    own = any(id(each) in state.functions or own_object(each) for each in manager.among or ())
+    own = any(id(each) in state.functions for each in manager.among or ())
     return own or manager.origin.partition(".")[0] == "contextlib"
 
 
@@ -607,21 +547,6 @@ def _return(state: Statements, node: ast.Return) -> Flow | None:
     return Flow("return", value)
 
 
-def _elsewhere(state: Statements, node: ast.Global | ast.Nonlocal) -> Flow | None:
-    """``global`` and ``nonlocal``: the names are another scope's."""
-    for name in node.names:
-        scope = state.scope.module if isinstance(node, ast.Global) else state.scope.parent
-        while (
-            isinstance(node, ast.Nonlocal)
-            and scope is not None
-            and (scope.kind == "class" or name not in scope.names | dict.fromkeys(scope.local))
-        ):
-            scope = scope.parent
-        if scope is not None and scope is not state.scope:
-            state.scope.moved[name] = scope
-    return None
-
-
 def _leaving(flow: Flow | None) -> Callable[[Any, Any], Flow | None]:
     def leave(state: Statements, node: ast.stmt) -> Flow | None:
         del state, node
@@ -642,11 +567,11 @@ def _simple(method: str) -> Callable[[Any, Any], Flow | None]:
 
 _KINDS: Final[Mapping[type[ast.stmt], Callable[[Any, Any], Flow | None]]] = MappingProxyType(
     {
-        ast.Expr: _expression, ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Delete: _deleted,
+        ast.Expr: _expression, ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _augmented,
         ast.For: _for, ast.While: _while, ast.Try: _try, ast.With: _with, ast.Raise: _raise, ast.Assert: _assert,
         ast.FunctionDef: _simple("define"), ast.AsyncFunctionDef: _simple("define"), ast.ClassDef: _simple("define_class"),
         ast.Return: _return, ast.Import: _simple("import_modules"), ast.ImportFrom: _simple("import_names"), ast.Pass: _leaving(None),
-        ast.Global: _elsewhere, ast.Nonlocal: _elsewhere, ast.Break: _leaving(BREAK), ast.Continue: _leaving(CONTINUE),
+        ast.Break: _leaving(BREAK), ast.Continue: _leaving(CONTINUE),
     }
 )  # fmt: skip
 

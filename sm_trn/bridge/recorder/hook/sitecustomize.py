@@ -155,13 +155,25 @@ def _of_launcher(name: str) -> bool:
     return os.path.realpath(name).startswith(_COPY) and "site-packages" not in name
 
 
-def _is_own(module: str) -> bool:
-    folder = os.getcwd() + os.sep
-    while folder.startswith(_COPY):
-        if os.path.exists(os.path.join(folder, module)) or os.path.exists(os.path.join(folder, f"{module}.py")):
-            return True
-        folder = os.path.dirname(folder.rstrip(os.sep)) + os.sep
-    return False
+def _own_place(module: str, importer: str) -> str:
+    """The folder in which a module of the launcher's own lies: above its file or the working folder, or in a ``src`` there; else empty."""
+    for start in (os.path.dirname(os.path.realpath(importer)), os.getcwd()):
+        folder = start + os.sep
+        while folder.startswith(_COPY):
+            for place in (folder, os.path.join(folder, "src")):
+                if os.path.isfile(os.path.join(place, f"{module}.py")) or _holds_code(os.path.join(place, module)):
+                    return place
+            folder = os.path.dirname(folder.rstrip(os.sep)) + os.sep
+    return ""
+
+
+def _holds_code(folder: str) -> bool:
+    return os.path.isdir(folder) and any(name.endswith(".py") for name in os.listdir(folder))
+
+
+def _stood_in(module: str, place: str) -> None:
+    """Write down that something stands for a module that is not installed: nothing, or the launcher's own files at a place."""
+    _tell("stand-in", name=f"{module} (from {os.path.relpath(place)})" if place else module)
 
 
 def _quiet(module):
@@ -297,7 +309,7 @@ def _shortened(real=time.sleep):
 
 def _start() -> None:
     sys.meta_path.insert(0, _Finder())
-    sys.meta_path.append(stand_ins.Finder(_of_launcher, _is_own, lambda name: _tell("stand-in", name=name)))
+    sys.meta_path.append(stand_ins.Finder(_of_launcher, _own_place, _stood_in))
     stand_ins.keep_in_environment()
     time.sleep = _shortened()
     sys.exit = _noted_exit

@@ -110,32 +110,40 @@ class _Module(types.ModuleType):
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """The last finder: what the launcher imports and nobody has is a stand-in, unless the import stands in a ``try``.
 
-    ``of_launcher`` says whether a file is the launcher's, ``is_own`` whether a module is, which then lies where Python does not look
-    for it, and ``tell`` is called with the name of each module.
+    ``of_launcher`` says whether a file is the launcher's, ``own_place`` in which folder a module lies that is the launcher's too and
+    not installed, and ``tell`` is called with the name of each module and that folder.
     """
 
     def __init__(
-        self, of_launcher: Callable[[str], bool], is_own: Callable[[str], bool], tell: Callable[[str], None]
+        self,
+        of_launcher: Callable[[str], bool],
+        own_place: Callable[[str, str], str],
+        tell: Callable[[str, str], None],
     ) -> None:
         self._of_launcher = of_launcher
-        self._is_own = is_own
+        self._own_place = own_place
         self._tell = tell
 
     def find_spec(self, name, path=None, target=None):
-        """The stand-in's spec; None for what the launcher does not import itself."""
+        """The stand-in's spec, or that of the launcher's own files; None for what the launcher does not import itself."""
         del path, target
         top = name.partition(".")[0]
-        if top in _NEVER or top in sys.stdlib_module_names or self._is_own(top):
+        if top in _NEVER or top in sys.stdlib_module_names:
             return None
         if top != name and not isinstance(sys.modules.get(top), _Module):
             return None
         frame: types.FrameType | None = sys._getframe(1)
         while frame is not None and "importlib._bootstrap" in frame.f_code.co_filename:
             frame = frame.f_back
-        if frame is None or not self._of_launcher(frame.f_code.co_filename) or _is_tried(frame):
+        if frame is None or not self._of_launcher(frame.f_code.co_filename):
+            return None
+        place = self._own_place(name, frame.f_code.co_filename) if top == name else ""
+        if not place and _is_tried(frame):
             return None
         if top == name:
-            self._tell(top)
+            self._tell(top, place)
+        if place:
+            return importlib.machinery.PathFinder.find_spec(name, [place])
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
