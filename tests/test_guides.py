@@ -55,7 +55,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.local
-@pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "sweeps"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [*(page for page in PAGES if page.stem != "sweeps"), GUIDES.parent / "importing.md"],
+    ids=lambda page: page.stem,
+)
 def test_the_python_of_a_guide_runs_as_it_stands(page: Path, folder: Path, emulator: Any) -> None:
     """``sweeps`` has a test of its own, in test_documents.py, which looks at what it finds."""
     code = "\n".join(block["body"] for block in blocks(page) if block["language"] == "python" and not block["file"])
