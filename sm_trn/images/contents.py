@@ -152,6 +152,12 @@ def package_of(module: str) -> str:
     return canonicalize_name(_PACKAGES.get(top, top))
 
 
+def packages_of(module: str) -> tuple[str, ...]:
+    """The canonical names of the packages that a module may be of: ``optimum.neuron`` is of ``optimum-neuron`` or of ``optimum``."""
+    parts = module.split(".", maxsplit=2)[:2]
+    return (canonicalize_name("-".join(parts)), package_of(module))
+
+
 def imports_of(text: str, *, anywhere: bool = False) -> Iterator[tuple[str, int]]:
     """The modules that a text imports at its top, under no condition, or ``anywhere``, with their lines; none where it does not parse."""
     if not source.parses(text):

@@ -99,6 +99,44 @@ def test_pins_that_fail_together_are_told(tmp_path: Path, packages: Path) -> Non
 
 
 @needs_uv
+def test_a_name_that_another_release_lacks_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(
+        packages,
+        "safe",
+        "1.0",
+        program="from transformers.utils import Gone\n",
+        later="from transformers import Other\n",
+    )
+    wheel(packages, "transformers", "5.0.0", utils="Here = 1\n")
+    asked = job(tmp_path, "safe\ntransformers>=5\n")
+    (tmp_path / "train.py").write_text("import safe\nfrom transformers.utils import Here\n")
+    told = "safe 1.0 imports Gone from transformers.utils, which transformers 5.0.0 does not have"
+    assert (told,) == resolve(asked).misfits
+    (tmp_path / "train.py").write_text("try:\n    import safe\nexcept ImportError:\n    safe = None\n")
+    assert not resolve(asked).misfits
+    (tmp_path / "train.py").write_text("from torch import nn\n")
+    (tmp_path / "requirements.txt").unlink()
+    assert ("train.py:1 imports nn from torch, which torch 2.5.1 does not have",) == resolve(asked).misfits
+    (tmp_path / "job.toml").write_text(st.dump_job(asked, "toml"))
+    ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
+    assert 1 == ran.returncode
+    assert "imports nn from torch" in ran.stderr
+
+
+@needs_uv
+def test_a_library_of_the_image_below_a_namespace_is_asked_too(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "optimum-neuron", "0.0.21", "transformers==4.36.2")
+    wheel(packages, "transformers", "4.36.2")
+    wheel(packages, "torch", "1.13.1")
+    asked = job(tmp_path, "transformers==4.39.3\n").replace(
+        framework=st.HuggingFaceNeuronX("4.36.2", pytorch="1.13.1", python="py310", neuron_sdk="2.18.0"),
+        compute=st.Compute("ml.trn1.32xlarge"),
+    )
+    (tmp_path / "train.py").write_text("from optimum.neuron import NeuronTrainer\n")
+    assert "optimum-neuron 0.0.21 of" in " ".join(resolve(asked).excluded)
+
+
+@needs_uv
 def test_nothing_is_said_of_a_version_that_the_image_may_have_otherwise(tmp_path: Path, packages: Path) -> None:
     wheel(packages, "fsspec", "2025.3.0")
     wheel(packages, "datasets", "2.12.0", "fsspec>=2021.11.1")
@@ -138,10 +176,7 @@ def test_what_a_library_of_the_image_does_not_allow_is_told(tmp_path: Path, pack
     assert not found.excluded  # the image may have a hub that accelerate allows
 
 
-@pytest.mark.parametrize(("requirements", "says"), [(None, "nothing to resolve"), ("", "nothing to resolve")])
-def test_without_requirements_there_is_nothing_to_ask(requirements: str | None, says: str, tmp_path: Path) -> None:
-    with pytest.raises(st.SmTrnError, match=says):
-        resolve(job(tmp_path, requirements))
+def test_of_an_image_of_ones_own_nothing_is_asked(tmp_path: Path) -> None:
     with pytest.raises(st.SmTrnError, match="not published"):
         resolve(job(tmp_path, "torch").replace(image_uri="1.dkr.ecr.us-west-2.amazonaws.com/own:1"))
 

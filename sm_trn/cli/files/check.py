@@ -133,7 +133,8 @@ def _resolved(job: JobSpec) -> int:
         click.echo(f"{job.name}: {sentence}", err=True)
     for problem in found.problems:
         click.echo(f"{job.name}: with these versions: {problem}", err=True)
-    click.echo("\n".join(found.pins))
+    if found.pins:
+        click.echo("\n".join(found.pins))
     failing = any(problem.severity is Severity.ERROR for problem in found.problems)
     return int(bool(found.misfits) or failing)  # a build may end well, and what is not allowed may work
 
