@@ -21,6 +21,7 @@ _DYNAMIC = re.compile(
     re.MULTILINE,
 )
 _TYPES_ALONE = re.compile(r"(?:typing\.|t\.)?TYPE_CHECKING")
+_FINDS = re.compile(r"return (?:importlib\.)?(?:util\.)?find_spec\('(\w+)'\) is not None")
 _NAMESPACE = re.compile(r"\bextend_path\b|\bdeclare_namespace\b")
 _MAKES_MODULES = ("sys.modules", "__path__", "find_spec", "meta_path")
 
@@ -96,34 +97,56 @@ class Follower:
     def _imported(self, release: Release, module: str) -> Iterator[tuple[str, str, int]]:
         """Module, name and line of what a module imports whenever it is imported itself; the name is empty for ``import module``."""
         read = self._module(release, module)
-        for node in self._executed(release, read.tree.body) if read is not None else ():
+        for node in self._executed(release, module, read.tree.body) if read is not None else ():
             if isinstance(node, ast.Import):
                 yield from ((alias.name, "", node.lineno) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 origin = absolute(node, module, package=release.is_package(module))
                 yield from ((origin, alias.name, node.lineno) for alias in node.names if origin)
 
-    def _executed(self, release: Release, body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    def _executed(self, release: Release, module: str, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """The statements that surely run, in a module's order."""
         for node in body:
             if isinstance(node, ast.If):
-                yield from self._executed(release, self._branch(release, node))
+                holds = self._holds(release, module, node.test)
+                branch = node.body if holds else node.orelse
+                yield from self._executed(release, module, branch if holds is not None else [])
             elif isinstance(node, ast.With | ast.ClassDef):
-                yield from self._executed(release, node.body)
+                yield from self._executed(release, module, node.body)
             elif isinstance(node, ast.Try):
-                yield from self._executed(release, [] if node.handlers else node.body)
+                yield from self._executed(release, module, [] if node.handlers else node.body)
             elif isinstance(node, ast.Raise):
                 return
             else:
                 yield node
 
-    def _branch(self, release: Release, node: ast.If) -> list[ast.stmt]:
-        """The branch that runs, where that is known."""
-        words = ast.unparse(node.test)
+    def _holds(self, release: Release, module: str, test: ast.expr) -> bool | None:
+        """Whether a condition holds; None where that is not known."""
+        words = ast.unparse(test)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            holds = self._holds(release, module, test.operand)
+            return None if holds is None else not holds
         if _TYPES_ALONE.fullmatch(words):
-            return node.orelse
-        runs = release is self.own and words == "__name__ == '__main__'"
-        return node.body if runs or (words == "is_torch_available()" and self._has_torch(release)) else []
+            return False
+        if release is self.own and words == "__name__ == '__main__'":
+            return True
+        if words == "is_torch_available()":
+            return True if self._has_torch(release) else None
+        if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and not test.args and not test.keywords:
+            return True if self._finds(release, module, test.func.id) else None
+        return None
+
+    def _finds(self, release: Release, module: str, function: str, hops: int = 5) -> bool:
+        """Whether a function asks for nothing but a package, and that one is there."""
+        read = self._module(release, module)
+        for node in read.tree.body if read is not None else ():
+            if isinstance(node, ast.ImportFrom) and any(alias.name == function for alias in node.names):
+                origin = absolute(node, module, package=release.is_package(module))
+                return hops > 0 and self._finds(release, origin, function, hops - 1)
+            if isinstance(node, ast.FunctionDef) and node.name == function:
+                found = _FINDS.fullmatch(ast.unparse(node.body[-1])) if len(node.body) == 1 else None
+                return found is not None and self.release_of(found[1]) is not None
+        return False
 
     def _has_torch(self, release: Release) -> bool:
         """Whether a library of Hugging Face finds a PyTorch that is new enough for it: its extra says from which release on."""

@@ -114,6 +114,17 @@ def test_a_backend_counts_where_its_release_is_one_that_the_library_takes() -> N
         assert told is bool(lacking("import user\n", release("user", files), torch))
 
 
+def test_a_function_that_only_looks_for_a_package_is_a_condition_that_is_known() -> None:
+    files = {
+        "user/__init__.py": "from .checks import has_library\nif not has_library():\n    Own = 1\nelse:\n    from library import Gone\n",
+        "user/checks.py": "import importlib\ndef has_library():\n    return importlib.util.find_spec('library') is not None\n",
+    }
+    assert 1 == len(lacking("import user\n", release("user", files), LIBRARY))
+    assert [] == lacking("import user\n", release("user", files))
+    files["user/checks.py"] = files["user/checks.py"].replace("is not None", "is not None and has_gpu()")
+    assert [] == lacking("import user\n", release("user", files), LIBRARY)
+
+
 NAMES = some.sampled_from(["one", "two", "three", "four"])
 STATEMENTS = some.one_of(
     NAMES.map(lambda name: f"{name} = 1"),
