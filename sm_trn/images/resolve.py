@@ -35,19 +35,6 @@ else:
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
-# An image that has these has a file that names them. The one exception: optimum-neuron brings accelerate, and no file says so.
-UNNAMED = {"accelerate": "optimum-neuron"}
-NAMED = (
-    "accelerate",
-    "bitsandbytes",
-    "datasets",
-    "deepspeed",
-    "diffusers",
-    "peft",
-    "sentence-transformers",
-    "transformers",
-    "trl",
-)
 TIMEOUT_S = 300
 LATE = 99  # a patch of the image's Python: without one uv takes the first, for which later releases are not meant
 PLATFORM = "x86_64-manylinux_2_28"
@@ -257,8 +244,7 @@ def _certain(pins: tuple[str, ...], text: str, held: Contents | None) -> tuple[s
     certain = []
     for pin in pins:
         name = canonicalize_name(pin.partition("==")[0])
-        brought = UNNAMED.get(name, name) in held.packages
-        unnamed = name not in held.packages and (name in asked or (name in NAMED and not brought))
+        unnamed = name in asked and name not in held.packages
         if name in exact or unnamed or held.version(name) is not None or held.holds(name) is False:
             certain.append(pin)
     return tuple(certain)

@@ -35,7 +35,6 @@ _GENERIC = (
     "tuple",
     "type",
 )  # of which Python 3.9 made generics (PEP 585); | came with 3.10 (PEP 604)
-_NOBODYS = ("bitsandbytes", "peft", "sentence-transformers", "trl", "wandb")  # no other package of an image brings them
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
 LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers", "deepspeed", "diffusers",
@@ -232,8 +231,7 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         package = package_of(module)
         if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():
             continue
-        there = held.holds(package)
-        if package not in known_packages() or there or (there is None and package not in _NOBODYS):
+        if package not in known_packages() or held.holds(package) is not False:
             continue
         yield ENV005.problem(
             Line(job.script.entry, line),
