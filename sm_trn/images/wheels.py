@@ -70,11 +70,14 @@ class Release:
 
     def needs(self, extra: str) -> list[Requirement]:
         """What the release says that it needs together with one of its extras: ``accelerate`` for ``transformers[torch]``."""
+        return [each for each in self._needs if each.marker is None or each.marker.evaluate({"extra": extra})]
+
+    @cached_property
+    def _needs(self) -> list[Requirement]:
         metadata = next((path for path in self.files if path.endswith(".dist-info/METADATA")), None)
         text = self.files[metadata].decode("utf-8", errors="replace") if metadata is not None else ""
         lines = re.findall(r"^Requires-Dist: (.+?)\s*$", text.partition("\n\n")[0], re.MULTILINE)
-        every = [Requirement(line) for line in lines]
-        return [each for each in every if each.marker is None or each.marker.evaluate({"extra": extra})]
+        return [Requirement(line) for line in lines]
 
     def path(self, module: str) -> str | None:
         """The file of a module, dotted; None where it has none that is Python."""
