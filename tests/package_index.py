@@ -17,7 +17,7 @@ def wheel(
     """
     folder = folder / name
     folder.mkdir(exist_ok=True)
-    info = f"{name}-{version}.dist-info"
+    info = f"{name.replace('-', '_')}-{version}.dist-info"
     needed = "".join(f"Requires-Dist: {each}\n" for each in requires)
     tag = f"{python}-{python}-manylinux_2_17_x86_64" if python else "py3-none-any"
     with zipfile.ZipFile(folder / f"{name.replace('-', '_')}-{version}-{tag}.whl", "w") as packed:

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from packaging.requirements import Requirement
+
 from .wheels import Release, UnreadError
 
 MOST = 600  # modules that are followed of one job
@@ -151,8 +153,12 @@ class Follower:
     def _has_torch(self, release: Release) -> bool:
         """Whether a library of Hugging Face finds a PyTorch that is new enough for it: its extra says from which release on."""
         torch = self.release_of("torch")
-        wanted = [each for each in release.needs("torch") if each.name == "torch"]
-        return torch is not None and bool(wanted) and all(each.specifier.contains(torch.version) for each in wanted)
+        return torch is not None and bool(wanted_torch(release)) and takes_torch(release, torch.version)
+
+    def _goes_with_torch(self, release: Release) -> bool:
+        """Whether a library takes the PyTorch that is there. One that does not makes its modules without it."""
+        torch = self.release_of("torch")
+        return torch is None or takes_torch(release, torch.version)
 
     def _missing(self, other: Release, origin: str, name: str) -> bool:
         """Whether an import from another package will surely fail."""
@@ -205,7 +211,7 @@ class Follower:
         read = self._module(release, origin) if name else None
         if release.path(f"{origin}.{name}") is not None:
             yield f"{origin}.{name}"
-        elif read is not None and "_LazyModule" in read.text and not release.partial:
+        elif read is not None and "_LazyModule" in read.text and not release.partial and self._goes_with_torch(release):
             found = release.definers(name, origin)
             yield from found if len(found) == 1 else ()  # of several nobody says which
 
@@ -246,6 +252,16 @@ def _bound(tree: ast.Module) -> tuple[set[str], list[ast.ImportFrom]]:
             bound |= {node.name} if isinstance(node, ast.ExceptHandler) and node.name else set()
             waiting += ast.iter_child_nodes(node)
     return bound, stars
+
+
+def wanted_torch(release: Release) -> list[Requirement]:
+    """What a release says of PyTorch: as a requirement, or as its extra ``torch``."""
+    return [each for each in release.needs("torch") if each.name == "torch"]
+
+
+def takes_torch(release: Release, version: str) -> bool:
+    """Whether a release goes with a version of PyTorch, as far as it says."""
+    return all(each.specifier.contains(version, prereleases=True) for each in wanted_torch(release))
 
 
 def absolute(node: ast.ImportFrom, module: str, *, package: bool) -> str:

@@ -1,4 +1,4 @@
-"""Asks a real resolver whether a job's requirements can be installed into its image: ``uv``, over the network, when asked to."""
+"""Asks a real resolver whether a job's requirements can be installed into its image, and follows its imports. It uses the network."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from ..core.preflight.source import REQUIREMENTS, requirements, source_folder
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
 from .contents import Contents, contents_of, imports_of, packages_of, python_of
-from .following import Follower
+from .following import Follower, takes_torch, wanted_torch
 from .releases import misfits
 from .requirements import requirements_of
+from .rules import installs
 from .wheels import Release, UnreadError, read_wheel
 
 if sys.version_info >= (3, 11):
@@ -53,7 +54,8 @@ class Resolved:
     """``pins`` are versions that can be installed together into the image, as lines of a constraints file; empty where there are none,
     and ``conflict`` says why in the resolver's words. ``replaced`` are packages of the image that they replace: name, version there,
     version wanted; ``drags`` says in the resolver's words why what the image is built for cannot stay. ``misfits`` are sentences about
-    pins that fail together; ``excluded`` about packages of the image that the script imports and that do not allow the pins;
+    pins that fail together and imports that will fail; ``excluded`` about packages of the image that the script imports and that do not
+    allow the pins;
     ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
     ``problems`` are what ``check`` finds with these pins, and not without. ``unread`` are requirements that only a build could tell about:
     addresses, and packages without any wheel.
@@ -252,12 +254,8 @@ def _certain(pins: tuple[str, ...], text: str, held: Contents | None) -> tuple[s
 
 def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
     """What fails together of what the job will surely have."""
-    there = _there(held)
-    for pin in pins:
-        name, _, wanted = pin.split(";", maxsplit=1)[0].strip().partition("==")
-        there[canonicalize_name(name)] = wanted
     taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
-    yield from (str(misfit) for misfit in misfits(there) if misfit.library in taken)
+    yield from (str(misfit) for misfit in misfits(_versions(pins, held)) if misfit.library in taken)
 
 
 def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
@@ -269,17 +267,40 @@ def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Co
         words = question.excludes(f"{name}=={version.public}", pins) if version is not None else ""
         if words:
             yield f"{name} {version} of {held.name} does not allow what pip installs: {words}"
+    there = _versions(pins, held)
+    for name in sorted(imported & taken) if "torch" in there else ():
+        release = question.release(name, there[name])
+        if release is not None and not takes_torch(release, there["torch"]):
+            wanted = ", ".join(str(each.specifier) for each in wanted_torch(release))
+            yield f"{release} goes with torch {wanted}, as its extra says, and the job will have {there['torch']}"
+
+
+def _versions(pins: tuple[str, ...], held: Contents) -> dict[str, str]:
+    """What the job will surely have, by package: what the image publishes, and what pip takes."""
+    pairs = (pin.split(";", maxsplit=1)[0].strip().split("==") for pin in pins)
+    return _there(held) | {str(canonicalize_name(name)): version for name, version in pairs}
+
+
+def _own_programs(job: JobSpec) -> dict[str, str]:
+    """The texts of the job's own programs by their paths below its source, and below the folder of its script, where Python looks first."""
+    folder, script = source_folder(job), job.script
+    if folder is None or script is None or not script.entry.endswith(".py"):
+        return {}
+    paths = sorted(folder.rglob("*.py"))[:MOST_PROGRAMS] if script.source_dir is not None else [folder / script.entry]
+    return {
+        path.relative_to(above).as_posix(): source.text(path) or ""
+        for above in ((folder / script.entry).parent, folder)
+        for path in paths
+        if path.is_relative_to(above)
+    }
 
 
 def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
     """What the job's program, and what it imports, will not find in the releases that the job will surely have."""
-    folder, script = source_folder(job), job.script
-    if folder is None or script is None or not script.entry.endswith(".py"):
-        return
-    there = _there(held) | dict(pin.split(";", maxsplit=1)[0].strip().split("==") for pin in pins)
-    versions = {str(canonicalize_name(name)): version for name, version in there.items()}
-    paths = sorted(folder.rglob("*.py"))[:MOST_PROGRAMS] if script.source_dir is not None else [folder / script.entry]
-    texts = {path.relative_to(folder).as_posix(): (source.text(path) or "").encode() for path in paths}
+    programs = _own_programs(job)
+    if any(installs(text) for text in programs.values()):
+        return  # what it installs by itself is not known
+    versions = _versions(pins, held)
 
     @functools.cache
     def release(name: str) -> Release | None:
@@ -295,8 +316,9 @@ def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Con
         found = (release(name) for name in named)
         return next((each for each in found if each is not None and module in each.modules), None)
 
-    entry = script.entry.removesuffix(".py").replace("/", ".")
-    yield from (str(each) for each in Follower(Release("", "", texts), release_of, frozenset(HELD)).lacking(entry))
+    own = Release("", "", {path: text.encode() for path, text in programs.items()})
+    entry = source.entry_name(job).removesuffix(".py").replace("/", ".")
+    yield from (str(each) for each in Follower(own, release_of, frozenset(HELD)).lacking(entry))
 
 
 def find_uv() -> str | None:

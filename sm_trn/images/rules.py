@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -39,7 +40,7 @@ _GENERIC = (
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
 LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers", "deepspeed", "diffusers",
              "pandas", "pyarrow", "sklearn")  # fmt: skip
-_INSTALLS = ("pip", "conda", "apt-get")
+_INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|apt-get)\b")
 
 
 def language(job: JobSpec) -> Iterator[Problem]:
@@ -271,7 +272,7 @@ def shipped(job: JobSpec) -> Iterator[Problem]:
 
 def installs(text: str) -> bool:
     """Whether the script may install something by itself."""
-    return any(word in text for word in _INSTALLS)
+    return _INSTALLS.search(text) is not None
 
 
 def _of_releases(job: JobSpec) -> Iterator[Problem]:

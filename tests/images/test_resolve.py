@@ -118,6 +118,13 @@ def test_a_name_that_another_release_lacks_is_told(tmp_path: Path, packages: Pat
     (tmp_path / "train.py").write_text("from torch import nn\n")
     (tmp_path / "requirements.txt").unlink()
     assert ("train.py:1 imports nn from torch, which torch 2.5.1 does not have",) == resolve(asked).misfits
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "torch.py").write_text("nn = 1\n")
+    (tmp_path / "code" / "train.py").write_text("from torch import nn\n")
+    assert not resolve(asked.replace(script=st.Script("code/train.py", source_dir=str(tmp_path)))).misfits
+    (tmp_path / "code" / "torch.py").write_text("import os\nos.system('pip install torch')\n")
+    assert not resolve(asked).misfits  # nobody knows which
+    (tmp_path / "code" / "torch.py").unlink()
     (tmp_path / "job.toml").write_text(st.dump_job(asked, "toml"))
     ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
     assert 1 == ran.returncode
@@ -135,6 +142,27 @@ def test_a_library_of_the_image_below_a_namespace_is_asked_too(tmp_path: Path, p
     )
     (tmp_path / "train.py").write_text("from optimum.neuron import NeuronTrainer\n")
     assert "optimum-neuron 0.0.21 of" in " ".join(resolve(asked).excluded)
+
+
+@needs_uv
+def test_a_library_that_goes_with_another_torch_by_its_extra_is_told(tmp_path: Path, packages: Path) -> None:
+    lazy = "sys = 1\n_LazyModule('Model')\n"
+    wheel(
+        packages,
+        "transformers",
+        "5.0.0",
+        "torch>=2.6; extra == 'torch'",
+        program=lazy,
+        models="from torch import Gone\nclass Model: 1\n",
+    )
+    asked = job(tmp_path, "transformers>=5\n")
+    (tmp_path / "train.py").write_text("from transformers import Model\n")
+    found = resolve(asked)
+    assert (
+        "transformers 5.0.0 goes with torch >=2.6, as its extra says, and the job will have 2.5.1",
+    ) == found.excluded
+    assert not found.misfits  # it goes without PyTorch
+    assert not resolve(asked.replace(framework=st.PyTorch("2.6.0", python="py312"))).excluded
 
 
 @needs_uv

@@ -129,6 +129,11 @@ def test_numpy_2_beside_a_torch_that_is_built_for_numpy_1(tmp_path: Path) -> Non
     assert "ENV004" not in found(job(tmp_path, requirements="numpy>=2\n"))
 
 
+def test_a_word_that_begins_like_an_installer_installs_nothing(tmp_path: Path) -> None:
+    program = "import peft\npipeline = peft.Pipeline()\n"
+    assert "train.py:1" in found(job(tmp_path, program))["ENV005"]
+
+
 def test_an_import_that_nobody_brings(tmp_path: Path) -> None:
     newest = st.PyTorch("2.13.0", python="py312")
     assert "train.py:2" in found(job(tmp_path, "import torch\nimport peft\n", framework=newest))["ENV005"]

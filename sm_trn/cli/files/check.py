@@ -55,7 +55,8 @@ class Checked:
     "--resolve",
     "resolves",
     is_flag=True,
-    help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints.",
+    help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints. "
+    "Follow the script's imports through them.",
 )
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON Schema of job files, for editors.")
 @click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
