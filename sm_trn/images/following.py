@@ -75,7 +75,7 @@ class Follower:
         told: set[tuple[str, str]] = set()
         while waiting and len(seen) < MOST:
             release, module = waiting.popleft()
-            if (release.name, module) in seen or release.name in self.left_alone:
+            if (release.name, module) in seen or release.name in self.left_alone or not self._goes_with_torch(release):
                 continue
             seen.add((release.name, module))
             for origin, name, line in self._imported(release, module):
@@ -156,8 +156,8 @@ class Follower:
         return torch is not None and bool(wanted_torch(release)) and takes_torch(release, torch.version)
 
     def _goes_with_torch(self, release: Release) -> bool:
-        """Whether a library takes the PyTorch that is there. One that does not makes its modules without it."""
-        torch = self.release_of("torch")
+        """Whether a library takes the PyTorch that is there. One that does not makes its modules without it: nobody knows which."""
+        torch = self.release_of("torch") if wanted_torch(release) else None
         return torch is None or takes_torch(release, torch.version)
 
     def _missing(self, other: Release, origin: str, name: str) -> bool:
@@ -211,7 +211,7 @@ class Follower:
         read = self._module(release, origin) if name else None
         if release.path(f"{origin}.{name}") is not None:
             yield f"{origin}.{name}"
-        elif read is not None and "_LazyModule" in read.text and not release.partial and self._goes_with_torch(release):
+        elif read is not None and "_LazyModule" in read.text and not release.partial:
             found = release.definers(name, origin)
             yield from found if len(found) == 1 else ()  # of several nobody says which
 
