@@ -31,6 +31,9 @@ SLEEPER = """
     time.sleep(300)
 """
 
+ON_DEMAND = pytest.mark.skipif("SM_TRN_KILLS" not in os.environ, reason="set SM_TRN_KILLS to run it")
+TIERS = pytest.mark.parametrize("isolation", ["auto", pytest.param("folder", marks=ON_DEMAND), "portable"])
+
 
 @pytest.fixture
 def state(tmp_path: Path) -> Iterator[Path]:
@@ -101,7 +104,7 @@ def test_jobs_logs_objects_and_key_outlive_a_restart(state: Path) -> None:
     assert {} == again.model(name)
 
 
-@pytest.mark.parametrize("isolation", ["auto", "folder", "portable"])
+@TIERS
 def test_kill_9_leaves_no_process_and_a_job_that_failed(state: Path, isolation: str) -> None:
     bench = start(state, isolation=isolation)
     mark = f"orphan-{os.getpid()}-{isolation}"
@@ -124,7 +127,7 @@ def test_kill_9_leaves_no_process_and_a_job_that_failed(state: Path, isolation: 
     assert not any((state / "jobs").iterdir())
 
 
-@pytest.mark.parametrize("isolation", ["auto", "folder", "portable"])
+@TIERS
 def test_down_stops_the_running_job_and_its_processes(state: Path, isolation: str) -> None:
     bench = start(state, isolation=isolation)
     mark = f"down-{os.getpid()}-{isolation}"
@@ -205,7 +208,7 @@ def test_a_job_may_not_control_the_emulator(state: Path) -> None:
     assert "a job may not control the emulator" in said
 
 
-@pytest.mark.parametrize("isolation", ["auto", "folder", "portable"])
+@TIERS
 def test_a_job_sees_none_of_the_users_secrets(state: Path, isolation: str) -> None:
     starter = (
         "import pathlib, sys; from sm_trn import emulator as e; "

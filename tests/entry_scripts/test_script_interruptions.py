@@ -238,10 +238,10 @@ def test_however_often_interrupted_the_last_bytes_are_the_same(script: tuple[str
 
 
 LATE = [
-    pytest.param(RAW, f"'step': {224 * LONGER}", id="raw loop, before the last step"),
-    pytest.param(RAW, "eval_accuracy", id="raw loop, after an evaluation"),
+    pytest.param(RAW, f"'step': {224 * LONGER}", id="raw loop, before the last step", marks=ON_DEMAND),
+    pytest.param(RAW, "eval_accuracy", id="raw loop, after an evaluation", marks=ON_DEMAND),
     pytest.param(RAW, "train_runtime", id="raw loop, at the final save"),
-    pytest.param(CAUSAL, "train_runtime", id="causal, before the final evaluation and save"),
+    pytest.param(CAUSAL, "train_runtime", id="causal, before the final evaluation and save", marks=ON_DEMAND),
     pytest.param(GLUE, "train_runtime", id="glue, at the final save", marks=ON_DEMAND),
     pytest.param(QUESTIONS, "train_runtime", id="questions, at the final save", marks=ON_DEMAND),
 ]
@@ -268,7 +268,7 @@ def test_killed_late_the_last_bytes_are_the_same(script: tuple[str, str, str], m
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
-@pytest.mark.parametrize("script", [pytest.param(RAW, id="raw loop"), pytest.param(GLUE, id="glue")])
+@pytest.mark.parametrize("script", [pytest.param(RAW, id="raw loop", marks=ON_DEMAND), pytest.param(GLUE, id="glue")])
 def test_a_stop_that_comes_while_the_libraries_load_is_answered_as_any_other(
     script: tuple[str, str, str], tmp_path: Path
 ) -> None:
@@ -286,14 +286,18 @@ def test_a_stop_that_comes_while_the_libraries_load_is_answered_as_any_other(
 @pytest.mark.parametrize(
     "script",
     [
-        pytest.param(RAW, id="raw loop"),
-        *(
-            pytest.param(one, id=name, marks=ON_DEMAND)
-            for name, one in {"causal": CAUSAL, "masked": MASKED, "glue": GLUE, "questions": QUESTIONS}.items()
-        ),
+        pytest.param(one, id=name)
+        for name, one in {
+            "raw loop": RAW,
+            "causal": CAUSAL,
+            "masked": MASKED,
+            "glue": GLUE,
+            "questions": QUESTIONS,
+        }.items()
     ],
 )
-@pytest.mark.parametrize(("before", "after"), [pytest.param(1, 2, marks=ON_DEMAND), (2, 1)])
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
+@ON_DEMAND
 def test_a_run_goes_on_with_another_number_of_workers(
     script: tuple[str, str, str], before: int, after: int, tmp_path: Path
 ) -> None:
