@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -48,6 +49,21 @@ NO_PACKAGES = (
     "gxx",
     "nodejs",
     "openssl",
+)
+
+
+# Libraries that rules ask for: of an image without a lock file it is known who could bring them.
+LIBRARIES = (
+    "accelerate",
+    "bitsandbytes",
+    "datasets",
+    "deepspeed",
+    "diffusers",
+    "peft",
+    "sentence-transformers",
+    "transformers",
+    "trl",
+    "wandb",
 )
 
 
@@ -290,6 +306,37 @@ def neuron_image(row: ImageRow, repository: Repository, newest: bool) -> Held | 
     return None
 
 
+def bringers(held: list[dict[str, str]]) -> dict[str, list[str]]:
+    """Which packages of the images bring each of LIBRARIES with them, as uv says of the wheels of the index; about ten minutes."""
+    every = sorted({(name, spec.split("+")[0]) for packages in held for name, spec in packages.items()})
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(brought, every))
+    return {
+        library: sorted({name for (name, _), others in zip(every, found, strict=True) if library in others - {name}})
+        for library in LIBRARIES
+    }
+
+
+def brought(package: tuple[str, str]) -> set[str]:
+    """What a package is installed with: of Python 3.10, or 3.12 where it has no wheel for the older one; nothing where uv cannot tell."""
+    for python in ("3.10", "3.12"):
+        command = [
+            "uv",
+            "pip",
+            "compile",
+            "-",
+            "--python-version",
+            python,
+            "--python-platform",
+            "x86_64-manylinux_2_28",
+        ]
+        command += ["--only-binary", ":all:", "--no-header", "--no-annotate", "--quiet", "--no-python-downloads"]
+        done = subprocess.run(command, input="".join(package), capture_output=True, text=True, check=False)
+        if not done.returncode:
+            return {canonicalize_name(line.split("==")[0]) for line in done.stdout.splitlines() if "==" in line}
+    return set()
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("containers")
@@ -334,7 +381,8 @@ def main() -> None:
                 }
             )
     lines = ",\n".join(json.dumps(each, sort_keys=False) for each in found)
-    OUT.write_text(f'{{"schema": 1, "rows": [\n{lines}\n]}}\n', "utf-8")
+    brings = json.dumps(bringers([each["packages"] for each in found if not each["complete"]]))
+    OUT.write_text(f'{{"schema": 1, "bringers": {brings}, "rows": [\n{lines}\n]}}\n', "utf-8")
 
 
 if __name__ == "__main__":

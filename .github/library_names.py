@@ -20,6 +20,8 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from sm_trn.images.following import absolute
+
 TABLE = Path(__file__).parents[1] / "sm_trn" / "images" / "library_names.json"
 LIBRARIES = ("accelerate", "datasets", "huggingface_hub", "peft", "sentence_transformers", "transformers", "trl")
 # names of TensorFlow and Flax, and of modules
@@ -135,10 +137,9 @@ def starred(module: str, programs: Mapping[str, ast.Module]) -> set[str]:
     while waiting:
         current = waiting.pop()
         seen.add(current)
-        package = current if is_package(current, programs) else current.rpartition(".")[0]
         for node in programs[current].body:
             if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
-                origin = absolute(node, package)
+                origin = absolute(node, current, package=is_package(current, programs))
                 if origin in programs and origin not in seen:
                     found |= bound(programs[origin])
                     waiting.append(origin)
@@ -162,11 +163,10 @@ def taken(library: str, programs: Mapping[str, ast.Module]) -> Iterator[tuple[st
         if module in seen or module not in programs:
             continue
         seen.add(module)
-        package = module if is_package(module, programs) else module.rpartition(".")[0]
         for node in programs[module].body:
             if not isinstance(node, ast.ImportFrom):
                 continue
-            origin = absolute(node, package)
+            origin = absolute(node, module, package=is_package(module, programs))
             if origin.split(".")[0] == library:
                 waiting += [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
             elif origin.split(".")[0] in LIBRARIES and not origin.startswith("transformers.models"):
@@ -175,12 +175,6 @@ def taken(library: str, programs: Mapping[str, ast.Module]) -> Iterator[tuple[st
 
 def is_package(module: str, programs: Mapping[str, ast.Module]) -> bool:
     return any(name.startswith(f"{module}.") for name in programs)
-
-
-def absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module that an import names, from the top."""
-    parts = package.split(".")[: len(package.split(".")) - max(node.level - 1, 0)] if node.level else []
-    return ".".join([*parts, *([node.module] if node.module else [])])
 
 
 def types(program: ast.Module) -> Iterator[str]:

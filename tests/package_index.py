@@ -8,18 +8,25 @@ import zipfile
 from pathlib import Path
 
 
-def wheel(folder: Path, name: str, version: str, *requires: str, python: str = "") -> None:
-    """A package whose module tells its version, in an index of its own; for one Python alone where ``python`` says so."""
+def wheel(
+    folder: Path, name: str, version: str, *requires: str, python: str = "", program: str = "", **modules: str
+) -> None:
+    """A package whose module tells its version, then runs ``program``, in an index of its own; for one Python where ``python`` says.
+
+    ``modules`` are the texts of modules below it, by name.
+    """
     folder = folder / name
     folder.mkdir(exist_ok=True)
-    info = f"{name}-{version}.dist-info"
+    info = f"{name.replace('-', '_')}-{version}.dist-info"
     needed = "".join(f"Requires-Dist: {each}\n" for each in requires)
     tag = f"{python}-{python}-manylinux_2_17_x86_64" if python else "py3-none-any"
-    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as packed:
+    with zipfile.ZipFile(folder / f"{name.replace('-', '_')}-{version}-{tag}.whl", "w") as packed:
         packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}")
         packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
         packed.writestr(f"{info}/RECORD", "")
-        packed.writestr(f"{name.replace('-', '_')}/__init__.py", f"__version__ = {version!r}\n")
+        packed.writestr(f"{name.replace('-', '_')}/__init__.py", f"__version__ = {version!r}\n{program}")
+        for module, text in modules.items():
+            packed.writestr(f"{name.replace('-', '_')}/{module}.py", text)
     index(folder)
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Any, TypedDict
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
@@ -29,7 +30,8 @@ _PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skim
 class Contents:
     """What one image holds. ``packages`` has a specifier for each published name, empty where only the name is published.
 
-    ``complete`` says that the packages are a lock file's: there are no others. ``source`` is repository, commit and path.
+    ``complete`` says that the packages are a lock file's: there are no others; ``published`` that there is a file of them, and not the
+    image's name alone. ``source`` is repository, commit and path.
     """
 
     family: str
@@ -42,6 +44,7 @@ class Contents:
     cuda: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
     complete: bool = False
+    published: bool = True
 
     @property
     def name(self) -> str:
@@ -69,10 +72,16 @@ class Contents:
             return None
 
     def holds(self, package: str) -> bool | None:
-        """Whether the package is there; None where the packages that the published ones bring are not published."""
-        if canonicalize_name(package) in self.packages:
-            return True
-        return False if self.complete else None
+        """Whether the package is there; None where the packages that the published ones bring are not published, nor known of this one."""
+        name = canonicalize_name(package)
+        if name in self.packages or self.complete:
+            return name in self.packages
+        others = _table()["bringers"].get(name)
+        if (
+            others is None or not self.published or self.processor == "neuron"
+        ):  # the index of the Neuron SDK is not asked who brings what
+            return None
+        return any(other in self.packages for other in others)
 
     @property
     def first_numpy(self) -> bool:
@@ -87,11 +96,20 @@ class Contents:
         return (int(parts[0]), int(parts[1])) if len(parts) > 1 and parts[0].isdigit() and parts[1].isdigit() else None
 
 
+class _Table(TypedDict):
+    bringers: dict[str, list[str]]  # of some libraries: the packages of images that bring them
+    rows: list[dict[str, Any]]
+
+
+@functools.cache
+def _table() -> _Table:
+    return json.loads((files(__package__) / "contents.json").read_text("utf-8"))  # type: ignore[no-any-return]
+
+
 @functools.cache
 def all_contents() -> tuple[Contents, ...]:
     """Every image whose contents are published, in the order of the table of images."""
-    rows = json.loads((files(__package__) / "contents.json").read_text("utf-8"))["rows"]
-    return tuple(Contents(**row) for row in rows)
+    return tuple(Contents(**row) for row in _table()["rows"])
 
 
 @functools.cache
@@ -143,6 +161,7 @@ def _of_row(row: images.ImageRow, processor: str) -> Contents:
         source=row.source,
         python=_named_python(row),
         packages=packages,
+        published=False,
     )
 
 
@@ -150,6 +169,12 @@ def package_of(module: str) -> str:
     """The canonical name of the package that a module is of: ``yaml`` is of ``pyyaml``."""
     top = module.split(".", maxsplit=1)[0]
     return canonicalize_name(_PACKAGES.get(top, top))
+
+
+def packages_of(module: str) -> tuple[str, ...]:
+    """The canonical names of the packages that a module may be of: ``optimum.neuron`` is of ``optimum-neuron`` or of ``optimum``."""
+    parts = module.split(".", maxsplit=2)[:2]
+    return (canonicalize_name("-".join(parts)), package_of(module))
 
 
 def imports_of(text: str, *, anywhere: bool = False) -> Iterator[tuple[str, int]]:

@@ -1,9 +1,10 @@
-"""Asks a real resolver whether a job's requirements can be installed into its image: ``uv``, over the network, when asked to."""
+"""Asks a real resolver whether a job's requirements can be installed into its image, and follows its imports. It uses the network."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import re
 import shutil
 import subprocess
@@ -21,25 +22,20 @@ from ..core.preflight import source
 from ..core.preflight.source import REQUIREMENTS, requirements, source_folder
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
-from .contents import Contents, contents_of, imports_of, package_of, python_of
+from .contents import Contents, contents_of, imports_of, packages_of, python_of
+from .following import Follower, takes_torch, wanted_torch
 from .releases import misfits
 from .requirements import requirements_of
+from .rules import installs
+from .wheels import Release, UnreadError, read_wheel
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 # What the image builds its other libraries for: they are held, so that a set is found that leaves them alone.
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
-# An image that has these has a file that names them. The one exception: optimum-neuron brings accelerate, and no file says so.
-UNNAMED = {"accelerate": "optimum-neuron"}
-NAMED = (
-    "accelerate",
-    "bitsandbytes",
-    "datasets",
-    "deepspeed",
-    "diffusers",
-    "peft",
-    "sentence-transformers",
-    "transformers",
-    "trl",
-)
 TIMEOUT_S = 300
 LATE = 99  # a patch of the image's Python: without one uv takes the first, for which later releases are not meant
 PLATFORM = "x86_64-manylinux_2_28"
@@ -49,6 +45,7 @@ _NO_WHEEL = re.compile(
     r"(?:all versions of )?(?P<name>[A-Za-z0-9][\w.-]*?)(?P<spec>(?:[<>=!~]=?[\w.+*]+,?)*) ha(?:s|ve) no usable wheels"
 )
 _PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+MOST_PROGRAMS = 500  # of a source folder
 _MOST_LEFT_OUT = 12  # packages without any wheel: a set with more of them is not looked at
 
 
@@ -57,7 +54,8 @@ class Resolved:
     """``pins`` are versions that can be installed together into the image, as lines of a constraints file; empty where there are none,
     and ``conflict`` says why in the resolver's words. ``replaced`` are packages of the image that they replace: name, version there,
     version wanted; ``drags`` says in the resolver's words why what the image is built for cannot stay. ``misfits`` are sentences about
-    pins that fail together; ``excluded`` about packages of the image that the script imports and that do not allow the pins;
+    pins that fail together and imports that will fail; ``excluded`` about packages of the image that the script imports and that do not
+    allow the pins;
     ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
     ``problems`` are what ``check`` finds with these pins, and not without. ``unread`` are requirements that only a build could tell about:
     addresses, and packages without any wheel.
@@ -122,25 +120,27 @@ class _Question:
             return ""
         return self._once([*options, package, *pins], [], self.python)[0]
 
+    def release(self, name: str, version: str) -> Release | None:
+        """One release, read out of its wheel; None where the index has no wheel of it."""
+        options = [line for line in self.lines if line.lstrip().startswith("-")]
+        (self.folder / "one.txt").write_text("".join(f"{line}\n" for line in [*options, f"{name}=={version}"]), "utf-8")
+        output = self.folder / "pylock.toml"
+        output.unlink(missing_ok=True)
+        done = self._compile("one.txt", "--no-deps", "--format", "pylock.toml", "--output-file", output.name)
+        packages = tomllib.loads(output.read_text("utf-8")).get("packages", ()) if not done.returncode else ()
+        for each in (wheel for package in packages for wheel in package.get("wheels", ())):
+            url = each.get("url") or Path(self.folder, each["path"]).resolve().as_uri()
+            with contextlib.suppress(UnreadError):
+                return read_wheel(name, version, url, each.get("size"))
+        return None
+
     def _once(self, lines: list[str], limits: list[str], python: str, *more: str) -> tuple[str, tuple[str, ...]]:
         gone = [f"{name} ; python_version < '3'" for name in self.left_out]
         for name, content in (("asked", lines), ("limits", limits), ("pinned", self.there), ("gone", gone)):
             (self.folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in content), "utf-8")
         # uv keeps what stands in its output where that fits, as pip keeps what is installed.
-        command = [
-            *(self.uv, "pip", "compile", "asked.txt", "--constraint", "limits.txt", "--override", "gone.txt"),
-            *("--output-file", "pinned.txt", "--python-version", python, "--python-platform", PLATFORM),
-            *("--only-binary", ":all:", "--python", sys.executable, "--no-python-downloads"),
-            *("--no-header", "--no-annotate", "--quiet", *more),
-        ]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, cwd=self.folder
-            )
-        except subprocess.TimeoutExpired as error:
-            raise SmTrnError(
-                f"--resolve: uv gave no answer in {TIMEOUT_S} s; is the package index reachable?"
-            ) from error
+        files = ("--constraint", "limits.txt", "--override", "gone.txt", "--output-file", "pinned.txt")
+        done = self._compile("asked.txt", *files, "--no-header", "--no-annotate", *more, python=python)
         if done.returncode > 1:  # 1 says that there is no solution, more that it could not look
             raise SmTrnError(f"--resolve: uv could not look for the requirements: {words_of(done.stderr)}")
         made = (self.folder / "pinned.txt").read_text("utf-8")
@@ -148,27 +148,42 @@ class _Question:
             (words_of(done.stderr), ()) if done.returncode else ("", tuple(x for x in made.splitlines() if "==" in x))
         )
 
+    def _compile(self, file: str, *options: str, python: str = "") -> subprocess.CompletedProcess[str]:
+        place = ("--python-version", python or self.python, "--python-platform", PLATFORM, "--only-binary", ":all:")
+        command = [self.uv, "pip", "compile", file, *options, *place, "--python", sys.executable]
+        command += ["--no-python-downloads", "--quiet"]
+        try:
+            return subprocess.run(
+                command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, cwd=self.folder
+            )
+        except subprocess.TimeoutExpired as error:
+            raise SmTrnError(
+                f"--resolve: uv gave no answer in {TIMEOUT_S} s; is the package index reachable?"
+            ) from error
+
 
 def resolve(job: JobSpec) -> Resolved:
     """Resolve the requirements of a job for its image's Python and platform: its PyTorch held, or else, as pip does, replaced.
 
-    It installs, builds and runs nothing. Raises SmTrnError where the image's contents are not published, there are no requirements, or
-    there is no uv.
+    It installs, builds and runs nothing. Raises SmTrnError where the image's contents are not published, or there is no uv.
     """
-    held, text, uv = contents_of(job), requirements(job), find_uv()
+    held, text, uv = contents_of(job), requirements(job) or "", find_uv()
     python = python_of(held)
     if held is None or python is None:
         raise SmTrnError(f"{job.name}: what its image holds is not published, wanted an image of sm-trn images")
-    if not text:
-        raise SmTrnError(
-            f"{job.name}: got no {REQUIREMENTS} beside its script, wanted one: there is nothing to resolve"
-        )
     if uv is None:
         raise SmTrnError("--resolve asks uv, which is not installed; fix: pip install uv")
     addresses = [line.strip() for line in text.splitlines() if _address(line) or _of_neuron(line, held)]
     lines = [line for line in text.splitlines() if line.strip() not in addresses]
     with tempfile.TemporaryDirectory() as folder:
-        question = _Question(uv, Path(folder), f"{python}.{LATE}", lines, _there(held), [])
+        question = _Question(
+            uv,
+            Path(folder),
+            f"{python}.{LATE}",
+            lines,
+            [f"{name}=={version}" for name, version in _there(held).items()],
+            [],
+        )
         limits = _held(held)
         drags, pins = question.ask(limits)
         conflict, pins = question.ask([each for each in limits if each.startswith("numpy")]) if drags else ("", pins)
@@ -176,6 +191,7 @@ def resolve(job: JobSpec) -> Resolved:
         builds = tuple(question.built(pins)) if not conflict else ()
         certain = _certain(pins, text, held)
         excluded = tuple(_excluded(question, certain, job, held)) if not conflict else ()
+        lacking = tuple(_lacking(question, certain, job, held)) if not conflict else ()
     unread = (*addresses, *question.left_out)
     if conflict:
         return Resolved(image=held.name, conflict=conflict, unread=unread)
@@ -184,7 +200,7 @@ def resolve(job: JobSpec) -> Resolved:
         pins=pins,
         replaced=tuple(_replaced(pins, held)),
         drags=drags,
-        misfits=tuple(_misfits(certain, held)),
+        misfits=tuple(dict.fromkeys([*_misfits(certain, held), *lacking])),
         excluded=excluded,
         builds=builds,
         unread=unread,
@@ -230,8 +246,7 @@ def _certain(pins: tuple[str, ...], text: str, held: Contents | None) -> tuple[s
     certain = []
     for pin in pins:
         name = canonicalize_name(pin.partition("==")[0])
-        brought = UNNAMED.get(name, name) in held.packages
-        unnamed = name not in held.packages and (name in asked or (name in NAMED and not brought))
+        unnamed = name in asked and name not in held.packages
         if name in exact or unnamed or held.version(name) is not None or held.holds(name) is False:
             certain.append(pin)
     return tuple(certain)
@@ -239,23 +254,71 @@ def _certain(pins: tuple[str, ...], text: str, held: Contents | None) -> tuple[s
 
 def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
     """What fails together of what the job will surely have."""
-    there = {name: version.public for name in held.packages if (version := held.version(name)) is not None}
-    for pin in pins:
-        name, _, wanted = pin.split(";", maxsplit=1)[0].strip().partition("==")
-        there[canonicalize_name(name)] = wanted
     taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
-    yield from (str(misfit) for misfit in misfits(there) if misfit.library in taken)
+    yield from (str(misfit) for misfit in misfits(_versions(pins, held)) if misfit.library in taken)
 
 
 def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
     """What the script imports of the image and does not allow what pip installs beside it: pip does not look at what it leaves alone."""
     taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
-    imported = {package_of(module) for module, _ in imports_of(source.program(job) or "")}
+    imported = {name for module, _ in imports_of(source.program(job) or "") for name in packages_of(module)}
     for name in sorted(imported - taken):
         version = held.version(name)
         words = question.excludes(f"{name}=={version.public}", pins) if version is not None else ""
         if words:
             yield f"{name} {version} of {held.name} does not allow what pip installs: {words}"
+    there = _versions(pins, held)
+    for name in sorted(imported & taken) if "torch" in there else ():
+        release = question.release(name, there[name])
+        if release is not None and not takes_torch(release, there["torch"]):
+            wanted = ", ".join(str(each.specifier) for each in wanted_torch(release))
+            yield f"{release} goes with torch {wanted}, as its extra says, and the job will have {there['torch']}"
+
+
+def _versions(pins: tuple[str, ...], held: Contents) -> dict[str, str]:
+    """What the job will surely have, by package: what the image publishes, and what pip takes."""
+    pairs = (pin.split(";", maxsplit=1)[0].strip().split("==") for pin in pins)
+    return _there(held) | {str(canonicalize_name(name)): version for name, version in pairs}
+
+
+def _own_programs(job: JobSpec) -> dict[str, str]:
+    """The texts of the job's own programs by their paths below its source, and below the folder of its script, where Python looks first."""
+    folder, script = source_folder(job), job.script
+    if folder is None or script is None or not script.entry.endswith(".py"):
+        return {}
+    paths = sorted(folder.rglob("*.py"))[:MOST_PROGRAMS] if script.source_dir is not None else [folder / script.entry]
+    return {
+        path.relative_to(above).as_posix(): source.text(path) or ""
+        for above in ((folder / script.entry).parent, folder)
+        for path in paths
+        if path.is_relative_to(above)
+    }
+
+
+def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
+    """What the job's program, and what it imports, will not find in the releases that the job will surely have."""
+    programs = _own_programs(job)
+    if any(installs(text) for text in programs.values()):
+        return  # what it installs by itself is not known
+    versions = _versions(pins, held)
+
+    @functools.cache
+    def release(name: str) -> Release | None:
+        return question.release(name, versions[name]) if name in versions else None
+
+    def release_of(module: str) -> Release | None:
+        if module in sys.stdlib_module_names:
+            return None
+        named = (
+            *packages_of(module),
+            *(each.name for each in requirements_of("\n".join(question.lines), python_of(held))),
+        )
+        found = (release(name) for name in named)
+        return next((each for each in found if each is not None and module in each.modules), None)
+
+    own = Release("", "", {path: text.encode() for path, text in programs.items()})
+    entry = source.entry_name(job).removesuffix(".py").replace("/", ".")
+    yield from (str(each) for each in Follower(own, release_of, frozenset(HELD)).lacking(entry))
 
 
 def find_uv() -> str | None:
@@ -276,9 +339,9 @@ def _held(held: Contents) -> list[str]:
     return found
 
 
-def _there(held: Contents) -> list[str]:
-    """The published versions of the image."""
-    return [f"{name}=={version.public}" for name in held.packages if (version := held.version(name)) is not None]
+def _there(held: Contents) -> dict[str, str]:
+    """The published versions of the image, by package."""
+    return {name: version.public for name in held.packages if (version := held.version(name)) is not None}
 
 
 def _replaced(pins: tuple[str, ...], held: Contents) -> list[tuple[str, str, str]]:

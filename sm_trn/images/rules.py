@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -35,12 +36,11 @@ _GENERIC = (
     "tuple",
     "type",
 )  # of which Python 3.9 made generics (PEP 585); | came with 3.10 (PEP 604)
-_NOBODYS = ("bitsandbytes", "peft", "sentence-transformers", "trl", "wandb")  # no other package of an image brings them
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
 LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers", "deepspeed", "diffusers",
              "pandas", "pyarrow", "sklearn")  # fmt: skip
-_INSTALLS = ("pip", "conda", "apt-get")
+_INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|apt-get)\b")
 
 
 def language(job: JobSpec) -> Iterator[Problem]:
@@ -232,8 +232,7 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         package = package_of(module)
         if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():
             continue
-        there = held.holds(package)
-        if package not in known_packages() or there or (there is None and package not in _NOBODYS):
+        if package not in known_packages() or held.holds(package) is not False:
             continue
         yield ENV005.problem(
             Line(job.script.entry, line),
@@ -273,7 +272,7 @@ def shipped(job: JobSpec) -> Iterator[Problem]:
 
 def installs(text: str) -> bool:
     """Whether the script may install something by itself."""
-    return any(word in text for word in _INSTALLS)
+    return _INSTALLS.search(text) is not None
 
 
 def _of_releases(job: JobSpec) -> Iterator[Problem]:

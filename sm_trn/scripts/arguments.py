@@ -7,6 +7,7 @@ be read, nothing is said of what depends on it.
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 from collections.abc import Iterator
 
@@ -206,7 +207,7 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
             action is not None
             and (flag := _action(action)) in _FLAGS
             and name in job.hyperparameters
-            and not _harmless(program, flag, job.hyperparameters[name])
+            and not _harmless(job, program, flag, job.hyperparameters[name])
         ):
             yield SCRIPT007.problem(
                 place,
@@ -231,10 +232,17 @@ def _action(node: ast.expr) -> str:
     return ast.unparse(node).rpartition(".")[2]
 
 
-def _harmless(program: str, action: str, value: object) -> bool:
-    """A parser that tolerates what it does not know leaves the value over, and the flag alone says the same."""
+def _harmless(job: JobSpec, program: str, action: str, value: object) -> bool:
+    """Whether the parser takes the value as another argument, or leaves it over, and the flag alone says the same."""
     says = "true" if action == "BooleanOptionalAction" else action.removeprefix("store_")
-    return "parse_known_args" in source.methods(program) and str(value).lower() == says
+    if str(value).lower() not in {says, ""}:
+        return False
+    parser = declared(job)
+    with contextlib.suppress(Refused):
+        return "parse_known_args" in source.methods(program) or (
+            parser is not None and str(value) not in parser.leftover(source.command_line(job))
+        )
+    return False
 
 
 def lists(job: JobSpec) -> Iterator[Problem]:

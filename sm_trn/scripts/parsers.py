@@ -233,6 +233,9 @@ class _Built:
         if name == "action" and _last(value) == "BooleanOptionalAction":
             options["action"] = argparse.BooleanOptionalAction
             return True
+        if name == "nargs" and isinstance(value, ast.Attribute):
+            options["nargs"] = getattr(argparse, value.attr, None)
+            return isinstance(options["nargs"], str)
         try:
             read = literal(value, self.constants)
         except ValueError:

@@ -182,10 +182,10 @@ def objects(text: str) -> tuple[Made, ...]:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    names, namespaces = constants(text), _namespaces(text)
+    names, namespaces, derived = constants(text), _namespaces(text), _derived(text)
     found = []
     for call in source.calls(text):
-        name = called(call)
+        name = derived.get(called(call), called(call))
         if not name.endswith(_CLASSES):
             continue
         words = {word.arg: word.value for word in call.keywords if word.arg is not None}
@@ -195,6 +195,19 @@ def objects(text: str) -> tuple[Made, ...]:
         whole = all(word.arg is not None for word in call.keywords)
         found.append(Made(name, call.lineno, values, libraries.get(name, ""), whole))
     return tuple(found)
+
+
+def _derived(text: str) -> dict[str, str]:
+    """The script's own classes that are made as their only base is, by name: those without an ``__init__`` of their own."""
+    bases: dict[str, str] = {}
+    for node in source.tree(text).body:
+        if not isinstance(node, ast.ClassDef) or len(node.bases) != 1 or node.keywords or node.decorator_list:
+            continue
+        own = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+        base = ast.unparse(node.bases[0]).rpartition(".")[2]
+        if not own & {"__init__", "__new__"}:
+            bases[node.name] = bases.get(base, base)
+    return bases
 
 
 def _namespaces(text: str) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -99,6 +100,72 @@ def test_pins_that_fail_together_are_told(tmp_path: Path, packages: Path) -> Non
 
 
 @needs_uv
+def test_a_name_that_another_release_lacks_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(
+        packages,
+        "safe",
+        "1.0",
+        program="from transformers.utils import Gone\n",
+        later="from transformers import Other\n",
+    )
+    wheel(packages, "transformers", "5.0.0", utils="Here = 1\n")
+    asked = job(tmp_path, "safe\ntransformers>=5\n")
+    (tmp_path / "train.py").write_text("import safe\nfrom transformers.utils import Here\n")
+    told = "safe 1.0 imports Gone from transformers.utils, which transformers 5.0.0 does not have"
+    assert (told,) == resolve(asked).misfits
+    (tmp_path / "train.py").write_text("try:\n    import safe\nexcept ImportError:\n    safe = None\n")
+    assert not resolve(asked).misfits
+    (tmp_path / "train.py").write_text("from torch import nn\n")
+    (tmp_path / "requirements.txt").unlink()
+    assert ("train.py:1 imports nn from torch, which torch 2.5.1 does not have",) == resolve(asked).misfits
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "torch.py").write_text("nn = 1\n")
+    (tmp_path / "code" / "train.py").write_text("from torch import nn\n")
+    assert not resolve(asked.replace(script=st.Script("code/train.py", source_dir=str(tmp_path)))).misfits
+    (tmp_path / "code" / "torch.py").write_text("import os\nos.system('pip install torch')\n")
+    assert not resolve(asked).misfits  # nobody knows which
+    (tmp_path / "code" / "torch.py").unlink()
+    (tmp_path / "job.toml").write_text(st.dump_job(asked, "toml"))
+    ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
+    assert 1 == ran.returncode
+    assert "imports nn from torch" in ran.stderr
+
+
+@needs_uv
+def test_a_library_of_the_image_below_a_namespace_is_asked_too(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "optimum-neuron", "0.0.21", "transformers==4.36.2")
+    wheel(packages, "transformers", "4.36.2")
+    wheel(packages, "torch", "1.13.1")
+    asked = job(tmp_path, "transformers==4.39.3\n").replace(
+        framework=st.HuggingFaceNeuronX("4.36.2", pytorch="1.13.1", python="py310", neuron_sdk="2.18.0"),
+        compute=st.Compute("ml.trn1.32xlarge"),
+    )
+    (tmp_path / "train.py").write_text("from optimum.neuron import NeuronTrainer\n")
+    assert "optimum-neuron 0.0.21 of" in " ".join(resolve(asked).excluded)
+
+
+@needs_uv
+def test_a_library_that_goes_with_another_torch_by_its_extra_is_told(tmp_path: Path, packages: Path) -> None:
+    lazy = "sys = 1\n_LazyModule('Model')\n"
+    wheel(
+        packages,
+        "transformers",
+        "5.0.0",
+        "torch>=2.6; extra == 'torch'",
+        program=lazy,
+        models="from torch import Gone\nclass Model: 1\n",
+    )
+    asked = job(tmp_path, "transformers>=5\n")
+    (tmp_path / "train.py").write_text("from transformers import Model\n")
+    found = resolve(asked)
+    assert (
+        "transformers 5.0.0 goes with torch >=2.6, as its extra says, and the job will have 2.5.1",
+    ) == found.excluded
+    assert not found.misfits  # it goes without PyTorch
+    assert not resolve(asked.replace(framework=st.PyTorch("2.6.0", python="py312"))).excluded
+
+
+@needs_uv
 def test_nothing_is_said_of_a_version_that_the_image_may_have_otherwise(tmp_path: Path, packages: Path) -> None:
     wheel(packages, "fsspec", "2025.3.0")
     wheel(packages, "datasets", "2.12.0", "fsspec>=2021.11.1")
@@ -138,10 +205,7 @@ def test_what_a_library_of_the_image_does_not_allow_is_told(tmp_path: Path, pack
     assert not found.excluded  # the image may have a hub that accelerate allows
 
 
-@pytest.mark.parametrize(("requirements", "says"), [(None, "nothing to resolve"), ("", "nothing to resolve")])
-def test_without_requirements_there_is_nothing_to_ask(requirements: str | None, says: str, tmp_path: Path) -> None:
-    with pytest.raises(st.SmTrnError, match=says):
-        resolve(job(tmp_path, requirements))
+def test_of_an_image_of_ones_own_nothing_is_asked(tmp_path: Path) -> None:
     with pytest.raises(st.SmTrnError, match="not published"):
         resolve(job(tmp_path, "torch").replace(image_uri="1.dkr.ecr.us-west-2.amazonaws.com/own:1"))
 
@@ -238,8 +302,9 @@ def test_what_another_package_of_the_image_brings_is_not_certain() -> None:
     neuron = next(
         held for held in all_contents() if "optimum-neuron" in held.packages and "accelerate" not in held.packages
     )
-    assert () == _certain(pins[:1], "", neuron)
-    assert pins[1:] == _certain(pins, "", neuron)
-    assert pins == _certain(pins, "accelerate\n", neuron)
-    other = next(held for held in all_contents() if not {"optimum-neuron", "accelerate", "trl"} & held.packages.keys())
+    assert () == _certain(pins, "", neuron)
+    assert pins[:1] == _certain(pins, "accelerate\n", neuron)
+    brought = dataclasses.replace(neuron, processor="gpu")  # trl is brought by no package that is known
+    assert pins[1:] == _certain(pins, "", brought)
+    other = next(held for held in all_contents() if not {"accelerate", "peft", "trl"} & held.packages.keys())
     assert pins == _certain(pins, "", other)

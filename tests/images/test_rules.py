@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
 import pytest
 
 import sm_trn as st
+from sm_trn.images.contents import Contents
 
 OLD = st.PyTorch("1.12.1", python="py38")
 NEW = st.PyTorch("2.5.1", python="py311")
@@ -127,10 +129,20 @@ def test_numpy_2_beside_a_torch_that_is_built_for_numpy_1(tmp_path: Path) -> Non
     assert "ENV004" not in found(job(tmp_path, requirements="numpy>=2\n"))
 
 
+def test_a_word_that_begins_like_an_installer_installs_nothing(tmp_path: Path) -> None:
+    program = "import peft\npipeline = peft.Pipeline()\n"
+    assert "train.py:1" in found(job(tmp_path, program))["ENV005"]
+
+
 def test_an_import_that_nobody_brings(tmp_path: Path) -> None:
     newest = st.PyTorch("2.13.0", python="py312")
     assert "train.py:2" in found(job(tmp_path, "import torch\nimport peft\n", framework=newest))["ENV005"]
-    for leaf in ("sentence_transformers", "wandb"):  # of an image without a lock file too: no other package brings them
+    for leaf in (
+        "sentence_transformers",
+        "wandb",
+        "deepspeed",
+        "transformers",
+    ):  # without a lock file too: nothing there brings them
         assert "train.py:1" in found(job(tmp_path, f"import {leaf}\n"))["ENV005"]
 
 
@@ -149,7 +161,10 @@ def test_an_import_that_may_be_there_is_not_mentioned(program: str, tmp_path: Pa
 
 
 def test_what_an_image_brings_beside_what_is_published_is_not_known(tmp_path: Path) -> None:
-    assert "ENV005" not in found(job(tmp_path, "import deepspeed\n", framework=NEW))  # a package of other images
+    assert "ENV005" not in found(job(tmp_path, "import tensorboard\n", framework=NEW))  # a package of other images
+    held = Contents(family="huggingface", pytorch="2.9.0", processor="gpu", source="a file", packages={"trl": ""})
+    assert (True, False, None) == (held.holds("accelerate"), held.holds("wandb"), held.holds("pandas"))  # trl brings it
+    assert dataclasses.replace(held, processor="neuron").holds("wandb") is None
 
 
 def test_requirements_may_bring_what_is_imported(tmp_path: Path) -> None:
@@ -161,7 +176,7 @@ def test_the_packages_own_scripts_are_not_mentioned() -> None:
     own = st.JobSpec(
         name="a",
         script=st.Script("train_text_classification.py"),
-        framework=st.PyTorch("2.8.0", python="py312"),
+        framework=st.HuggingFace("4.56.2", pytorch="2.8.0", python="py312"),
         compute=st.Compute("ml.g5.xlarge"),
     )
     assert not found(own)
@@ -177,7 +192,7 @@ GLUE = "train_glue.py"
         (GLUE, st.HuggingFace("4.49", pytorch="2.5", python="py311"), "needs transformers 4.56"),
         (GLUE, st.PyTorch("2.13", python="py312"), "needs transformers 4.56"),  # a lock file without it
         (GLUE, st.PyTorch("2.1.0", python="py310"), "needs torch 2.5"),
-        (GLUE, st.PyTorch("2.8.0", python="py312"), ""),  # nobody has published whether it has transformers
+        (GLUE, st.PyTorch("2.8.0", python="py312"), "needs transformers 4.56"),  # nothing there brings it
         ("compiler/run_clm.py", st.PyTorch("2.1.0", python="py310"), ""),
         ("inference_of_mine.py", st.PyTorch("2.1.0", python="py310"), ""),
     ],

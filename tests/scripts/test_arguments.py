@@ -61,6 +61,13 @@ REFUSED = [
         "SCRIPT007",
         "takes no value",
     ),
+    ("p.add_argument('--fp16', action='store_true')\np.parse_args()", {"fp16": ""}, "SCRIPT007", "takes no value"),
+    (
+        "p.add_argument('--fp16', action='store_true')\np.add_argument('rest', nargs=argparse.REMAINDER)\np.parse_args()",
+        {"fp16": False},
+        "SCRIPT007",
+        "takes no value",
+    ),
     (
         "p.add_argument('--fp16', action=argparse.BooleanOptionalAction)\np.parse_args()",
         {"fp16": True},
@@ -85,6 +92,12 @@ PASSED = [
     ("p.add_argument('--data', nargs='*')\np.parse_args()", {"data": "1"}),
     ("p.add_argument('--a')\np.parse_known_args()", {"b": 1}),
     ("p.add_argument('--a')", {"b": 1}),  # it is never asked
+    # the positional takes the empty word that stands for no value
+    (
+        "p.add_argument('--fp16', action='store_true')\np.add_argument('rest', nargs=argparse.REMAINDER)\np.parse_args()",
+        {"fp16": ""},
+    ),
+    ("p.add_argument('--fp16', action='store_true')\np.parse_known_args()", {"fp16": ""}),
 ]
 
 

@@ -131,6 +131,23 @@ def test_what_two_stars_may_bring_is_not_missed(tmp_path: Path, more: str, told:
     assert told == ("SCRIPT018" in found(job_of(tmp_path, script)))
 
 
+@pytest.mark.parametrize(
+    ("head", "body", "told"),
+    [
+        ("class Own(Trainer):", "def compute_loss(self, *words): return 0", True),
+        ("class Own(transformers.Trainer):", "pass", True),
+        ("class Own(Trainer):", "def __init__(self, model, **words): pass", False),
+        ("class Own(Mixin, Trainer):", "pass", False),
+        ("@dataclass\nclass Own(Trainer):", "pass", False),
+    ],
+)
+def test_a_class_that_is_made_as_its_base_takes_its_words(tmp_path: Path, head: str, body: str, told: bool) -> None:
+    script = (
+        f"import transformers\nfrom transformers import Trainer\n{head}\n    {body}\nOwn(model=None, learningrate=1)\n"
+    )
+    assert told == ("SCRIPT017" in found(job_of(tmp_path, script)))
+
+
 def test_a_class_of_the_scripts_own_is_not_the_librarys(tmp_path: Path) -> None:
     script = "class TrainingArguments:\n    def __init__(self, **words): pass\nTrainingArguments(learningrate=1)\n"
     assert "SCRIPT017" not in found(job_of(tmp_path, script))

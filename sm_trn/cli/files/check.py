@@ -55,7 +55,8 @@ class Checked:
     "--resolve",
     "resolves",
     is_flag=True,
-    help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints.",
+    help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints. "
+    "Follow the script's imports through them.",
 )
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON Schema of job files, for editors.")
 @click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
@@ -133,7 +134,8 @@ def _resolved(job: JobSpec) -> int:
         click.echo(f"{job.name}: {sentence}", err=True)
     for problem in found.problems:
         click.echo(f"{job.name}: with these versions: {problem}", err=True)
-    click.echo("\n".join(found.pins))
+    if found.pins:
+        click.echo("\n".join(found.pins))
     failing = any(problem.severity is Severity.ERROR for problem in found.problems)
     return int(bool(found.misfits) or failing)  # a build may end well, and what is not allowed may work
 

@@ -1,0 +1,186 @@
+"""The programs of released packages, as text out of their wheels on an index. Nothing of them is run."""
+
+from __future__ import annotations
+
+import io
+import re
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Any
+
+from packaging.requirements import Requirement
+
+WHOLE = 40_000_000  # bytes: of a longer wheel – PyTorch's – only the parts that are asked for are fetched
+LONGEST = 3_000_000  # bytes of a program that is read
+_AT_ONCE = 1 << 18  # bytes of one request for a part
+_TIMEOUT_S = 60
+# Classes, functions and values near the top of a module: in a block there, too.
+_DEFINED = re.compile(r"^(?: {4})?(?:(?:class |def |async def )(?=\w)|(?=\w+ *(?::[^\n=]*)?=[^=]))(\w+)", re.MULTILINE)
+_NATIVE = (".so", ".pyd")
+
+
+class UnreadError(Exception):
+    """A wheel that cannot be fetched, or is none."""
+
+
+class _Wheel(Mapping[str, bytes]):
+    """The files of a wheel by their paths below site-packages."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive, self._paths = archive, frozenset(archive.namelist())
+
+    def __getitem__(self, path: str) -> bytes:
+        if self._archive.getinfo(path).file_size > LONGEST:
+            raise UnreadError(path)
+        return self._archive.read(path)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+@dataclass(eq=False)
+class Release:
+    """One release of a package, or the job's own programs, with their files by path. ``partial`` says that fetching them all takes long."""
+
+    name: str
+    version: str
+    files: Mapping[str, bytes]
+    partial: bool = False
+    _texts: dict[str, str | None] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+    @cached_property
+    def modules(self) -> frozenset[str]:
+        """The modules at its top: ``sklearn`` of scikit-learn."""
+        tops = {PurePosixPath(path).parts[0] for path in self.files if path.endswith((".py", *_NATIVE))}
+        return frozenset(top.split(".")[0] for top in tops)
+
+    def needs(self, extra: str) -> list[Requirement]:
+        """What the release says that it needs together with one of its extras: ``accelerate`` for ``transformers[torch]``."""
+        return [each for each in self._needs if each.marker is None or each.marker.evaluate({"extra": extra})]
+
+    @cached_property
+    def _needs(self) -> list[Requirement]:
+        metadata = next((path for path in self.files if path.endswith(".dist-info/METADATA")), None)
+        text = self.files[metadata].decode("utf-8", errors="replace") if metadata is not None else ""
+        lines = re.findall(r"^Requires-Dist: (.+?)\s*$", text.partition("\n\n")[0], re.MULTILINE)
+        return [Requirement(line) for line in lines]
+
+    def path(self, module: str) -> str | None:
+        """The file of a module, dotted; None where it has none that is Python."""
+        stem = module.replace(".", "/")
+        return next((path for path in (f"{stem}/__init__.py", f"{stem}.py") if path in self.files), None)
+
+    def is_package(self, module: str) -> bool:
+        """Whether a module may have modules below it."""
+        return f"{module.replace('.', '/')}/__init__.py" in self.files
+
+    def has_module(self, module: str) -> bool:
+        """Whether there is such a module: of Python, compiled, or a folder that may be one."""
+        return self.path(module) is not None or module.replace(".", "/") in self._stems
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        """Folders, and compiled modules without their endings."""
+        folders = {str(parent) for path in self.files for parent in PurePosixPath(path).parents}
+        return frozenset(folders | {path.split(".")[0] for path in self.files if path.endswith(_NATIVE)})
+
+    def text(self, module: str) -> str | None:
+        """The text of a module; None where it is no Python, too long, or cannot be fetched."""
+        path = self.path(module)
+        if path is None:
+            return None
+        if path not in self._texts:
+            try:
+                self._texts[path] = self.files[path].decode("utf-8", errors="replace")
+            except (OSError, UnreadError, zipfile.BadZipFile, zlib.error, RuntimeError):
+                self._texts[path] = None
+        return self._texts[path]
+
+    def definers(self, name: str, package: str) -> list[str]:
+        """The modules below a package that define a class, a function or a value of this name. Raises UnreadError where ``partial``."""
+        if self.partial:
+            raise UnreadError(self.name)
+        return [module for module in self._definers.get(name, ()) if f"{module}.".startswith(f"{package}.")]
+
+    @cached_property
+    def _definers(self) -> dict[str, list[str]]:
+        """The modules that define a name near their top. Not those of stand-ins, which raise when they are used."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.files):
+            if path.endswith(".py") and "/tests/" not in path and "/dummy_" not in path:
+                module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+                for name in set(_DEFINED.findall(self.text(module) or "")):
+                    found.setdefault(name, []).append(module)
+        return found
+
+
+def read_wheel(name: str, version: str, url: str, size: int | None) -> Release:
+    """One release, from the address of its wheel. Raises UnreadError."""
+    try:
+        if size is None or size <= WHOLE:
+            return Release(name, version, _Wheel(zipfile.ZipFile(io.BytesIO(_whole(url)))))
+        parts = io.BufferedReader(_Parts(url, size), _AT_ONCE)
+        return Release(name, version, _Wheel(zipfile.ZipFile(parts)), partial=True)
+    except (OSError, zipfile.BadZipFile, ValueError) as error:
+        raise UnreadError(f"{url}: {error}") from error
+
+
+def _whole(url: str) -> bytes:
+    with _opened(url) as answer:
+        content: bytes = answer.read(WHOLE + 1)
+    if len(content) > WHOLE:
+        raise UnreadError(f"{url} is longer than {WHOLE} bytes")
+    return content
+
+
+def _opened(url: str, **headers: str) -> Any:
+    if not url.startswith(("https://", "http://", "file://")):
+        raise UnreadError(f"{url} is no address of an index")
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT_S)  # noqa: S310 - checked above
+
+
+class _Parts(io.RawIOBase):
+    """A file on a server, of which only what is read is fetched: RFC 9110, range requests."""
+
+    def __init__(self, url: str, size: int) -> None:
+        super().__init__()
+        self._url, self._size, self._at = url, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        last = min(self._at + len(buffer), self._size) - 1
+        if last < self._at:
+            return 0
+        with _opened(self._url, Range=f"bytes={self._at}-{last}") as answer:
+            if answer.status != 206:  # partial content
+                raise UnreadError(f"{self._url} is not sent in parts")
+            content = answer.read(last - self._at + 1)
+        buffer[: len(content)] = content
+        self._at += len(content)
+        return len(content)
