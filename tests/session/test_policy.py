@@ -132,6 +132,8 @@ def test_a_launch_is_refused_exactly_when_its_jobs_can_cost_more_together(limit:
     most = sum(usd for usd in each if usd is not None)
     found = list(Policy(max_usd=limit).launch_problems(launch, REGION, price_of))
     assert (most > limit) == bool(found)
+    alone = {usd for usd in each if usd is not None and usd > limit}
+    assert len(found) <= max(1, len(alone))  # a job that is refused alone is told, and not the sum as well
 
 
 def test_the_jobs_of_a_grid_are_one_launch(
