@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import http.server
 import sys
 import tempfile
@@ -65,6 +66,7 @@ LIBRARY = release(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from library import Gone",
         "import unknown.module",
         "from library import *",
+        "raise SystemExit\nfrom library import Gone",
     ],
 )
 def test_what_may_be_there_is_not_missed(line: str) -> None:
@@ -86,6 +88,13 @@ def test_what_may_be_there_is_not_missed(line: str) -> None:
 def test_what_is_not_there_is_told_with_its_place(line: str, what: str) -> None:
     number = line.count("\n") + 1
     assert [f"train.py:{number} imports {what}, which library 1.0 does not have"] == lacking(f"{line}\n", LIBRARY)
+
+
+def test_two_modules_that_take_each_other_whole_end_in_no_certainty() -> None:
+    around = release(
+        "around", {"around/__init__.py": "from .other import *\n", "around/other.py": "from around import *\n"}
+    )
+    assert [] == lacking("from around import Gone\n", around)
 
 
 def test_imports_are_followed_through_the_jobs_own_programs_and_other_packages() -> None:
@@ -200,6 +209,21 @@ def test_a_long_wheel_is_fetched_in_parts(wheel_file: Path, served: str, monkeyp
 def test_what_is_no_wheel_is_unread(url: str, served: str) -> None:
     with pytest.raises(UnreadError):
         read_wheel("library", "1.0", url.format(served=served), None)
+
+
+def test_a_server_that_sends_no_parts_and_a_wheel_that_is_too_long_are_unread(
+    wheel_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sm_trn.images.wheels.WHOLE", 100)
+    with pytest.raises(UnreadError, match="longer than 100 bytes"):
+        read_wheel("library", "1.0", wheel_file.as_uri(), None)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        place = wheel_file.relative_to(tmp_path)
+        with pytest.raises(UnreadError, match="is not sent in parts"):
+            read_wheel("library", "1.0", f"http://127.0.0.1:{server.server_port}/{place}", wheel_file.stat().st_size)
+        server.shutdown()
 
 
 @pytest.fixture

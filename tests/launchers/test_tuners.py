@@ -86,6 +86,9 @@ def test_the_sweep_of_a_recorded_request_asks_for_the_same(name: str) -> None:
         job_name=str(request["HyperParameterTuningJobName"]),
     )  # fmt: skip
     assert comparable(dict(request)) == comparable(tuning_request(sweep, at))
+    assert not [given for given in sweep.job.hyperparameters if given.startswith(("sagemaker_estimator", "_tuning"))]
+    tagged = recorded_sweep({**request, "Tags": [{"Key": "team", "Value": "nlp"}]})
+    assert {"team": "nlp"} == dict(tagged.job.tags)
 
 
 def comparable(request: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import sm_trn as st
 from sm_trn.report.comparison.text import SHOWN
 
 
-@pytest.mark.parametrize("number", [SHOWN, 260])
+@pytest.mark.parametrize("number", [SHOWN, SHOWN + 1, 260])
 def test_the_best_of_many_jobs_are_shown_and_the_others_counted(number: int) -> None:
     compared = st.compare([swept(place) for place in range(number)])
     lines = compared.text(width=100).split("\n")
@@ -17,5 +17,6 @@ def test_the_best_of_many_jobs_are_shown_and_the_others_counted(number: int) -> 
     assert SHOWN == len(shown)
     assert compared.best().job in shown[0]
     more = [line for line in lines if line.startswith("  … ")]
-    assert ([] if number == SHOWN else ["  … 160 jobs more; compare.csv of a saved comparison has all of them"]) == more
+    words = {0: [], 1: ["1 job"], 160: ["160 jobs"]}[number - SHOWN]
+    assert [f"  … {jobs} more; compare.csv of a saved comparison has all of them" for jobs in words] == more
     assert len(lines) < SHOWN + 25

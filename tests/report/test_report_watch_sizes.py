@@ -200,3 +200,12 @@ def test_parting_words_stand_below_a_table_that_fills_the_screen() -> None:
     display.show(MANY, NOW)
     display.close("Stopped watching. They go on.")
     assert stream.getvalue().endswith("Stopped watching. They go on.\n")
+
+
+@pytest.mark.parametrize("height", range(9, 40))
+def test_every_job_is_on_the_screen_or_among_the_folded(height: int) -> None:
+    lines = watch_text(MANY, NOW, 120, height=height).split("\n")
+    assert len(lines) <= height
+    folded = [int(found[1]) for line in lines if (found := re.match(r"… (\d+) more, ", line))]
+    shown = [line for line in lines if re.search(r"seed\d+ +(failed|training|downloading|starting|completed) ", line)]
+    assert 50 == sum(folded) + len(shown)

@@ -12,12 +12,9 @@ from ...core.specs.json import Json
 from ...core.specs.tuning import Sweep
 from ..launchers.sweeps import sweep_of
 
-# What a tuning job says of its training jobs in another way than they do, and what it writes into their hyperparameters.
+# What a tuning job says of its training jobs in another way than they do.
 _ELSEWHERE: Final = frozenset(
     {"StaticHyperParameters", "HyperParameterTuningResourceConfig", "DefinitionName", "TuningObjective"}
-)
-_OF_THE_SEARCH: Final = frozenset(
-    {"sagemaker_estimator_class_name", "sagemaker_estimator_module", "_tuning_objective_metric"}
 )
 _CLUSTER: Final = ("InstanceType", "InstanceCount", "VolumeSizeInGB")
 
@@ -38,7 +35,7 @@ def _training_request(request: Tree) -> Tree:
     static = definition.get("StaticHyperParameters", {})
     chosen = request["HyperParameterTuningJobConfig"].get("ParameterRanges", {}).get("AutoParameters", ())
     trained["HyperParameters"] = {
-        **{name: value for name, value in static.items() if name not in _OF_THE_SEARCH},
+        **static,
         **{
             each["Name"]: each["ValueHint"] for each in chosen
         },  # what the service chooses for a job that had this value
