@@ -320,16 +320,8 @@ def bringers(held: list[dict[str, str]]) -> dict[str, list[str]]:
 def brought(package: tuple[str, str]) -> set[str]:
     """What a package is installed with: of Python 3.10, or 3.12 where it has no wheel for the older one; nothing where uv cannot tell."""
     for python in ("3.10", "3.12"):
-        command = [
-            "uv",
-            "pip",
-            "compile",
-            "-",
-            "--python-version",
-            python,
-            "--python-platform",
-            "x86_64-manylinux_2_28",
-        ]
+        place = ["--python-version", python, "--python-platform", "x86_64-manylinux_2_28"]
+        command = ["uv", "pip", "compile", "-", *place]
         command += ["--only-binary", ":all:", "--no-header", "--no-annotate", "--quiet", "--no-python-downloads"]
         done = subprocess.run(command, input="".join(package), capture_output=True, text=True, check=False)
         if not done.returncode:

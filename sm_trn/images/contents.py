@@ -77,9 +77,8 @@ class Contents:
         if name in self.packages or self.complete:
             return name in self.packages
         others = _table()["bringers"].get(name)
-        if (
-            others is None or not self.published or self.processor == "neuron"
-        ):  # the index of the Neuron SDK is not asked who brings what
+        asked = self.processor != "neuron"  # the index of the Neuron SDK is not asked who brings what
+        if others is None or not self.published or not asked:
             return None
         return any(other in self.packages for other in others)
 

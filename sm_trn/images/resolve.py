@@ -175,36 +175,26 @@ def resolve(job: JobSpec) -> Resolved:
         raise SmTrnError("--resolve asks uv, which is not installed; fix: pip install uv")
     addresses = [line.strip() for line in text.splitlines() if _address(line) or _of_neuron(line, held)]
     lines = [line for line in text.splitlines() if line.strip() not in addresses]
+    there = [f"{name}=={version}" for name, version in _there(held).items()]
     with tempfile.TemporaryDirectory() as folder:
-        question = _Question(
-            uv,
-            Path(folder),
-            f"{python}.{LATE}",
-            lines,
-            [f"{name}=={version}" for name, version in _there(held).items()],
-            [],
-        )
+        question = _Question(uv, Path(folder), f"{python}.{LATE}", lines, there, [])
         limits = _held(held)
         drags, pins = question.ask(limits)
         conflict, pins = question.ask([each for each in limits if each.startswith("numpy")]) if drags else ("", pins)
         conflict, pins = question.ask([]) if conflict else ("", pins)
-        builds = tuple(question.built(pins)) if not conflict else ()
+        if conflict:
+            return Resolved(image=held.name, conflict=conflict, unread=(*addresses, *question.left_out))
         certain = _certain(pins, text, held)
-        excluded = tuple(_excluded(question, certain, job, held)) if not conflict else ()
-        lacking = tuple(_lacking(question, certain, job, held)) if not conflict else ()
-    unread = (*addresses, *question.left_out)
-    if conflict:
-        return Resolved(image=held.name, conflict=conflict, unread=unread)
-    return Resolved(
-        image=held.name,
-        pins=pins,
-        replaced=tuple(_replaced(pins, held)),
-        drags=drags,
-        misfits=tuple(dict.fromkeys([*_misfits(certain, held), *lacking])),
-        excluded=excluded,
-        builds=builds,
-        unread=unread,
-    )
+        return Resolved(
+            image=held.name,
+            pins=pins,
+            replaced=tuple(_replaced(pins, held)),
+            drags=drags,
+            misfits=tuple(dict.fromkeys([*_misfits(certain, held), *_lacking(question, certain, job, held)])),
+            excluded=tuple(_excluded(question, certain, job, held)),
+            builds=tuple(question.built(pins)),
+            unread=(*addresses, *question.left_out),
+        )
 
 
 @contextlib.contextmanager

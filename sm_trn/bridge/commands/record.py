@@ -230,18 +230,13 @@ def saved(recorded: Recorded, output: Path) -> tuple[list[Path], list[str]]:
     for call in (*recorded.jobs, *recorded.searches):
         try:
             _expect_known(call)
-            paths += (
-                _saved_search(recorded, call, output)
-                if call in recorded.searches
-                else _saved_job(recorded, call, output)
-            )
+            if call.operation == "CreateTrainingJob":
+                paths += _saved(recorded, parse_request(call.request), output)
+            else:
+                paths += _saved_search(recorded, call, output)
         except SmTrnError as error:  # noqa: PERF203 - one job that cannot be written keeps no other
             refused.append(f"{_name(call)!r}{_place(call)}: {error}")
     return paths, refused
-
-
-def _saved_job(recorded: Recorded, call: RecordedCall, output: Path) -> list[Path]:
-    return _saved(recorded, parse_request(call.request), output)
 
 
 def _saved_search(recorded: Recorded, call: RecordedCall, output: Path) -> list[Path]:

@@ -130,8 +130,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     if not all(problems.launchable(items) for items in found.values()):
         click.echo(f"Nothing was started, nothing is billed. Fixes: sm-trn check {' '.join(names)}", err=True)
         return 1
-    if not rehearsed:
-        _refuse_together(jobs)
+    _refuse_together(jobs, rehearsed=rehearsed)
     if dry_run:
         return _preview(jobs, max_usd, as_json=as_json)
     if grids and len(jobs) > ASKED and not yes:
@@ -261,8 +260,10 @@ def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...], 
     return problems.ordered([problems.located(file, index, problem) for problem in found])
 
 
-def _refuse_together(jobs: list[Job]) -> None:
-    """Raise InvalidJob where all jobs of the launch can cost more than the team's policy allows."""
+def _refuse_together(jobs: list[Job], *, rehearsed: bool) -> None:
+    """Raise InvalidJob where all jobs of the launch can cost more than the team's policy allows; a rehearsal costs nothing."""
+    if rehearsed:
+        return
     given = click.get_current_context().params
     region = known_region(given["region"], profile=given["profile"])
     refused = problems.too_much_together([(file.name, job) for file, _, job in jobs], region)
