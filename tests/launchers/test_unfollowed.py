@@ -148,3 +148,10 @@ def test_a_launch_before_the_last_step_of_a_reading_is_complete_and_what_follows
     found = read_text(f"{HEAD}hp = {{str(n): n for n in range(50)}}\n{SHARED}\n{loops}{SHARED}\n", "launch.py")
     assert [True, False] == [launch.complete for launch in found.launches]
     assert "more steps than a reading takes" in found.unread[0][1]
+
+
+def test_a_launch_that_takes_too_many_steps_to_ask_about_is_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sm_trn.bridge.launchers.read.STEPS", 1)
+    (launch,) = read_text(f"{HEAD}hp = {{str(n): n for n in range(50)}}\n{SHARED}\n", "launch.py").launches
+    assert not launch.complete
+    assert "it needs more steps than a reading takes" in str(launch.holes)

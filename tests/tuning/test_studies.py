@@ -5,6 +5,7 @@ SM_TRN_INTERRUPTIONS=40 kills the client at as many calls.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import os
@@ -20,6 +21,7 @@ from fakes.simulated_wire import World, world
 import sm_trn as st
 from sm_trn.core.session.budget import OverBudget
 from sm_trn.core.specs.tuning import Categorical, Continuous, Integer, Range, Scale
+from sm_trn.tuning.policy import allow_study
 
 optuna = pytest.importorskip("optuna", reason="needs Optuna: pip install 'sm_trn[tune]'")
 INSTANTS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "2"))
@@ -154,6 +156,7 @@ def test_the_teams_policy_holds_for_all_trials_together(
     assert {} == here.service.jobs
     assert 3 == len(run(here, study(), job, 3).trials)
     assert 3 < len(run(here, study(), job, 40, max_usd=float(once) * 3.5).trials)
+    allow_study(dataclasses.replace(here.session, emulated=True), job, 4, None)  # a rehearsal costs nothing
 
 
 def test_a_metric_without_a_rule_is_refused(here: World, job: st.JobSpec) -> None:

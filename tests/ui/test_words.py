@@ -16,9 +16,10 @@ from sm_trn.core.specs import JobSnapshot, WallSeconds, parse_snapshot
 from sm_trn.report import WatchRow, fleet
 from sm_trn.report.ui.details import detail_json
 from sm_trn.report.ui.lines import Lines
-from sm_trn.report.ui.rows import Shown, cause_of, headline, needs, row_json
+from sm_trn.report.ui.rows import Shown, cause_of, headline, needs, result_of, row_json
 from sm_trn.report.ui.series import Curves
 from sm_trn.report.ui.spending import spending
+from sm_trn.results import Health, Verdict
 
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
 TOOLKIT = 'AlgorithmError: ExecuteUserScriptError: ExitCode 1 ErrorMessage "{}" Command "python train.py --lr 1", exit code: 1'
@@ -207,3 +208,17 @@ def test_a_job_that_runs_is_in_no_sum_of_the_costs_and_that_is_said(emulated: bo
     said = " ".join(findings)
     assert "1 job still runs" in said
     assert emulated is not ("cost so far" in said)
+
+
+def test_a_job_that_ended_badly_whatever_its_status_says_is_no_best_one() -> None:
+    ended = row(
+        "job", status="Completed", FinalMetricDataList=[{"MetricName": "eval_accuracy", "Value": 0.9, "Timestamp": NOW}]
+    )
+    found = result_of(ended)
+    assert found is not None
+    assert ("eval_accuracy", 0.9) == (found["metric"], found["value"])
+    assert (
+        result_of(dataclasses.replace(ended, health=Health(verdict=Verdict.NOT_FINITE, what="the loss is no number")))
+        is None
+    )
+    assert result_of(row("job")) is None
