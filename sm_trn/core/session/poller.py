@@ -76,11 +76,11 @@ class Poller:
         due = self.clock.now()
         while self._open:
             now = self.clock.now()
-            if now >= due or due - now > LONGEST_PAUSE_S:  # later than planned, or the clock was set back
-                look = self._look(self._survey, self._describe)
+            is_due = now >= due or due - now > LONGEST_PAUSE_S  # later than planned, or the clock was set back
+            lists = is_due and not self._queue  # a list after each batch of describes would make a thousand ends quadratic
+            look = self._look(self._survey, self._describe) if lists else self._look(self._describe)
+            if lists or (is_due and look is Look.FAILED):
                 due = now if look is Look.RETRY_NOW else now + self._pause_s()
-            else:
-                look = self._look(self._describe)
             yield dict(self.known)
             goes_on = look is Look.RETRY_NOW or (look is Look.OK and self._queue)
             if self._open and not goes_on:
