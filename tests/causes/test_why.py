@@ -256,6 +256,7 @@ def test_real_error_texts_find_their_cause() -> None:
         ("Job hit the wall time limit and was terminated", "stop.max_runtime"),
         ("ValueError: The parameter probs contains NaN", "num.nan"),
         ("smdebug.exceptions.OddThing: was not saved", "debugger.hook"),
+        ("ValidationException: SageMaker Debugger is in maintenance mode and is not available to new customers", "api.debugger_closed"),
         ("AlgorithmError: ExecuteUserScriptError: ExitCode 137", "mem.host_oom"),
         ("AlgorithmError: ExecuteUserScriptError: ExitCode 1", "unknown"),
         ("MaxWaitTime exceeded", "stop.max_wait"),

@@ -246,6 +246,17 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
 
 
 @pytest.mark.parametrize(
+    ("letter", "words"), [("a", "did not use it before 30 July 2026"), ("c", "would not run here")]
+)
+def test_the_debugger_is_refused_in_new_accounts_and_unknown_on_neuron(letter: str, words: str, source: str) -> None:
+    """AWS closed it; where SageMaker has none, it is not sent."""
+    job = jobs.CONFIGURATIONS[letter](source).replace(profiler=True, debugger=True)
+    [problem] = [problem for problem in st.check(job) if problem.id == "LIMIT014"]
+    assert Severity.WARNING is problem.severity
+    assert words in problem.what
+
+
+@pytest.mark.parametrize(
     ("rule", "letter", "wrong", "got", "wanted"), WRONG, ids=[f"{row[0]}-{n}" for n, row in enumerate(WRONG)]
 )
 def test_each_rule_catches_its_fault_with_got_wanted_and_fix(

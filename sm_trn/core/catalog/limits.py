@@ -19,6 +19,8 @@ from ..errors import NotConfigured
 
 MAX_RUN_S = 28 * 86_400  # StoppingCondition.MaxRuntimeInSeconds: prose of the API reference, not in the model
 MAX_RUN_QUOTA_S = 432_000  # default account quota L-33A961FD, "Longest run time for a training job"
+# The day SageMaker Debugger was closed to accounts that had not used it. Source: developer guide, debugger-availability-change.
+DEBUGGER_CLOSED = "30 July 2026"
 # Regions without SageMaker's debugger and profiler. Source: SDK 2.257.7, fw_utils.DEBUGGER_UNSUPPORTED_REGIONS.
 NO_DEBUGGER = frozenset(
     {

@@ -211,7 +211,7 @@ def volume(job: JobSpec) -> Iterator[Problem]:
 
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT014: profiler and debugger know no NeuronCores; elsewhere they cost time. SDK v2 turns both on unless it is told otherwise."""
+    """LIMIT014: profiler and debugger, which AWS closed to new accounts. SDK v2 turns both on unless it is told otherwise."""
     asked = [
         name
         for name, runs in (("profiler", job.profiler or job.profiling), ("debugger", job.debugger or job.debug_hook))
@@ -221,10 +221,11 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
     kept = job.keeps("/DebugRuleConfigurations") or job.keeps("/ProfilerRuleConfigurations")
     rules = kept or job.debug_rules or job.profiler_rules
     costs = "costs time" + (", and its rules start processing jobs" if rules else "")
+    refused = f"refused in an account that did not use it before {limits.DEBUGGER_CLOSED}; elsewhere it {costs}"
     if asked:
         yield LIMIT014.problem(
             Field(asked[0]),
-            f"{' and '.join(asked)} {'would not run here' if ignored else costs}",
+            f"{' and '.join(asked)}: {'would not run here' if ignored else refused}",
             got=", ".join(f"{name}=True" for name in asked),
             fix=Advice("leave it out"),
         )
