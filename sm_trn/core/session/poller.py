@@ -77,9 +77,7 @@ class Poller:
         while self._open:
             now = self.clock.now()
             is_due = now >= due or due - now > LONGEST_PAUSE_S  # later than planned, or the clock was set back
-            lists = (
-                is_due and not self._queue
-            )  # a list after each batch of describes would make a thousand ends quadratic
+            lists = is_due and not self._queue  # to list again for each batch would make a thousand ends quadratic
             look = self._look(self._survey, self._describe) if lists else self._look(self._describe)
             if lists or (is_due and look is Look.FAILED):
                 due = now if look is Look.RETRY_NOW else now + self._pause_s()
