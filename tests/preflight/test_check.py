@@ -246,7 +246,7 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("letter", "words"), [("a", "did not use it before 30 July 2026"), ("c", "would not run here")]
+    ("letter", "words"), [("a", "did not use SageMaker Debugger before 30 July 2026"), ("c", "would not run here")]
 )
 def test_the_debugger_is_refused_in_new_accounts_and_unknown_on_neuron(letter: str, words: str, source: str) -> None:
     """AWS closed it; where SageMaker has none, it is not sent."""

@@ -220,15 +220,19 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
     ignored = ("profiler" in asked and not profiled(job)) or ("debugger" in asked and not debugged(job))
     kept = job.keeps("/DebugRuleConfigurations") or job.keeps("/ProfilerRuleConfigurations")
     rules = kept or job.debug_rules or job.profiler_rules
-    costs = "costs time" + (", and its rules start processing jobs" if rules else "")
-    refused = f"refused in an account that did not use it before {limits.DEBUGGER_CLOSED}; elsewhere it {costs}"
-    if asked:
-        yield LIMIT014.problem(
-            Field(asked[0]),
-            f"{' and '.join(asked)}: {'would not run here' if ignored else refused}",
-            got=", ".join(f"{name}=True" for name in asked),
-            fix=Advice("leave it out"),
-        )
+    if not asked:
+        return
+    are, they, them = ("are", "they cost", "them") if len(asked) > 1 else ("is", "it costs", "it")
+    refused = (
+        f"{are} refused in an account that did not use SageMaker Debugger before {limits.DEBUGGER_CLOSED}; "
+        f"elsewhere {they} time" + (", and the rules start processing jobs" if rules else "")
+    )
+    yield LIMIT014.problem(
+        Field(asked[0]),
+        f"{' and '.join(asked)} {'would not run here' if ignored else refused}",
+        got=", ".join(f"{name}=True" for name in asked),
+        fix=Advice(f"leave {them} out; SDK v2 turns both on by itself"),
+    )
 
 
 RULES = (instance_exists, name, hyperparameters, run_time, metrics, environment, counts, volume, diagnostics)
