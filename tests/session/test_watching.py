@@ -117,6 +117,16 @@ def test_an_end_that_a_list_tells_after_newer_ones_is_not_missed(here: World) ->
     assert noticed - slow.end <= 45 + 20
 
 
+def test_ends_of_hundreds_at_once_cost_one_list_and_a_describe_each(here: World) -> None:
+    """While they are described, which takes longer than the pause between two looks, nothing is listed again."""
+    names = [f"job-{number:03}" for number in range(500)]
+    for name in names:
+        here.service.add(name, created=here.clock.now() - 10_000, story=Story())
+    here.session.wait([here.session.attach(name) for name in names], progress=False)
+    assert 500 + 500 == here.wire.calls["DescribeTrainingJob"]  # to attach to them, and to know their end
+    assert 5 == here.wire.calls["ListTrainingJobs"]  # pages of a hundred
+
+
 def test_an_expired_login_is_said_once_and_the_watch_goes_on_after_renewal(here: World) -> None:
     start = here.clock.now()
     here.service.add("long", created=start, story=Story(phases=(("Training", 3000.0),)))
