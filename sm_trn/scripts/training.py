@@ -85,10 +85,10 @@ def arguments_of(job: JobSpec) -> Mapping[str, Json]:
 
     A shipped script, and one that is not on this machine, sets none that are known here.
     """
-    given = job.arguments
+    given = {name.replace("-", "_"): value for name, value in job.arguments.items()}  # as argparse does
     if job.script is None or job.script.source_dir is None:
         return given
-    return _arguments(programs(job), json.dumps(dict(given)))
+    return _arguments(programs(job), json.dumps(given))
 
 
 @functools.lru_cache(maxsize=source.KEPT)

@@ -294,9 +294,10 @@ def _head(facts: Facts, model: Model) -> Head:
 def batch_name(job: JobSpec) -> str:
     """The hyperparameter that says a worker's batch; empty where the script has it in its code, and no argument for it."""
     parser = declared(job)
-    names = (*job.hyperparameters, *(parser.names if parser is not None else ()))
+    names = (*(parser.names if parser is not None else ()), *job.hyperparameters)
+    spelled = {name.replace("-", "_"): name for name in names}
     in_code = parser is None and BATCH[0] in arguments_of(job)
-    return next((each for each in BATCH if each in names), "" if in_code else BATCH[0])
+    return next((spelled[each] for each in BATCH if each in spelled), "" if in_code else BATCH[0])
 
 
 def with_batch(job: JobSpec, batch: int, accumulation: int) -> JobSpec:
