@@ -131,6 +131,21 @@ def test_an_archive_takes_its_time(tmp_path: Path) -> None:
     assert upload(job(tmp_path, lora)) < 60
 
 
+@pytest.mark.parametrize(
+    ("merging", "whole"),
+    [
+        ("model.merge_and_unload().save_pretrained('/opt/ml/model')\n", True),
+        ("def merge():\n    model.merge_and_unload()\nmerge()\n", True),
+        ("def merge():\n    model.merge_and_unload()\n# merge()\n", False),
+        ("if wanted():\n    model.merge_and_unload()\n", False),
+    ],
+)
+def test_adapters_that_the_script_merges_leave_a_whole_model(tmp_path: Path, merging: str, whole: bool) -> None:
+    lora = TRAINER + "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig())\n"
+    told = upload(job(tmp_path, lora, {"merge_adapters": True}))
+    assert (upload(job(tmp_path, lora + merging)) == told) is whole
+
+
 @pytest.mark.parametrize(("instance", "precision"), [("ml.p3.2xlarge", "fp16"), ("ml.g5.2xlarge", "bf16")])
 def test_16_bits_that_the_script_takes_as_the_device_allows(tmp_path: Path, instance: str, precision: str) -> None:
     text = TRAINER.replace("num_train", "bf16=torch.cuda.is_bf16_supported(), num_train")
@@ -170,6 +185,8 @@ def test_a_plan_changes_the_batch_by_the_scripts_own_name(tmp_path: Path) -> Non
     text = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--batch_size', type=int)\nparser.parse_args()\n"
     assert with_batch(job(tmp_path, text), 2, 1).hyperparameters["batch_size"] == 2
     assert with_batch(job(tmp_path, LOOP), 2, 1).hyperparameters["per_device_train_batch_size"] == 2
+    dashed = job(tmp_path, text.replace("batch_size", "batch-size"), {"batch-size": 8})
+    assert with_batch(dashed, 2, 1).hyperparameters == {**dashed.hyperparameters, "batch-size": 2}
 
 
 def test_a_batch_that_stands_in_the_code_is_changed_there(tmp_path: Path) -> None:
@@ -180,3 +197,22 @@ def test_a_batch_that_stands_in_the_code_is_changed_there(tmp_path: Path) -> Non
         if each.id == "EST002"
     ]
     assert (found.where, found.fix) == ("script", "a batch of 8 in the script")
+
+
+def test_axolotls_configuration_is_read(tmp_path: Path) -> None:
+    (tmp_path / "qlora.yml").write_text(
+        "base_model: some/other\nbase_model: meta-llama/Llama-2-7b-hf\n"
+        "load_in_4bit: true\nadapter: qlora\nsequence_len: 4096\nsample_packing: true\n"
+        "gradient_accumulation_steps: 4\nmicro_batch_size: 2\nnum_epochs: 3\nbf16: true\nflash_attention: true\n"
+        "gradient_checkpointing: true\n"
+    )
+    there = job(tmp_path, "import axolotl\n", {"config": "qlora.yml"}, instance="ml.g5.2xlarge")
+    found = st.estimate(there.replace(hyperparameters={"config": "qlora.yml"}), tokens=5.9e6)
+    c = found.configuration
+    assert (c.model.name, c.weight_bits, c.adapters, c.flash, c.precision) == ("llama-2-7b", 4, True, True, "bf16")
+    assert (c.sequence, c.global_batch, found.steps) == (4096, 8, 3 * 181)
+
+
+def test_one_epoch_by_its_singular_name(tmp_path: Path) -> None:
+    there = job(tmp_path, LOOP, {"epoch": 2, "batch_size": 8}, instance="ml.g5.2xlarge")
+    assert st.estimate(there, **KNOWN).steps == 1600

@@ -262,7 +262,7 @@ def _software(facts: Facts, chip: Chip, model: Model, release: float) -> tuple[S
     flash = "eager" not in asked and (
         "flash" in asked or "sdpa" in asked or (newer and isinstance(model, Architecture) and model.causal)
     )
-    flash = flash or facts.said(("use_flash_attention", "use_flash_attention_2"))
+    flash = flash or facts.said(("flash_attention", "use_flash_attention", "use_flash_attention_2"))
     family = "deepspeed" if facts.text(("deepspeed",)) else "transformers"
     return Style.COMPILED if compiled else Style.EAGER, "other" if compiled else family, flash
 
