@@ -13,6 +13,7 @@ from forecast.trainer import trained
 import sm_trn as st
 from sm_trn.forecast.configuration import Configuration
 from sm_trn.forecast.jobs.configure import configure, facts_of, with_batch
+from sm_trn.forecast.jobs.value import Estimate
 from sm_trn.forecast.memory import memory, sample_bytes
 from sm_trn.forecast.work import work_of
 
@@ -216,3 +217,38 @@ def test_axolotls_configuration_is_read(tmp_path: Path) -> None:
 def test_one_epoch_by_its_singular_name(tmp_path: Path) -> None:
     there = job(tmp_path, LOOP, {"epoch": 2, "batch_size": 8}, instance="ml.g5.2xlarge")
     assert st.estimate(there, **KNOWN).steps == 1600
+
+
+def pulled(there: st.JobSpec) -> float:
+    return next(phase.seconds.p50 for phase in st.estimate(there, **KNOWN).phases if phase.name == "image pull")
+
+
+def test_an_image_of_an_old_release_is_small(tmp_path: Path) -> None:
+    new = job(tmp_path, TRAINER)
+    assert pulled(new.replace(framework=st.PyTorch("1.6.0", python="py36"))) < pulled(new) / 2
+    assert pulled(new.replace(framework=st.PyTorch("1.8.1", python="py36"))) == pulled(new)
+
+
+# Two public jobs with ResNet-18 and ResNet-50 of 6,680 photographs, whose one process loads them: a V100 and a T4 wait for it.
+@pytest.mark.parametrize(
+    ("model", "instance", "batch", "epochs", "billed"),
+    [("resnet18", "ml.p3.2xlarge", 512, 4, 980), ("resnet50", "ml.g4dn.xlarge", 32, 10, 1639)],
+)
+def test_photographs_may_be_loaded_more_slowly_than_they_are_trained(
+    tmp_path: Path, model: str, instance: str, batch: int, epochs: int, billed: float
+) -> None:
+    folder = "data = torchvision.datasets.ImageFolder(path)\nfor batch in DataLoader(data, batch_size=64{}):\n    train(batch)\n"
+    known: dict[str, Any] = {"model": model, "batch": batch, "epochs": epochs, "examples": 6680}
+
+    def found(more: str) -> Estimate:
+        return st.estimate(job(tmp_path, folder.format(more), instance=instance), **known)
+
+    alone = found("")
+    assert alone.billable_s.p10 < billed < alone.billable_s.p90
+    assert (
+        "images may be loaded more slowly than the chip takes them: 40 a second at worst, by 1 process" in alone.assumed
+    )
+    waits = [
+        span.p90 for span in (found(f", num_workers={count}").step_s for count in (8, 1, "COUNT")) if span is not None
+    ]
+    assert waits == sorted(waits)

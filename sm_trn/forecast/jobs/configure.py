@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from typing import TypedDict
 
 from ...core.catalog.chips import Chip, find_chip
 from ...core.catalog.instances import find_instance
-from ...core.preflight import reading
+from ...core.preflight import reading, source
 from ...core.preflight.distribution import one_process
 from ...core.specs.compute import Accelerator, InstanceType
 from ...core.specs.job import JobSpec
@@ -19,6 +20,8 @@ from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
 from ...scripts.arguments import declared
+from ...scripts.parsers import called, constants, literal
+from ...scripts.sources import programs
 from ...scripts.training import DECIDED_LATER, arguments_of
 from ..architectures import Architecture, ImageModel, Model
 from ..configuration import Configuration, Head, Recompute, Style
@@ -34,6 +37,8 @@ PYTORCH: Mapping[str, float] = MappingProxyType(
 )  # fmt: skip
 _SIZES = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps")
 SDPA_SINCE = (4, 36)  # transformers: PyTorch's fused attention is the default of decoders and of BERT's newer classes
+# Images that one process reads, crops and makes a tensor of in a second, at the slow end: 42 to 77 in four public jobs.
+IMAGES_S = 40
 TF32_OFF = 2022.45  # PyTorch 1.12 turned TF32 off for products
 
 
@@ -52,6 +57,7 @@ class Configured:
     doubt: float
     may: Configuration | None = None
     packed: bool = False  # texts are joined and cut into blocks
+    loaders: int | None = None  # processes of a worker that load image files, 0: its own; None: it loads none
 
 
 class Spread(TypedDict):
@@ -121,7 +127,32 @@ def configure(facts: Facts) -> Configured:
     if may is not None:
         others.append(_as(average, read.other or method))
         assumed.append(f"what the arguments say, for {read.why}, and what it does with them is decided when it runs")
-    return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may, packs(facts, model))
+    loaders = _loaders(job) if isinstance(model, ImageModel) else None
+    if loaders is not None:
+        by = (
+            f"{IMAGES_S * max(1, loaders)} a second at worst, by {max(1, loaders)} process{'es' if loaders > 1 else ''}"
+        )
+        assumed.append(f"images may be loaded more slowly than the chip takes them: {by}")
+    packed = packs(facts, model)
+    return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may, packed, loaders)
+
+
+def _loaders(job: JobSpec) -> int | None:
+    """Processes in which PyTorch's loaders read image files: as many as their calls say, else none but the training process."""
+    words = reading.words(job)
+    if words is None or not words.any_of("ImageFolder", "imread", "albumentations"):
+        return None
+    loaders = [(call, text) for _, text in programs(job) for call in source.calls(text) if called(call) == "DataLoader"]
+    return max((_workers(call, text) for call, text in loaders), default=None)
+
+
+def _workers(call: ast.Call, text: str) -> int:
+    said = [word.value for word in call.keywords if word.arg == "num_workers"]
+    try:
+        value = literal(said[0], constants(text)) if said else 0
+    except ValueError:
+        value = 0
+    return value if isinstance(value, int) else 0
 
 
 def _as(c: Configuration, method: Method) -> Configuration:

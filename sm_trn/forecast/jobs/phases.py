@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...core.preflight import reading, source
 from ...core.preflight.spot import MODEL, SAVE_STEPS, inside
+from ...core.specs.framework import PyTorch
 from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
 from ...scripts.parsers import called
@@ -29,6 +30,7 @@ MERGES = (
     "merge_lora",
     "merge",
 )  # what scripts call merging adapters into the model they save
+SMALL_IMAGES = 2020.7  # PyTorch's own images of 1.6 and before: seven public logs
 _MERGING = "merge_and_unload"  # peft's
 
 
@@ -50,7 +52,7 @@ def phases(
     training = step.scaled(steps)
     found = [
         Phase("capacity and start", _start(c), False, "no wait for capacity: assumed, not known"),
-        Phase("image pull", _pull(c), True, "15 public logs of GPU images, 2 of Neuron images"),
+        Phase("image pull", _pull(job, c), True, "22 public logs of GPU images, 2 of Neuron images"),
         Phase("download and data", _download(parameters, examples), True, "18 public logs, and bytes at 150 MB/s"),
     ]
     compiled = _compile(job, c)
@@ -146,8 +148,11 @@ def _start(c: Configuration) -> Interval:
     return Interval(67, 90, 146)
 
 
-def _pull(c: Configuration) -> Interval:
-    return Interval(150, 220, 350) if c.neuron else Interval(110, 231, 323)
+def _pull(job: JobSpec, c: Configuration) -> Interval:
+    if c.neuron:
+        return Interval(150, 220, 350)
+    small = isinstance(job.framework, PyTorch) and c.release < SMALL_IMAGES
+    return Interval(40, 80, 102) if small else Interval(110, 231, 323)
 
 
 def _download(parameters: float, examples: float) -> Interval:
