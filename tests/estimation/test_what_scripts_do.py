@@ -245,9 +245,7 @@ def test_photographs_may_be_loaded_more_slowly_than_they_are_trained(
 
     alone = found("")
     assert alone.billable_s.p10 < billed < alone.billable_s.p90
-    assert (
-        "images may be loaded more slowly than the chip takes them: 40 a second at worst, by 1 process" in alone.assumed
-    )
+    assert "images are loaded by 1 of a worker's processes, 50 a second in each: small ones take less" in alone.assumed
     waits = [
         span.p90 for span in (found(f", num_workers={count}").step_s for count in (8, 1, "COUNT")) if span is not None
     ]

@@ -37,9 +37,17 @@ PYTORCH: Mapping[str, float] = MappingProxyType(
 )  # fmt: skip
 _SIZES = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps")
 SDPA_SINCE = (4, 36)  # transformers: PyTorch's fused attention is the default of decoders and of BERT's newer classes
-# Images that one process reads, crops and makes a tensor of in a second, at the slow end: 42 to 77 in four public jobs.
-IMAGES_S = 40
+# Images that one process reads, crops and makes a tensor of in a second: 42 to 77 in four public jobs; and how many times fewer it may be.
+IMAGES_S, LOADED = 50, 1.6
 TF32_OFF = 2022.45  # PyTorch 1.12 turned TF32 off for products
+
+
+@dataclass(frozen=True, slots=True)
+class Loaders:
+    """How many processes of a worker load its images, at the ``fewest``: 0 is the training process itself. ``said``: it is no more."""
+
+    fewest: int
+    said: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class Configured:
     doubt: float
     may: Configuration | None = None
     packed: bool = False  # texts are joined and cut into blocks
-    loaders: int | None = None  # processes of a worker that load image files, 0: its own; None: it loads none
+    loaders: Loaders | None = None  # None: no image files are loaded
 
 
 class Spread(TypedDict):
@@ -130,29 +138,36 @@ def configure(facts: Facts) -> Configured:
     loaders = _loaders(job) if isinstance(model, ImageModel) else None
     if loaders is not None:
         by = (
-            f"{IMAGES_S * max(1, loaders)} a second at worst, by {max(1, loaders)} process{'es' if loaders > 1 else ''}"
+            f"{max(1, loaders.fewest)} of a worker's processes"
+            if loaders.said
+            else "processes whose number is not said"
         )
-        assumed.append(f"images may be loaded more slowly than the chip takes them: {by}")
+        assumed.append(f"images are loaded by {by}, {IMAGES_S} a second in each: small ones take less")
     packed = packs(facts, model)
     return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may, packed, loaders)
 
 
-def _loaders(job: JobSpec) -> int | None:
-    """Processes in which PyTorch's loaders read image files: as many as their calls say, else none but the training process."""
+def _loaders(job: JobSpec) -> Loaders | None:
+    """The processes in which PyTorch's loaders read image files. A loader that is told no number reads in the training process."""
     words = reading.words(job)
     if words is None or not words.any_of("ImageFolder", "imread", "albumentations"):
         return None
-    loaders = [(call, text) for _, text in programs(job) for call in source.calls(text) if called(call) == "DataLoader"]
-    return max((_workers(call, text) for call, text in loaders), default=None)
+    calls = [(call, text) for _, text in programs(job) for call in source.calls(text) if called(call) == "DataLoader"]
+    counts = [_workers(call, text) for call, text in calls]
+    said = [each for each in counts if each is not None]
+    return Loaders(max(said, default=0), len(said) == len(counts)) if counts else None
 
 
-def _workers(call: ast.Call, text: str) -> int:
-    said = [word.value for word in call.keywords if word.arg == "num_workers"]
+def _workers(call: ast.Call, text: str) -> int | None:
+    """Processes of a loader; None where its call does not write their number out."""
+    given = {word.arg: word.value for word in call.keywords}
+    if None in given:
+        return None
     try:
-        value = literal(said[0], constants(text)) if said else 0
+        value = literal(given["num_workers"], constants(text)) if "num_workers" in given else 0
     except ValueError:
-        value = 0
-    return value if isinstance(value, int) else 0
+        return None
+    return value if isinstance(value, int) else None
 
 
 def _as(c: Configuration, method: Method) -> Configuration:
