@@ -50,7 +50,7 @@ def model_flop(c: Configuration) -> float:
 
 def _passes(c: Configuration) -> float:
     """How many forward passes' worth of multiplications a micro-step is: forward, and twice that backward."""
-    if c.forward_only:
+    if c.only_forward:
         return 1
     return (2 if c.adapters else 3) + c.recompute.value
 

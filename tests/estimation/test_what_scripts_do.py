@@ -250,3 +250,12 @@ def test_photographs_may_be_loaded_more_slowly_than_they_are_trained(
         span.p90 for span in (found(f", num_workers={count}").step_s for count in (8, 1, "COUNT")) if span is not None
     ]
     assert waits == sorted(waits)
+
+
+def test_a_head_on_frozen_layers_keeps_none_of_their_activations(tmp_path: Path) -> None:
+    """A public job trained so with a batch of 256 on a T4."""
+    text = "for weight in model.parameters():\n    weight.requires_grad = False\n" + LOOP
+    known: dict[str, Any] = {"model": "resnet50", "batch": 256, "epochs": 5, "examples": 6680}
+    frozen = st.estimate(job(tmp_path, text, instance="ml.g4dn.xlarge"), **known)
+    assert (frozen.fits, frozen.may_fit) == (False, True)
+    assert not st.estimate(job(tmp_path, LOOP, instance="ml.g4dn.xlarge"), **known).may_fit
