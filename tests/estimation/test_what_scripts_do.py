@@ -258,4 +258,5 @@ def test_a_head_on_frozen_layers_keeps_none_of_their_activations(tmp_path: Path)
     known: dict[str, Any] = {"model": "resnet50", "batch": 256, "epochs": 5, "examples": 6680}
     frozen = st.estimate(job(tmp_path, text, instance="ml.g4dn.xlarge"), **known)
     assert (frozen.fits, frozen.may_fit) == (False, True)
+    assert "images of 224 × 224: --length N says other pixels" in frozen.assumed
     assert not st.estimate(job(tmp_path, LOOP, instance="ml.g4dn.xlarge"), **known).may_fit

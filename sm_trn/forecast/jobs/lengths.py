@@ -41,7 +41,10 @@ def lengths(facts: Facts, model: Model) -> Lengths:
     if "length" in facts.known:
         return _exactly(float(facts.known["length"]))
     if not isinstance(model, Architecture):
-        return _exactly(float(model.resolution**2))
+        return _exactly(
+            float(model.resolution**2),
+            f"images of {model.resolution} × {model.resolution}: --length N says other pixels",
+        )
     if model.kind == "vision":
         return _exactly(197.0)
     cap = facts.number(LENGTH)
