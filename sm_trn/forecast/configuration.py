@@ -127,6 +127,11 @@ class Configuration:
         return isinstance(self.model, ImageModel)
 
     @property
+    def only_forward(self) -> bool:
+        """Whether no gradient goes back through the layers: nothing is trained, or of an image model the head alone."""
+        return self.forward_only or (self.images and self.adapters)
+
+    @property
     def tokens_per_sample(self) -> float:
         return self.sequence + self.target
 

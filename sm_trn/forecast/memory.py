@@ -80,7 +80,7 @@ def memory(c: Configuration) -> MemoryParts:
     if full:  # the layer that is gathered, and the next
         buffers = 2 * 2 * parameters / max(getattr(c.model, "layers", 1), 1)
     fixed = (weights + gradients + optimizer) / GIB
-    batch = c.micro_batch * (1 if c.forward_only is False else 0.3)
+    batch = c.micro_batch * (0.3 if c.only_forward else 1)
     # A pipeline keeps the activations of as many micro-batches as it has stages.
     in_flight = min(c.pipeline, max(c.micro_steps, 1))
     held = activations * batch * in_flight / GIB + logits * batch / GIB

@@ -14,6 +14,7 @@ from typing import Any
 from ..core.preflight import reading, source
 from ..core.specs.job import JobSpec
 from ..core.strategies.smp_v2 import SMModelParallelV2
+from ..scripts.sources import file_here
 from ..scripts.training import arguments_of
 from .configuration import Sharding
 
@@ -31,7 +32,7 @@ OPTIMIZER_BYTES: Mapping[str, float] = {
 }
 HALF = frozenset({"bfloat16", "float16", "bf16", "fp16", "half"})
 TYPE_FLAGS = ("torch_dtype", "dtype", "model_dtype", "param_dtype")
-ADAPTER_FLAGS = ("use_lora", "lora_r", "lora_rank", "use_peft", "peft", "use_qlora")
+ADAPTER_FLAGS = ("adapter", "use_lora", "lora_r", "lora_rank", "use_peft", "peft", "use_qlora")
 RECOMPUTE_FLAGS = ("gradient_checkpointing", "activation_checkpointing", "use_gradient_checkpointing")
 DEEPSPEED_FLAGS = ("deepspeed", "deepspeed_config", "deepspeed_config_file")  # Trainer's, DeepSpeed's own, accelerate's
 # Words of a source, by what they do to the state of training.
@@ -197,13 +198,10 @@ def deepspeed_file(job: JobSpec) -> object:
 def deepspeed(job: JobSpec) -> Mapping[str, Any]:
     """The job's DeepSpeed configuration, where it is a file of the source folder or JSON itself."""
     named = deepspeed_file(job)
-    folder = source.source_folder(job)
     if not isinstance(named, str):
         return {}
     try:
-        body = json.loads(
-            named if named.lstrip().startswith("{") else source.text(folder / named if folder else None) or "{}"
-        )
+        body = json.loads(named if named.lstrip().startswith("{") else source.text(file_here(job, named)) or "{}")
     except ValueError:
         return {}
     return body if isinstance(body, Mapping) else {}

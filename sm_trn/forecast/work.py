@@ -50,7 +50,7 @@ def model_flop(c: Configuration) -> float:
 
 def _passes(c: Configuration) -> float:
     """How many forward passes' worth of multiplications a micro-step is: forward, and twice that backward."""
-    if c.forward_only:
+    if c.only_forward:
         return 1
     return (2 if c.adapters else 3) + c.recompute.value
 
@@ -227,7 +227,7 @@ def _optimizer(c: Configuration, stored: float) -> float:
     if c.forward_only:
         return 0.0
     if c.adapters:
-        return stored * 0.01 * OPTIMIZER_BYTES
+        return stored * _trained(c) * OPTIMIZER_BYTES
     shared = c.sharding is not Sharding.NONE
     return stored * OPTIMIZER_BYTES / (c.data * c.context if shared else 1)
 
@@ -237,7 +237,7 @@ def _reduce(c: Configuration, stored: float) -> tuple[float, float]:
     if c.data * c.context <= 1 or c.forward_only or c.sharding in {Sharding.FULL, Sharding.OFFLOAD}:
         return 0.0, 0.0
     wide = 4.0 if c.autocast or c.precision in {"tf32", "fp32"} else 2.0
-    sent = 2 * stored * wide * (0.01 if c.adapters else 1.0)
+    sent = 2 * stored * wide * _trained(c)
     return _ring(c, sent)
 
 
@@ -252,11 +252,17 @@ def _ring(c: Configuration, sent: float) -> tuple[float, float]:
 
 
 def _gather(c: Configuration, stored: float) -> tuple[float, float]:
-    """Seconds to gather sharded weights in a micro-step, and to scatter their gradients."""
-    rounds = {Sharding.FULL: 3.0, Sharding.OFFLOAD: 3.0, Sharding.GRADIENTS: 1.0}.get(c.sharding, 0.0)
-    if not rounds or c.data * c.context <= 1:
+    """Seconds to gather sharded weights in a micro-step, once for each pass, and to scatter the gradients of those that are trained."""
+    gathered = {Sharding.FULL: 2.0, Sharding.OFFLOAD: 2.0, Sharding.GRADIENTS: 0.0}.get(c.sharding)
+    if gathered is None or c.data * c.context <= 1:
         return 0.0, 0.0
-    return _ring(c, stored * rounds * (4 if c.precision in {"tf32", "fp32"} else 2))
+    wide = 4.0 if c.precision in {"tf32", "fp32"} else 2.0
+    return _ring(c, stored * (gathered * (c.weight_bits / 8 or wide) + wide * _trained(c)))
+
+
+def _trained(c: Configuration) -> float:
+    """The share of the model's parameters that get gradients."""
+    return 0.01 if c.adapters else 1.0
 
 
 def _tensor(c: Configuration, m: Architecture, tokens: float, layers: float) -> float:

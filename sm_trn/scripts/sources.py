@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from ..core.catalog import images
@@ -18,6 +18,7 @@ LIBRARIES = ("transformers", "trl")  # of which the table has releases
 Programs: TypeAlias = tuple[tuple[str, str], ...]  # paths and texts
 _FILES = ("-r", "--requirement", "-c", "--constraint")  # options that name another file
 MODULES = 40  # of a source that are read
+_CODE, _CHANNELS = PurePosixPath("/opt/ml/code"), PurePosixPath("/opt/ml/input/data")
 
 
 def programs(job: JobSpec) -> Programs:
@@ -38,6 +39,18 @@ def programs(job: JobSpec) -> Programs:
                 found[path] = text
                 waiting.append(path)
     return tuple(found.items())
+
+
+def file_here(job: JobSpec, path: str) -> Path | None:
+    """The file of this machine that a job finds at ``path``: in its source folder or in a channel; None where it lies elsewhere."""
+    folder, inside = source.source_folder(job), PurePosixPath(path)
+    if inside.is_relative_to(_CHANNELS) and len(inside.parts) > len(_CHANNELS.parts) + 1:
+        name, *rest = inside.relative_to(_CHANNELS).parts
+        uri = str(job.channels[name].uri) if name in job.channels else "://"
+        return None if "://" in uri else Path(uri, *rest)
+    if inside.is_relative_to(_CODE):
+        inside = inside.relative_to(_CODE)
+    return None if folder is None or inside.is_absolute() else folder / inside
 
 
 def _stems(folder: Path) -> frozenset[str]:

@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import yaml
+
 from ..core.preflight import source
 from ..core.preflight.spot import MODEL
-from ..core.specs.job import JobSpec
+from ..core.specs.job import HyperValue, JobSpec
 from ..core.specs.json import Json
 from ..core.specs.problems import Field, Line
 from .parsers import called, constants, literal
-from .sources import Programs, programs
+from .sources import Programs, file_here, programs
 
 # Classes of Trainer's arguments: these, and all whose names end so, as Seq2SeqTrainingArguments.
 _ARGUMENTS = ("TrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "ORPOConfig", "RewardConfig")
@@ -25,6 +27,9 @@ _OF_TRAINER: Mapping[str, Json] = MappingProxyType({"per_device_train_batch_size
 # What a script decides when it runs, as ``bf16=torch.cuda.is_bf16_supported()``: the names, and the words that ask the device.
 DECIDED_LATER = "decided when it runs"
 _HALVES = ("bf16", "fp16")
+_CONFIGURATIONS = frozenset(
+    {"config", "config_file", "config_path"}
+)  # arguments that name a file of arguments: trl's and axolotl's
 _DEVICE = ("bf16_supported", "bf16_available", "device_capability")
 
 
@@ -85,10 +90,22 @@ def arguments_of(job: JobSpec) -> Mapping[str, Json]:
 
     A shipped script, and one that is not on this machine, sets none that are known here.
     """
-    given = job.arguments
+    given = {name.replace("-", "_"): value for name, value in job.arguments.items()}  # as argparse does
+    for named in _CONFIGURATIONS & given.keys():
+        given = {**_in_file(source.text(file_here(job, str(given[named]))) or ""), **given}
     if job.script is None or job.script.source_dir is None:
         return given
-    return _arguments(programs(job), json.dumps(dict(given)))
+    return _arguments(programs(job), json.dumps(given))
+
+
+def _in_file(text: str) -> dict[str, HyperValue]:
+    """The plain values of a YAML or JSON file of arguments, as PyYAML reads it for their parsers; none where it is neither."""
+    try:
+        tree = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return {}
+    values = tree if isinstance(tree, dict) else {}
+    return {str(name): value for name, value in values.items() if isinstance(value, (str, int, float, bool))}
 
 
 @functools.lru_cache(maxsize=source.KEPT)

@@ -132,3 +132,20 @@ def test_splitting_over_hosts_never_lowers_the_total_work(c: Configuration, time
     split = dataclasses.replace(whole, hosts=times, data=c.workers_per_host * times, micro_steps=c.micro_steps)
     assert whole.global_batch == split.global_batch
     assert seconds(whole) <= times * seconds(split) * (1 + 1e-9)
+
+
+@given(configurations())
+def test_frozen_weights_are_gathered_in_their_own_bits_and_leave_no_gradient(c: Configuration) -> None:
+    assume(isinstance(c.model, Architecture) and c.data > 1)
+    trained = dataclasses.replace(c, sharding=Sharding.GRADIENTS, adapters=False)
+    frozen = dataclasses.replace(trained, adapters=True)
+    whole = work.work_of(trained)
+    assert work.work_of(frozen).gather_host <= 0.02 * whole.gather_host
+    assert work.work_of(frozen).gather_net <= 0.02 * whole.gather_net
+    full = dataclasses.replace(frozen, sharding=Sharding.FULL)
+    bits = work.work_of(dataclasses.replace(full, weight_bits=4))
+    assert (
+        bits.gather_host
+        <= work.work_of(full).gather_host
+        <= work.work_of(dataclasses.replace(full, adapters=False)).gather_host
+    )

@@ -13,6 +13,7 @@ from forecast.trainer import trained
 import sm_trn as st
 from sm_trn.forecast.configuration import Configuration
 from sm_trn.forecast.jobs.configure import configure, facts_of, with_batch
+from sm_trn.forecast.jobs.value import Estimate
 from sm_trn.forecast.memory import memory, sample_bytes
 from sm_trn.forecast.work import work_of
 
@@ -131,6 +132,21 @@ def test_an_archive_takes_its_time(tmp_path: Path) -> None:
     assert upload(job(tmp_path, lora)) < 60
 
 
+@pytest.mark.parametrize(
+    ("merging", "whole"),
+    [
+        ("model.merge_and_unload().save_pretrained('/opt/ml/model')\n", True),
+        ("def merge():\n    model.merge_and_unload()\nmerge()\n", True),
+        ("def merge():\n    model.merge_and_unload()\n# merge()\n", False),
+        ("if wanted():\n    model.merge_and_unload()\n", False),
+    ],
+)
+def test_adapters_that_the_script_merges_leave_a_whole_model(tmp_path: Path, merging: str, whole: bool) -> None:
+    lora = TRAINER + "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig())\n"
+    told = upload(job(tmp_path, lora, {"merge_adapters": True}))
+    assert (upload(job(tmp_path, lora + merging)) == told) is whole
+
+
 @pytest.mark.parametrize(("instance", "precision"), [("ml.p3.2xlarge", "fp16"), ("ml.g5.2xlarge", "bf16")])
 def test_16_bits_that_the_script_takes_as_the_device_allows(tmp_path: Path, instance: str, precision: str) -> None:
     text = TRAINER.replace("num_train", "bf16=torch.cuda.is_bf16_supported(), num_train")
@@ -170,6 +186,8 @@ def test_a_plan_changes_the_batch_by_the_scripts_own_name(tmp_path: Path) -> Non
     text = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--batch_size', type=int)\nparser.parse_args()\n"
     assert with_batch(job(tmp_path, text), 2, 1).hyperparameters["batch_size"] == 2
     assert with_batch(job(tmp_path, LOOP), 2, 1).hyperparameters["per_device_train_batch_size"] == 2
+    dashed = job(tmp_path, text.replace("batch_size", "batch-size"), {"batch-size": 8})
+    assert with_batch(dashed, 2, 1).hyperparameters == {**dashed.hyperparameters, "batch-size": 2}
 
 
 def test_a_batch_that_stands_in_the_code_is_changed_there(tmp_path: Path) -> None:
@@ -180,3 +198,65 @@ def test_a_batch_that_stands_in_the_code_is_changed_there(tmp_path: Path) -> Non
         if each.id == "EST002"
     ]
     assert (found.where, found.fix) == ("script", "a batch of 8 in the script")
+
+
+def test_axolotls_configuration_is_read(tmp_path: Path) -> None:
+    (tmp_path / "qlora.yml").write_text(
+        "base_model: some/other\nbase_model: meta-llama/Llama-2-7b-hf\n"
+        "load_in_4bit: true\nadapter: qlora\nsequence_len: 4096\nsample_packing: true\n"
+        "gradient_accumulation_steps: 4\nmicro_batch_size: 2\nnum_epochs: 3\nbf16: true\nflash_attention: true\n"
+        "gradient_checkpointing: true\n"
+    )
+    there = job(tmp_path, "import axolotl\n", {"config": "qlora.yml"}, instance="ml.g5.2xlarge")
+    found = st.estimate(there.replace(hyperparameters={"config": "qlora.yml"}), tokens=5.9e6)
+    c = found.configuration
+    assert (c.model.name, c.weight_bits, c.adapters, c.flash, c.precision) == ("llama-2-7b", 4, True, True, "bf16")
+    assert (c.sequence, c.global_batch, found.steps) == (4096, 8, 3 * 181)
+
+
+def test_one_epoch_by_its_singular_name(tmp_path: Path) -> None:
+    there = job(tmp_path, LOOP, {"epoch": 2, "batch_size": 8}, instance="ml.g5.2xlarge")
+    assert st.estimate(there, **KNOWN).steps == 1600
+
+
+def pulled(there: st.JobSpec) -> float:
+    return next(phase.seconds.p50 for phase in st.estimate(there, **KNOWN).phases if phase.name == "image pull")
+
+
+def test_an_image_of_an_old_release_is_small(tmp_path: Path) -> None:
+    new = job(tmp_path, TRAINER)
+    assert pulled(new.replace(framework=st.PyTorch("1.6.0", python="py36"))) < pulled(new) / 2
+    assert pulled(new.replace(framework=st.PyTorch("1.8.1", python="py36"))) == pulled(new)
+
+
+# Two public jobs with ResNet-18 and ResNet-50 of 6,680 photographs, whose one process loads them: a V100 and a T4 wait for it.
+@pytest.mark.parametrize(
+    ("model", "instance", "batch", "epochs", "billed"),
+    [("resnet18", "ml.p3.2xlarge", 512, 4, 980), ("resnet50", "ml.g4dn.xlarge", 32, 10, 1639)],
+)
+def test_photographs_may_be_loaded_more_slowly_than_they_are_trained(
+    tmp_path: Path, model: str, instance: str, batch: int, epochs: int, billed: float
+) -> None:
+    folder = "data = torchvision.datasets.ImageFolder(path)\nfor batch in DataLoader(data, batch_size=64{}):\n    train(batch)\n"
+    known: dict[str, Any] = {"model": model, "batch": batch, "epochs": epochs, "examples": 6680}
+
+    def found(more: str) -> Estimate:
+        return st.estimate(job(tmp_path, folder.format(more), instance=instance), **known)
+
+    alone = found("")
+    assert alone.billable_s.p10 < billed < alone.billable_s.p90
+    assert "images are loaded by 1 of a worker's processes, 50 a second in each: small ones take less" in alone.assumed
+    waits = [
+        span.p90 for span in (found(f", num_workers={count}").step_s for count in (8, 1, "COUNT")) if span is not None
+    ]
+    assert waits == sorted(waits)
+
+
+def test_a_head_on_frozen_layers_keeps_none_of_their_activations(tmp_path: Path) -> None:
+    """A public job trained so with a batch of 256 on a T4."""
+    text = "for weight in model.parameters():\n    weight.requires_grad = False\n" + LOOP
+    known: dict[str, Any] = {"model": "resnet50", "batch": 256, "epochs": 5, "examples": 6680}
+    frozen = st.estimate(job(tmp_path, text, instance="ml.g4dn.xlarge"), **known)
+    assert (frozen.fits, frozen.may_fit) == (False, True)
+    assert "images of 224 × 224: --length N says other pixels" in frozen.assumed
+    assert not st.estimate(job(tmp_path, LOOP, instance="ml.g4dn.xlarge"), **known).may_fit

@@ -40,6 +40,12 @@ SCRIPTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "a constant of the module": (HEAD + "EPOCHS = 4\n" + TAKES.format("num_train_epochs=EPOCHS"), {}),
     "made a number": (HEAD + PARSER.format(SHORT) + TAKES.format("per_device_train_batch_size=int(args.bs)"), {"bs": 3}),
+    "an argument with a dash": (
+        HEAD
+        + PARSER.format(BATCH.replace("train_batch_size", "train-batch-size"))
+        + TAKES.format("per_device_train_batch_size=args.train_batch_size"),
+        {"train-batch-size": 24},
+    ),
     "its parser, nothing given": (HEAD + FIELDS, {"output_dir": "out"}),
     "its parser, something given": (HEAD + FIELDS, {"output_dir": "out", "per_device_train_batch_size": 6, "num_train_epochs": 1}),
     "its parser, a beginning": (HEAD + FIELDS, {"output_dir": "out", "max_steps": 7, "gradient_acc": 3}),
@@ -149,3 +155,35 @@ def test_a_shipped_script_and_one_elsewhere_say_nothing(tmp_path: Path) -> None:
     there = job(tmp_path, HEAD + FIELDS, {"seed": 1})
     for script in (st.Script("train_glue.py"), st.Script("train.py", source_dir="s3://bucket/source.tar.gz")):
         assert dict(arguments_of(there.replace(script=script))) == {"seed": 1}
+
+
+def test_a_name_with_dashes_is_the_name_that_argparse_makes_of_it(tmp_path: Path) -> None:
+    there = job(
+        tmp_path, PARSER.format('parser.add_argument("--batch-size", type=int, default=64)'), {"batch-size": 512}
+    )
+    assert arguments_of(there)["batch_size"] == 512
+    elsewhere = there.replace(script=st.Script("train.py", source_dir="s3://bucket/source.tar.gz"))
+    assert arguments_of(elsewhere)["batch_size"] == 512
+
+
+@pytest.mark.parametrize("place", ["train.yaml", "./train.yaml", "/opt/ml/code/train.yaml"])
+def test_arguments_of_a_file_that_an_argument_names(tmp_path: Path, place: str) -> None:
+    (tmp_path / "train.yaml").write_text("num_train_epochs: 2\nper_device_train_batch_size: 6\nfsdp_config: {a: 1}\n")
+    there = job(tmp_path, HEAD + FIELDS, {"config": place, "num_train_epochs": 4})
+    said = arguments_of(there)
+    assert (said["per_device_train_batch_size"], said["num_train_epochs"], said["max_seq_length"]) == (6, 4, 512)
+
+
+def test_arguments_of_a_file_in_a_channel(tmp_path: Path) -> None:
+    channel = tmp_path / "channel"
+    channel.mkdir()
+    (channel / "a.json").write_text('{"max_seq_length": 96}')
+    there = job(tmp_path, HEAD + FIELDS, {"config": "/opt/ml/input/data/settings/a.json"})
+    assert arguments_of(there)["max_seq_length"] == 512
+    assert arguments_of(there.replace(inputs={"settings": str(channel)}))["max_seq_length"] == 96
+
+
+def test_a_file_that_holds_no_arguments_says_nothing(tmp_path: Path) -> None:
+    for text in ("- 1\n", "a: [", ""):
+        (tmp_path / "train.yaml").write_text(text)
+        assert arguments_of(job(tmp_path, HEAD + FIELDS, {"config": "train.yaml"}))["max_seq_length"] == 512

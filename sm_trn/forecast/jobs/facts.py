@@ -19,6 +19,7 @@ MODEL = (
     "model_id",
     "model",
     "pretrained_model_name_or_path",
+    "base_model",
     "config_name",
     "model_type",
 )
@@ -31,10 +32,11 @@ LENGTH = (
     "sequence_length",
     "max_source_length",
     "seq_len",
+    "sequence_len",
     "model_max_length",
 )
 TARGET = ("max_target_length", "target_max_length", "generation_max_length")
-EPOCHS = ("num_train_epochs", "epochs", "num_epochs", "max_epochs")
+EPOCHS = ("num_train_epochs", "epochs", "num_epochs", "max_epochs", "epoch")
 STEPS = ("max_steps", "max_train_steps", "total_steps", "train_steps", "num_steps")
 ACCUMULATION = ("gradient_accumulation_steps", "grad_accum", "accumulation_steps")
 NO = frozenset({"", "0", "false", "none", "no", "off"})

@@ -41,7 +41,10 @@ def lengths(facts: Facts, model: Model) -> Lengths:
     if "length" in facts.known:
         return _exactly(float(facts.known["length"]))
     if not isinstance(model, Architecture):
-        return _exactly(float(model.resolution**2))
+        return _exactly(
+            float(model.resolution**2),
+            f"images of {model.resolution} × {model.resolution}: --length N says other pixels",
+        )
     if model.kind == "vision":
         return _exactly(197.0)
     cap = facts.number(LENGTH)
@@ -74,7 +77,7 @@ def packs(facts: Facts, model: Model) -> bool:
 def _filling(facts: Facts) -> str:
     """How a batch is filled up: ``packed``, ``one length``, ``like lengths``, ``longest``; empty where nothing says."""
     job = facts.job
-    if "block_size" in facts.arguments or facts.said(("packing",)) or "run_clm" in facts.words():
+    if "block_size" in facts.arguments or facts.said(("packing", "sample_packing")) or "run_clm" in facts.words():
         return "packed"
     static = job.neuron is not None or job.compute.instances[0].startswith(("ml.trn", "ml.inf")) or job.compiled
     if static or facts.said(("pad_to_max_length",)) or facts.text(("padding",)) == "max_length":

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...core.preflight import reading, source
 from ...core.preflight.spot import MODEL, SAVE_STEPS, inside
+from ...core.specs.framework import PyTorch
 from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
+from ...scripts.parsers import called
+from ...scripts.sources import programs
 from ..configuration import Configuration
 from ..intervals import Interval, exactly
 from .facts import Facts
@@ -25,6 +30,8 @@ MERGES = (
     "merge_lora",
     "merge",
 )  # what scripts call merging adapters into the model they save
+SMALL_IMAGES = 2020.7  # PyTorch's own images of 1.6 and before: seven public logs
+_MERGING = "merge_and_unload"  # peft's
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ def phases(
     training = step.scaled(steps)
     found = [
         Phase("capacity and start", _start(c), False, "no wait for capacity: assumed, not known"),
-        Phase("image pull", _pull(c), True, "15 public logs of GPU images, 2 of Neuron images"),
+        Phase("image pull", _pull(job, c), True, "22 public logs of GPU images, 2 of Neuron images"),
         Phase("download and data", _download(parameters, examples), True, "18 public logs, and bytes at 150 MB/s"),
     ]
     compiled = _compile(job, c)
@@ -98,12 +105,23 @@ def _upload(facts: Facts, c: Configuration, steps: float) -> float:
     """Seconds to put the model folder into its archive and both it and checkpoints into S3."""
     job, given = facts.job, facts.arguments
     parameters = c.model.parameters / c.tensor / c.pipeline
-    whole = not c.adapters or facts.said(MERGES)
+    whole = not c.adapters or facts.said(MERGES) or _merges(job)
     model = parameters * (2.0 if c.adapters or c.half_states else STORED) if whole else ADAPTER
     checkpoint = parameters * STORED * 3 if not c.adapters else 3 * ADAPTER
     packed = checkpoint * _checkpoints(given, steps) if inside(str(given.get("output_dir") or ""), MODEL) else 0.0
     synced = 0.0 if job.checkpoints is None else checkpoint
     return (model + packed) / (ARCHIVED if job.output.compress else TRANSFER) + synced / TRANSFER
+
+
+def _merges(job: JobSpec) -> bool:
+    """Whether the script merges adapters into the model under no condition, in code that it runs."""
+    words = reading.words(job)
+    if words is None or _MERGING not in words.all - words.undecided - words.asked_for:
+        return False
+    texts = [text for _, text in programs(job)]
+    run = {called(call) for text in texts for call in source.calls(text)}
+    functions = [node for text in texts for node in ast.walk(source.tree(text)) if isinstance(node, ast.FunctionDef)]
+    return all(function.name in run for function in functions if _MERGING in ast.unparse(function))
 
 
 def _checkpoints(given: Mapping[str, Json], steps: float) -> float:
@@ -130,8 +148,11 @@ def _start(c: Configuration) -> Interval:
     return Interval(67, 90, 146)
 
 
-def _pull(c: Configuration) -> Interval:
-    return Interval(150, 220, 350) if c.neuron else Interval(110, 231, 323)
+def _pull(job: JobSpec, c: Configuration) -> Interval:
+    if c.neuron:
+        return Interval(150, 220, 350)
+    small = isinstance(job.framework, PyTorch) and c.release < SMALL_IMAGES
+    return Interval(40, 80, 102) if small else Interval(110, 231, 323)
 
 
 def _download(parameters: float, examples: float) -> Interval:
