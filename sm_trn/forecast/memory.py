@@ -99,7 +99,8 @@ def sample_bytes(c: Configuration) -> tuple[float, float]:
     """Bytes that one sample keeps for the backward pass: of layers, and of logits."""
     if isinstance(c.model, ImageModel):
         compiled = 0.75 if c.style in {Style.COMPILED, Style.NEURON} else 1.0
-        return c.model.million_activations * 1e6 * c.element_bytes * IMAGE_BYTES / 2 * compiled, 0.0
+        area = c.sequence / c.model.resolution**2
+        return c.model.million_activations * 1e6 * area * c.element_bytes * IMAGE_BYTES / 2 * compiled, 0.0
     wide = FLOAT32 if c.style is Style.EAGER and c.element_bytes == 4 else c.element_bytes / 2
     return _transformer_bytes(c, c.model, wide)
 

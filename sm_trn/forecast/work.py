@@ -117,9 +117,7 @@ def _transformer(c: Configuration, m: Architecture) -> Work:
 def _images(c: Configuration, m: ImageModel) -> Work:
     samples, passes = c.micro_batch, _passes(c)
     hbm = c.chip.memory_rate
-    area = (
-        (c.sequence / m.resolution**2) if c.sequence > 4096 else 1.0
-    )  # ``sequence`` is pixels where it is not one image
+    area = c.sequence / m.resolution**2  # of an image ``sequence`` is its pixels
     work = (m.gflop_forward * passes + m.gflop_forward_only) * 1e9 * samples * area
     reduce_host, reduce_net = _reduce(c, m.parameters)
     return Work(

@@ -27,9 +27,8 @@ _OF_TRAINER: Mapping[str, Json] = MappingProxyType({"per_device_train_batch_size
 # What a script decides when it runs, as ``bf16=torch.cuda.is_bf16_supported()``: the names, and the words that ask the device.
 DECIDED_LATER = "decided when it runs"
 _HALVES = ("bf16", "fp16")
-_CONFIGURATIONS = frozenset(
-    {"config", "config_file", "config_path"}
-)  # arguments that name a file of arguments: trl's and axolotl's
+# Arguments that name a file of arguments: trl's and axolotl's.
+_CONFIGURATIONS = frozenset({"config", "config_file", "config_path"})
 _DEVICE = ("bf16_supported", "bf16_available", "device_capability")
 
 

@@ -135,14 +135,17 @@ def configure(facts: Facts) -> Configured:
     if may is not None:
         others.append(_as(average, read.other or method))
         assumed.append(f"what the arguments say, for {read.why}, and what it does with them is decided when it runs")
+    if isinstance(model, ImageModel) and tokens.least < tokens.longest:
+        may = dataclasses.replace(may or configuration, sequence=tokens.least)
     loaders = _loaders(job) if isinstance(model, ImageModel) else None
     if loaders is not None:
-        by = (
-            f"{max(1, loaders.fewest)} of a worker's processes"
-            if loaders.said
-            else "processes whose number is not said"
-        )
+        processes = f"{max(1, loaders.fewest)} of a worker's processes"
+        by = processes if loaders.said else "processes whose number is not said"
         assumed.append(f"images are loaded by {by}, {IMAGES_S} a second in each: small ones take less")
+    if job.profiling is not None and job.profiling.parameters:
+        assumed.append(
+            "profiling takes no time: that of the framework took longer than the training of two public jobs"
+        )
     packed = packs(facts, model)
     return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may, packed, loaders)
 

@@ -1,4 +1,4 @@
-"""How many tokens a sample has as it is computed: from the data, the cap, and how the script fills a batch up.
+"""How many tokens, or pixels, a sample has as it is computed: from the data, the cap, and how the script fills a batch up.
 
 Memory follows from the longest batch, time from the average one. What nothing says widens the interval, and is said.
 """
@@ -12,12 +12,14 @@ from typing import Any
 
 from ...core.preflight import reading
 from ...core.specs.job import JobSpec
-from ..architectures import Architecture, Model
+from ..architectures import Architecture, ImageModel, Model
 from .data import Data, count
 from .facts import LENGTH, Facts, MissingFact
+from .pixels import pixels
 
 UNSURE = 1.25  # times more or fewer tokens than characters tell
 UNKNOWN = 8.0  # a sample whose length nobody says has between an eighth of the cap and the cap
+SMALLEST = 28.0**2  # pixels of MNIST's images
 ENCODER_CAP = 512  # positions of BERT and its kin
 
 
@@ -41,10 +43,7 @@ def lengths(facts: Facts, model: Model) -> Lengths:
     if "length" in facts.known:
         return _exactly(float(facts.known["length"]))
     if not isinstance(model, Architecture):
-        return _exactly(
-            float(model.resolution**2),
-            f"images of {model.resolution} × {model.resolution}: --length N says other pixels",
-        )
+        return _of_images(facts, model)
     if model.kind == "vision":
         return _exactly(197.0)
     cap = facts.number(LENGTH)
@@ -63,6 +62,18 @@ def lengths(facts: Facts, model: Model) -> Lengths:
     return Lengths(
         longest=cap, average=cap, least=cap / UNKNOWN, most=cap,
         assumed=f"every sample has {cap:g} tokens, the most that the job allows; shorter ones take less: --data FILE or --length N tells",
+    )  # fmt: skip
+
+
+def _of_images(facts: Facts, model: ImageModel) -> Lengths:
+    """Pixels of an image. Where nothing says them it may be as small as the smallest of public data sets."""
+    said = pixels(facts)
+    if said is not None:
+        return _exactly(said)
+    most = float(model.resolution**2)
+    return Lengths(
+        longest=most, average=most, least=SMALLEST, most=most,
+        assumed=f"images have {model.resolution} × {model.resolution} pixels; smaller ones take less: --length N gives their pixels",
     )  # fmt: skip
 
 

@@ -44,6 +44,8 @@ def estimated(job: JobSpec) -> Iterator[Problem]:
         yield from accelerator_memory(job)
         return
     c = configured.configuration
+    if c.images and configured.may is not None:
+        c = configured.may  # as small as images may be
     most = largest_batch(c)
     yield from _memory(EST002, job, c, most)
     if c.micro_batch > most:
