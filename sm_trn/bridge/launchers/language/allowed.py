@@ -191,14 +191,3 @@ class TextFormat(Stand):
     def __init__(self, text: str, name: str) -> None:
         super().__init__(name)
         self.text = text
-
-
-__all__ = [
-    "BUILTINS",
-    "STANDS",
-    "QuietParser",
-    "Stand",
-    "TextFormat",
-    "may_be_looked_at",
-    "of_module",
-]

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import ast
-import posixpath
-import re
-from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
-from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ..source import MAGIC, Cell, parsed
+from ..source import Cell, parsed
 from ..values import (
     Cause,
-    ExhaustedError,
-    Folder,
     Needs,
     Node,
     OwnCode,
@@ -31,11 +25,12 @@ from .nodes import Nodes
 from .state import expression
 
 DEPTH: Final = 28  # calls inside calls of the launcher's own functions
-_ABOVE: Final = 5  # folders above the launcher's that have a placeholder of their own
 
 
 class Definitions(Nodes):
     """What the launcher defines."""
+
+    block: Callable[[Sequence[ast.stmt]], Any]  # of the class that inherits from this one
 
     def prepare(self) -> None:
         """Set what a reading begins with."""
@@ -44,30 +39,6 @@ class Definitions(Nodes):
         self.handling: Any = None
         self.depth = 0
         self.stored: dict[str, Any] = {}
-        self.folder = "/" + "/".join(self.marks.mark(Folder(above)) for above in reversed(range(_ABOVE)))
-
-    @abstractmethod
-    def block(self, body: Sequence[ast.stmt]) -> Any:
-        """Read statements in order."""
-
-    # Paths of the launcher's own files
-
-    def here(self, file: str) -> str:
-        return f"{self.folder}/{file}"
-
-    def relative(self, text: str) -> str:
-        marks = self.folder.split("/")[1:]
-        for up in range(_ABOVE):
-            above = "/" + "/".join(marks[: _ABOVE - up])
-            if text.startswith(above):
-                rest = text[len(above) :]
-                first = "/".join([".."] * up) or "."
-                return first + rest
-        return text
-
-    def without_folder(self, path: str) -> str | None:
-        path = self.relative(path)
-        return None if self.marks.within(path) else path
 
     # Functions
 
@@ -402,6 +373,3 @@ def _targets(node: Any) -> frozenset[str]:
         for inner in ast.walk(generator.target)
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
     )
-
-
-__all__ = ["MAGIC", "Definitions", "ExhaustedError", "PurePosixPath", "posixpath", "re"]

@@ -6,17 +6,14 @@ from __future__ import annotations
 
 import argparse
 import ast
-import builtins
 import collections
 import configparser
 import copy
-import datetime
 import functools
 import io
 import itertools
 import json
 import operator
-import os
 import posixpath
 import re
 import sys
@@ -27,10 +24,9 @@ from typing import Any, Final
 
 from ....core.errors import SmTrnError
 from ....core.jobfile import in_yaml
-from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
+from ..values import Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
 from . import allowed
 from .allowed import STANDS, QuietParser
-from .heap import Scope
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -543,5 +539,3 @@ SPECIAL_PATHS: Final[Mapping[str, Any]] = MappingProxyType(
         "io.open": STANDS["open"],
     }
 )
-
-__all__ = ["Cause", "Scope", "builtins", "datetime", "os"]

@@ -7,7 +7,6 @@ import base64
 import copy
 import dataclasses
 import os
-from abc import abstractmethod
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -30,7 +29,7 @@ from ..values import (
 )
 from . import estimators
 from .calls import Calls
-from .state import Sighting, Site
+from .state import Site
 
 ACCOUNT: Final = "111122223333"
 TIME: Final = "YOUR-TIME"  # `check` refuses it, as the other words of this kind (DATA006)
@@ -501,17 +500,9 @@ class Nodes(Calls):
             ] = None
         return {"t": "local", "v": name, "folder": folder}
 
-    @abstractmethod
-    def without_folder(self, path: str) -> str | None:
-        """A path as it is seen from the launcher's folder; None where it holds another placeholder."""
-
     def filled(self, text: str) -> str:
         """A text with visible words for its placeholders. Raises Needs for a part that is not known."""
         return self.marks.filled(self.relative(text), self._word)
-
-    @abstractmethod
-    def relative(self, text: str) -> str:
-        """A text in which the launcher's own folder is a dot."""
 
     def _word(self, symbol: Symbol) -> str:
         self.used.add(symbol)
@@ -559,9 +550,6 @@ class Nodes(Calls):
         except Needs as needs:
             return needs.causes
         return ()
-
-    def sight(self, node: ast.AST, what: str, kind: str) -> None:
-        self.sightings.append(Sighting(self.place(node), what, kind))
 
 
 def _is_estimator(value: Node) -> bool:

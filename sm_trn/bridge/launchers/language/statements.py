@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable
+from ..values import LONGEST, Cause, Environment, Needs, Node, Raised, Reason, Unknown, Unresolvable
 from .definitions import Definitions
-from .expressions import starred
 from .functions import local_names
 from .heap import Scope, either, held
 from .state import expression
@@ -574,5 +573,3 @@ _KINDS: Final[Mapping[type[ast.stmt], Callable[[Any, Any], Flow | None]]] = Mapp
         ast.Break: _leaving(BREAK), ast.Continue: _leaving(CONTINUE),
     }
 )  # fmt: skip
-
-__all__ = ["Moment", "Statements", "starred"]
