@@ -94,8 +94,6 @@ class Calls(Expressions):
         inner = self.sibling(f"{owner.file.removesuffix('.py').replace('/', '.')}.{name}")
         if inner is not None:
             return inner
-        if "*" in owner.names:
-            return self.settled(name, owner.names["*"])
         if name in self.given:
             return self.given[name]
         return self.unknown(node, Reason.UNDEFINED, give=name)

@@ -65,8 +65,8 @@ class Expressions(State):
     key: Callable[[Any], Any]
     function: Callable[..., Any]
     comprehended: Callable[..., Any]
+    lost_in: Callable[[ast.AST, Sequence[Cause]], None]
     assign: Callable[[ast.expr, Any], None]
-    brought: Callable[..., Any]
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression. Raises Raised for what the launcher raises, and ExhaustedError when the budget is spent."""
@@ -212,13 +212,9 @@ class Expressions(State):
             if name in at.names and (at is scope or at.kind != "class"):
                 return self.settled(name, at.names[name])
             if at.kind in {"function", "comprehension"} and name in at.local:
-                return self._unbound(node, at, scope)
+                return self.unknown(node, Reason.UNDEFINED, give=name)
             at = at.parent
         return self._global(node)
-
-    def _unbound(self, node: ast.Name, at: Scope, scope: Scope) -> Any:
-        kind = UnboundLocalError if at is scope else NameError
-        raise Raised(kind(f"{node.id} is used before it has a value"))
 
     def _global(self, node: ast.Name) -> Any:
         name, module = node.id, self.scope.module
@@ -230,18 +226,9 @@ class Expressions(State):
             return self.unknown(node, Reason.SHELL)
         if name == "__file__" and (module is not self.main or module.cell is None):
             return f"{self.folder}/{module.file}"  # its folder is a placeholder
-        for starred_module in reversed(self.star_modules):
-            brought = self.brought(node, starred_module, name)
-            if brought is not None:
-                return brought
-        if "*" in module.names:
-            lost: Any = self.settled(name, module.names["*"])
-            return self.lacking(*lost.causes)
         if name in BUILTINS:
             return BUILTINS[name]
-        return self.unknown(
-            node, Reason.UNDEFINED, give=name, detail=f"perhaps of {self.stars[-1]}" if self.stars else ""
-        )
+        return self.unknown(node, Reason.UNDEFINED, give=name)
 
     def operated(self, node: ast.AST, kind: ast.operator, left: Any, right: Any, *, in_place: bool = False) -> Any:
         """``left kind right``."""
@@ -458,19 +445,12 @@ def _either_of(state: Expressions, node: ast.BoolOp, values: list[ast.expr], *, 
 
 
 def _compared(state: Expressions, node: ast.Compare) -> Any:
-    left: Any = state.evaluate(node.left)
-    result: Any = True
-    for index, (kind, item) in enumerate(zip(node.ops, node.comparators, strict=True)):
-        right = state.evaluate(item)
-        result = state.compared(node, kind, left, right)
-        if index < len(node.ops) - 1:
-            decided = state.truth(result)
-            if decided is None:
-                raise Needs(state.missing(result, marked=True) or (state.cause(node, Reason.CONSTRUCT),))
-            if not decided:
-                return result
-        left = right
-    return result
+    if len(node.ops) > 1:
+        cause = state.cause(node, Reason.CONSTRUCT)
+        state.lost_in(node, [cause])
+        raise Needs([cause])
+    left = state.evaluate(node.left)
+    return state.compared(node, node.ops[0], left, state.evaluate(node.comparators[0]))
 
 
 def _choice(state: Expressions, node: ast.IfExp) -> Any:

@@ -11,7 +11,6 @@ import configparser
 import copy
 import functools
 import io
-import itertools
 import json
 import operator
 import posixpath
@@ -65,15 +64,13 @@ MOVES: Final[Mapping[type, frozenset[str]]] = MappingProxyType(
         collections.defaultdict: frozenset(
             {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear"}
         ),
-        collections.deque: frozenset({"append", "appendleft", "pop", "popleft", "extend", "clear", "copy"}),
         tuple: frozenset({"__len__", "__iter__"}),
     }
 )
 MOVING: Final = frozenset({
     list, tuple, dict, zip, enumerate, reversed, iter, next, len, map, filter, range, copy.copy, copy.deepcopy, property, staticmethod,
-    classmethod, SimpleNamespace, collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple,
-    itertools.chain, itertools.islice, itertools.zip_longest, itertools.starmap, itertools.product, slice, sorted, any, all,
-    functools.partial, functools.reduce, allowed.of_module("functools", "wraps"), operator.itemgetter, object,
+    classmethod, SimpleNamespace, collections.OrderedDict, collections.defaultdict, collections.namedtuple,
+    slice, sorted, any, all, functools.partial, object,
 })  # fmt: skip
 
 
@@ -85,12 +82,9 @@ _KEEP_MARKS: Final = frozenset({
     json.dumps, posixpath.join, posixpath.basename, posixpath.dirname, posixpath.split, str, list, tuple, dict, abs,
     posixpath.normpath, operator.add, SourcePath,
 })  # fmt: skip
-_SIZED: Final = frozenset({
-    "ljust", "rjust", "center", "zfill", "expandtabs", "replace", "bytes", "bytearray", "factorial", "comb", "perm", "pow", "product",
-    "permutations", "combinations", "combinations_with_replacement", "indent", "fill", "wrap", "to_bytes", "translate",
-    "tee", "pbkdf2_hmac",
-    "scrypt",
-})  # fmt: skip
+_SIZED: Final = frozenset(
+    {"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "bytes", "bytearray", "lcm", "pow", "to_bytes", "translate"}
+)  # fmt: skip
 
 
 def found(state: Any, node: ast.AST, path: str) -> Any:
@@ -139,36 +133,13 @@ def affordable(state: Any, node: ast.AST, function: Any, given: list[Any], names
     large = name in _SIZED and any(isinstance(each, int) and abs(each) > 10_000 for each in (*given, *names.values()))
     large |= name in _SIZED and sum(len(each) for each in given if hasattr(each, "__len__")) > 10_000
     large |= any(isinstance(each, range) and len(each) > 20_000 for each in given)
-    large |= name in {"product", "permutations", "combinations"} and _many(given)
     large |= name in {"format", "strftime", "__format__"} and any(
         isinstance(each, str) and re.search(r"\d{5,}", each) for each in given
     )
     large |= name == "split" and bool(given) and given[0] is None
     large |= function is range and any(isinstance(each, int) and abs(each) > 10**12 for each in given)
-    large |= getattr(function, "__module__", "") in {"re", "fnmatch"} and not _quick(given)
-    large |= type(getattr(function, "__self__", None)).__name__ == "Pattern" and not _quick(
-        [function.__self__.pattern, *given]
-    )
     if large:
         raise Needs((state.cause(node, Reason.CONSTRUCT, detail="it may take long, or give something large"),))
-
-
-def _many(given: list[Any]) -> bool:
-    product = 1
-    for each in given:
-        product *= max(1, len(each) if hasattr(each, "__len__") else 1)
-    return product > 5_000
-
-
-def _quick(given: list[Any]) -> bool:
-    """Whether a pattern is searched for in a moment, whatever the text."""
-    pattern = given[0] if given else ""
-    try:
-        repeats = len(re.findall(r"(?<!\\)[*+{]", pattern)) if isinstance(pattern, str) else 0
-    except TypeError:
-        return False
-    nested = isinstance(pattern, str) and re.search(r"[*+}]\)[*+{]", pattern) is not None
-    return repeats <= 2 and not nested and all(len(each) <= 2_000 for each in given if isinstance(each, (str, bytes)))
 
 
 def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, Any], *, required: bool = False) -> Any:
@@ -214,11 +185,6 @@ def environment_method(state: Any, node: ast.AST, name: str, given: list[Any], n
 def _moment(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     del given, names
     return Moment((state.cause(node, Reason.PLACEHOLDER),))
-
-
-def _role(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    del node, given, names
-    return state.symbol(Symbol.ROLE)
 
 
 def path_method(state: Any, node: ast.AST, path: SourcePath, name: str, given: list[Any], names: dict[str, Any]) -> Any:
@@ -349,7 +315,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {
         **dict.fromkeys(_TIMES, _moment),
         "posixpath.abspath": _same, "posixpath.realpath": _same,
-        "os.getenv": variable, "sm_trn.role": _role,
+        "os.getenv": variable,
         "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(_yaml), "yaml.load": _loaded(_yaml),
         "tomllib.load": _loaded(tomllib.loads),
         "dotenv.load_dotenv": _dotenv,
@@ -403,21 +369,11 @@ def _is_instance(state: Any, node: ast.AST, given: list[Any], names: dict[str, A
     return state.python(isinstance, value, kinds)
 
 
-def _is_subclass(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    if any(isinstance(each, Unresolvable) for each in given):
-        return state.unknown(node, Reason.CALL)
-    return state.python(issubclass, *given)
-
-
 def _type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     value = state.resolved(given[0])
     if len(given) != 1 or isinstance(value, Unresolvable):
         return state.unknown(node, Reason.CALL)
     return type(value)
-
-
-def _callable(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    return state.unknown(node, Reason.CALL) if isinstance(given[0], Unresolvable) else callable(given[0])
 
 
 def _changing(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -488,11 +444,6 @@ def _code(name: str) -> Callable[..., Any]:
     return run
 
 
-def _import(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    name = given[0] if len(given) == 1 and isinstance(given[0], str) and not names else None
-    return state.module(node, name) if name else state.unknown(node, Reason.CALL)
-
-
 def _left(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     raise Raised(SystemExit(*given))
 
@@ -518,14 +469,14 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
-        isinstance: _is_instance, issubclass: _is_subclass, type: _made_type, callable: _callable, str: _text, len: _length,
+        isinstance: _is_instance, issubclass: _unknown, type: _made_type, callable: _unknown, str: _text, len: _length,
         next: _iterator, super: _unknown, QuietParser: _parser,
         **{
             STANDS[name]: answer
             for name, answer in {
                 "getattr": _unknown, "hasattr": _unknown, "setattr": _changing, "delattr": _changing, "globals": _any_names,
                 "locals": _any_names, "vars": _variables, "dir": _unknown, "id": _unknown, "hash": _unknown, "input": _unknown,
-                "open": opened, "exec": _code("exec"), "eval": _code("eval"), "compile": _unknown, "__import__": _import, "exit": _left,
+                "open": opened, "exec": _code("exec"), "eval": _code("eval"), "compile": _unknown, "__import__": _unknown, "exit": _left,
                 "quit": _left, "memoryview": _unknown, "breakpoint": _ignored, "help": _ignored, "print": _ignored,
             }.items()
         },

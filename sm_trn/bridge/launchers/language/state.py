@@ -104,8 +104,6 @@ class State(Heap):
         self.many = 0  # loops around this of which nobody knows how far they go
         self.tainted: list[Cause] = []  # why anything may be different from here on
         self.environment = Environment(Cause(Reason.CALL, Place(settings.file, None, 1), "os.environ"))
-        self.star_modules: list[str] = []  # modules of Python and of the SDK that were imported with *
-        self.stars: list[str] = []  # what brings names that nobody here has read
         self.contexts: list[Node] = []
         self.steps, self.risks, self.guards, self.turn = STEPS, 0, 0, 0
         self.effects: list[Node] = []  # calls of boto3 that change what comes after them
@@ -284,13 +282,6 @@ class State(Heap):
             " and ".join(symbols),
             symbols[0] if symbols else "",
         )
-
-    def plain(self, *values: object) -> bool:
-        """Whether nothing in the values is unknown or a placeholder."""
-        try:
-            return not self.missing(*values)
-        except Needs:
-            return False
 
     def settled(self, name: str, value: object) -> object:
         """A value that is going to be called ``name``: what the user gives under it where the code cannot tell, else named by it."""

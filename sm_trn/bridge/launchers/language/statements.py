@@ -245,20 +245,10 @@ def _annotated(state: Statements, node: ast.AnnAssign) -> Flow | None:
 
 def _augmented(state: Statements, node: ast.AugAssign) -> Flow | None:
     target = node.target
-    if isinstance(target, ast.Name):
-        before = state.evaluate(ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target))
-        state.assign(target, _changed(state, node, before))
-    elif isinstance(target, ast.Attribute):
-        owner = state.evaluate(target.value)
-        before = state.attribute(target, owner, target.attr)
-        state.set_attribute(target, owner, target.attr, _changed(state, node, before))
-    else:
-        owner, key = state.evaluate(target.value), state.evaluate(target.slice)
-        try:
-            before = state.item(target, owner, key)
-        except Needs as needs:
-            before = state.lacking(*needs.causes)
-        state.set_item(target, owner, key, _changed(state, node, before))
+    if not isinstance(target, ast.Name):
+        raise Needs((state.cause(node, Reason.CONSTRUCT),))
+    before = state.evaluate(ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target))
+    state.assign(target, _changed(state, node, before))
     return None
 
 
