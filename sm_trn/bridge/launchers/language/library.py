@@ -21,8 +21,8 @@ from pathlib import PurePosixPath
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from ....core.errors import SmTrnError
-from ....core.jobfile import in_yaml
+import yaml
+
 from ..values import Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
 from . import allowed
 from .allowed import STANDS, QuietParser
@@ -85,6 +85,12 @@ _KEEP_MARKS: Final = frozenset({
 _SIZED: Final = frozenset(
     {"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "bytes", "bytearray", "lcm", "pow", "to_bytes", "translate"}
 )  # fmt: skip
+
+
+# A line of a file of variables that every reader of such files reads alike.
+_VARIABLE: Final = re.compile(
+    r"""\s*(#.*|((export\s+)?(?P<name>\w+)\s*=\s*((?P<value>[^\s'"#$\\]*)|(?P<mark>['"])(?P<quoted>[^'"$\\]*)(?P=mark))\s*)?)"""
+)
 
 
 def found(state: Any, node: ast.AST, path: str) -> Any:
@@ -264,7 +270,9 @@ def _loaded(parse: Callable[[str], Any]) -> Callable[..., Any]:
     """A function that reads a file or a text in a format."""
 
     def load(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-        del names
+        how = [*given[1:], *names.values()]
+        if any(not isinstance(each, Ref) or each.last == "BaseLoader" for each in how):
+            return state.unknown(node, Reason.CALL)
         source = state.resolved(given[0]) if given else None
         if isinstance(source, Unresolvable):
             return state.lacking_of(source) if isinstance(source, Unknown) else state.unknown(node, Reason.CALL)
@@ -274,14 +282,10 @@ def _loaded(parse: Callable[[str], Any]) -> Callable[..., Any]:
             return state.unknown(node, Reason.CALL)
         try:
             return parse(text)
-        except (SmTrnError, ValueError, RecursionError) as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise Raised(ValueError(str(error))) from None
 
     return load
-
-
-def _yaml(text: str) -> Any:
-    return in_yaml.parse(text)[0]
 
 
 def configured(
@@ -304,10 +308,13 @@ def _dotenv(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
     if text is None:
         state.assume(node, "there is no file of variables beside the launcher")
         return True
-    for line in text.splitlines():
-        name, equals, value = line.strip().removeprefix("export ").partition("=")
-        if equals and not name.startswith("#"):
-            state.environment.known.setdefault(name.strip(), value.strip().strip("\"'"))
+    for number, line in enumerate(text.splitlines(), 1):
+        if (row := _VARIABLE.fullmatch(line)) is None:
+            why = f"not a name and a plain value: .env, line {number}"
+            state.taint(state.cause(node, Reason.CALL, detail=why))
+            break
+        if row["name"]:
+            state.environment.known.setdefault(row["name"], row["value"] or row["quoted"] or "")
     return True
 
 
@@ -316,7 +323,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         **dict.fromkeys(_TIMES, _moment),
         "posixpath.abspath": _same, "posixpath.realpath": _same,
         "os.getenv": variable,
-        "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(_yaml), "yaml.load": _loaded(_yaml),
+        "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(yaml.safe_load), "yaml.load": _loaded(yaml.safe_load),
         "tomllib.load": _loaded(tomllib.loads),
         "dotenv.load_dotenv": _dotenv,
     }
