@@ -41,7 +41,6 @@ def value(launch: Launch) -> object:
         ("found = str(Path(__file__).resolve().parents[2] / 'src')", "../../src"),
         ("found = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'src')", "./src"),
         ("from package import config\nfound = config.RATE", 3),
-        ("found = {'us-west-2': 'a', 'eu-west-1': 'b'}[region]", "a"),
         ("if os.path.exists('x'):\n    found = 1\nelse:\n    raise_an_error()", 1),
         ("try:\n    import x\n    found = 1\nexcept ImportError:\n    print('none')", 1),
         (

@@ -130,21 +130,12 @@ class Calls(Expressions):
         return self.python(operator.getitem, owner, key)
 
     def found_key(self, node: ast.AST, owner: dict[Any, Any], key: Any) -> Any:
-        """The key of a mapping that is meant: placeholders are equal to themselves alone, but for the region of this reading.
-
-        Raises Needs.
-        """
+        """The key of a mapping that is meant: placeholders are equal to themselves alone. Raises Needs."""
         if isinstance(key, Unresolvable):
             raise Needs(key.causes)
         marked = isinstance(key, str) and self.marks.within(key)
-        if marked and not self.marks.causes(key):
-            if key in owner and Symbol.TIME not in self.marks.symbols(key):
-                return key
-            if self.marks.symbols(key) == {Symbol.REGION}:
-                placed = self.marks.filled(key, lambda _: self.settings.region)
-                if placed in owner:
-                    self.assume(node, f"the region is {self.settings.region}")
-                    return placed
+        if marked and not self.marks.causes(key) and key in owner and Symbol.TIME not in self.marks.symbols(key):
+            return key
         if marked or (
             key.__hash__ is not None
             and key not in owner

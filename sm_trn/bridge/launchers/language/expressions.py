@@ -82,7 +82,9 @@ class Expressions(State):
             return self.lost[id(value)][1]
         if isinstance(value, Unknown) and value.among is None:
             value.among = tuple(self.named_in(node))
-        if isinstance(value, OwnCode) or (isinstance(value, Unknown) and any(map(_is_own, value.among or ()))):
+        if isinstance(value, OwnCode) or (
+            isinstance(value, Unknown) and any(isinstance(each, OwnCode) for each in value.among or ())
+        ):
             self.reach(value, value.causes)
         return value
 
@@ -132,7 +134,8 @@ class Expressions(State):
         self.join(after, after_second, cause)
         if self.tainted != tainted:
             self.taint(cause)
-        return either(first, second, cause) if not _is_flow(first, second) else (first, second)
+        flows = "Flow" in {type(first).__name__, type(second).__name__}  # of statements, not of expressions
+        return (first, second) if flows else either(first, second, cause)
 
     def _way(self, read: Callable[[], Any]) -> Any:
         """One way, where what it raises is what it gives."""
@@ -329,28 +332,6 @@ def _is_object(value: object) -> bool:
     return isinstance(value, Node) and (value.is_path or value.last[:1].isupper())
 
 
-def _is_own(item: object) -> bool:
-    return isinstance(item, OwnCode)
-
-
-def _is_flow(first: object, second: object) -> bool:
-    """Whether two ways through statements were read, and not two expressions."""
-    return type(first).__name__ == "Flow" or type(second).__name__ == "Flow"
-
-
-def _constant(state: Expressions, node: ast.Constant) -> Any:
-    del state
-    return node.value
-
-
-def _name(state: Expressions, node: ast.Name) -> Any:
-    return state.lookup(node)
-
-
-def _attribute(state: Expressions, node: ast.Attribute) -> Any:
-    return state.attribute(node, state.evaluate(node.value), node.attr)
-
-
 def _call(state: Expressions, node: ast.Call) -> Any:
     """The arguments in their order, then the call."""
     function = state.evaluate(node.func)
@@ -527,20 +508,16 @@ def _wrapped(item: Any) -> list[Any]:
     return [value for name in ("__wrapped__", "func") if (value := getattr(item, name, None)) is not None]
 
 
-def _lambda(state: Expressions, node: ast.Lambda) -> Any:
-    return state.function(node)
-
-
-def _comprehension(state: Expressions, node: ast.expr) -> Any:
-    return state.comprehended(node)
-
-
 _KINDS: Final[Mapping[type[ast.expr], Callable[[Any, Any], Any]]] = MappingProxyType(
     {
-        ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.Call: _call, ast.JoinedStr: _formatted,
+        ast.Constant: lambda _, node: node.value, ast.Name: lambda state, node: state.lookup(node),
+        ast.Attribute: lambda state, node: state.attribute(node, state.evaluate(node.value), node.attr),
+        ast.Lambda: lambda state, node: state.function(node), **dict.fromkeys(
+            (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), lambda state, node: state.comprehended(node)
+        ),
+        ast.Call: _call, ast.JoinedStr: _formatted,
         ast.BinOp: _binary, ast.UnaryOp: _unary, ast.BoolOp: _boolean, ast.Compare: _compared, ast.IfExp: _choice,
         ast.List: _several, ast.Tuple: _several, ast.Set: _several, ast.Dict: _mapping, ast.Subscript: _subscript, ast.Slice: _slice,
-        ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.DictComp: _comprehension, ast.GeneratorExp: _comprehension,
-        ast.Lambda: _lambda, ast.NamedExpr: _walrus,
+        ast.NamedExpr: _walrus,
     }
 )  # fmt: skip

@@ -176,15 +176,15 @@ def _set_default(state: Any, node: ast.AST, given: list[Any], names: dict[str, A
 
 def environment_method(state: Any, node: ast.AST, name: str, given: list[Any], names: dict[str, Any]) -> Any:
     """A method of ``os.environ``."""
-    if name in {"get", "pop"}:
+    if name == "get":
         return variable(state, node, given, names)
     if name == "setdefault":
         return _set_default(state, node, given, names)
     if name == "update":
         state.touch(state.environment.known)
         return state.python(state.environment.known.update, *given, **names)
-    if name == "copy":
-        return state.unknown(node, Reason.CALL, detail="the environment")
+    if name not in {"copy", "items", "keys", "values"}:
+        state.taint(state.cause(node, Reason.CALL))
     return state.unknown(node, Reason.CALL)
 
 
