@@ -198,3 +198,25 @@ def test_what_is_too_large_is_not_handed_to_the_sdk() -> None:
     body = "v = [1]\nfor i in range(60):\n    v = [v, v]\nrate = v"
     (launch,) = read_text(f"{IMPORT}{body}\n{MADE}.fit()\n", "launch.py").launches
     assert ["a value that is too large"] == [hole.detail for hole in launch.holes]
+
+
+def test_the_docstring_of_a_launcher_is_known() -> None:
+    code = "import argparse\nparser = argparse.ArgumentParser(description=__doc__)\nparser.add_argument('--rate', type=int, default=3)"
+    (launch,) = read_text(
+        f'"""Start it."""\n{IMPORT}{code}\nrate = parser.parse_args().rate\n{MADE}.fit()', "launch.py"
+    ).launches
+    assert ([], {"rate": 3}) == (list(launch.holes), dict(launch.jobs[0].spec.hyperparameters))
+
+
+@pytest.mark.parametrize(
+    ("between", "sent"),
+    [
+        ("print(e.training_image_uri())", {"rate": 1}),
+        ("e.set_hyperparameters(rate=2)", {"rate": "2"}),
+        ("e.fits('s3://b/x')", None),
+    ],
+)
+def test_what_a_method_does_to_an_estimator_the_sdk_says(between: str, sent: dict[str, object] | None) -> None:
+    (launch,) = read_text(f"{IMPORT}rate = 1\ne = {MADE}\n{between}\ne.fit()", "launch.py").launches
+    assert sent == (dict(launch.jobs[0].spec.hyperparameters) if launch.jobs else None)
+    assert [] == [hole.reason for hole in launch.holes if hole.reason is not Reason.REFUSED]

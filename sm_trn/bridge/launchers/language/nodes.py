@@ -186,24 +186,15 @@ class Nodes(Calls):
             if name in {"submit", "map"}:
                 self._queue(node, owner, name, {**dict(zip(estimators.QUEUED, given, strict=False)), **names})
             return self.unknown(node, Reason.RESULT)
-        if _is_estimator(owner) and name in estimators.CHANGING:
-            self.touch(owner)
-            self.touch_events(owner)
-            owner.events.append(
-                self._event(self._next(), {"kind": "method", "owner": owner, "name": name}, given, names)
-            )
-            return None
-        if _is_estimator(owner) and name == "hyperparameters":
+        if not _is_estimator(owner) or name == "hyperparameters":
             return NotImplemented
-        if _is_estimator(owner):
-            if name not in estimators.HARMLESS:
-                self.lose(owner, [self.cause(node, Reason.CALL, detail=f"{name} may change the estimator")])
+        if name in estimators.SIGHTED_METHODS:
             return self.unknown(node, Reason.RESULT)
-        return NotImplemented
-
-    def touch_events(self, owner: Node) -> None:
-        """An estimator that changes may be one of a site that nothing has started yet."""
-        del owner
+        self.touch(owner)
+        made = Node(function.path, self.place(node), number=self._next(), owner=owner, name=name)
+        made.events.append(self._event(made.number, {"kind": "method", "owner": owner, "name": name}, given, names))
+        owner.events += made.events  # the SDK says what it changes
+        return self.unknown(node, Reason.RESULT) if owner.started else made
 
     def _fit(self, node: ast.AST, owner: Node, given: list[Any], names: dict[str, Any]) -> None:
         if owner.last == "HyperparameterTuner":
