@@ -326,7 +326,7 @@ class Calls(Expressions):
 
     def _moves(self, function: Any, owner: Any, name: str) -> bool:
         """Whether a call only moves values, so that it does not matter whether they are known."""
-        if type(owner) in library.MOVES and name in library.MOVES[type(owner)]:
+        if any(isinstance(owner, kind) and name in names for kind, names in library.MOVES.items()):
             return True
         if isinstance(function, type):
             return function in library.MOVING or issubclass(function, BaseException)

@@ -58,12 +58,6 @@ MOVES: Final[Mapping[type, frozenset[str]]] = MappingProxyType(
         dict: frozenset(
             {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "popitem", "__len__"}
         ),
-        collections.OrderedDict: frozenset(
-            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "move_to_end"}
-        ),
-        collections.defaultdict: frozenset(
-            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear"}
-        ),
         tuple: frozenset({"__len__", "__iter__"}),
     }
 )
@@ -376,13 +370,6 @@ def _is_instance(state: Any, node: ast.AST, given: list[Any], names: dict[str, A
     return state.python(isinstance, value, kinds)
 
 
-def _type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    value = state.resolved(given[0])
-    if len(given) != 1 or isinstance(value, Unresolvable):
-        return state.unknown(node, Reason.CALL)
-    return type(value)
-
-
 def _changing(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     """``setattr`` and ``delattr``: whatever they are given may be another one now."""
     cause = state.cause(node, Reason.CONSTRUCT)
@@ -398,14 +385,11 @@ def _text(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) ->
     value = state.resolved(given[0])
     if isinstance(value, Unresolvable):
         return value if isinstance(value, Moment) else state.lacking(*value.causes)
-    return value if type(value) is str else _shown(state, str, value, *given[1:], **names)
-
-
-def _shown(state: Any, function: Callable[..., Any], value: Any, *given: Any, **names: Any) -> Any:
-    lacking = state.missing(value, *given, marked=function is str)
-    if lacking:
+    if type(value) is str:
+        return value
+    if lacking := state.missing(value, *given[1:], marked=True):
         raise Needs(lacking)
-    return state.python(function, value, *given, **names)
+    return state.python(str, value, *given[1:], **names)
 
 
 def _length(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -464,8 +448,11 @@ def _iterator(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]
     return state.python(next, value, *given[1:])
 
 
-def _made_type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    return _type(state, node, given, names) if len(given) == 1 else state.unknown(node, Reason.CONSTRUCT)
+def _type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    value = state.resolved(given[0])
+    if len(given) != 1 or isinstance(value, Unresolvable):
+        return state.unknown(node, Reason.CONSTRUCT)
+    return type(value)
 
 
 def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -476,7 +463,7 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
-        isinstance: _is_instance, issubclass: _unknown, type: _made_type, callable: _unknown, str: _text, len: _length,
+        isinstance: _is_instance, issubclass: _unknown, type: _type, callable: _unknown, str: _text, len: _length,
         next: _iterator, super: _unknown, QuietParser: _parser,
         **{
             STANDS[name]: answer
