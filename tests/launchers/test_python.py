@@ -1715,7 +1715,7 @@ def readings(text: str) -> Iterator[Statements]:
 def read(state: Statements, name: str) -> str | None:
     """A name's value as JSON; None where it is not known."""
     value = state.main.names.get(name, "no such name")
-    if state.tainted or id(value) in state.lost or not state.plain(value):
+    if state.tainted or id(value) in state.lost or state.too_large(value) or state.missing(value):
         return None
     try:
         return json.dumps(value)

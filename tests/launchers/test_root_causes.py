@@ -41,7 +41,6 @@ def value(launch: Launch) -> object:
         ("found = str(Path(__file__).resolve().parents[2] / 'src')", "../../src"),
         ("found = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'src')", "./src"),
         ("from package import config\nfound = config.RATE", 3),
-        ("found = {'us-west-2': 'a', 'eu-west-1': 'b'}[region]", "a"),
         ("if os.path.exists('x'):\n    found = 1\nelse:\n    raise_an_error()", 1),
         ("try:\n    import x\n    found = 1\nexcept ImportError:\n    print('none')", 1),
         (
@@ -53,7 +52,6 @@ def value(launch: Launch) -> object:
             '"arn:aws:iam::111122223333:role/service-role/YOUR-ROLE"',
         ),
         ("found = [f'{n}{c}' for n, c in enumerate('ab', 1)] + list(enumerate('c', start=5))", ["1a", "2b", [5, "c"]]),
-        ("import textwrap\nfound = textwrap.dedent('  a').upper()", "A"),
         (
             "import argparse\np = argparse.ArgumentParser()\np.add_argument('--kind', default='a')\nfound = p.parse_args().kind",
             "a",
@@ -156,18 +154,12 @@ def cells(*sources: str) -> str:
     return json.dumps({"cells": [{"cell_type": "code", "source": source} for source in (HEAD, *sources, LAUNCH)]})
 
 
-def test_names_of_the_store_are_given_one_by_one() -> None:
-    text = cells("found = 1", "%store -r")
+def test_a_name_of_the_store_is_given() -> None:
+    text = cells("found = 1", "%store -r found")
     (launch,) = read_text(text, "launch.ipynb").launches
-    assert {"found", "role"} == {hole.give for hole in launch.holes}
-    own = {"found": 4, "role": "arn:aws:iam::111122223333:role/r"}
-    (launch,) = read_text(text, "launch.ipynb", given=own).launches
+    assert {"found"} == {hole.give for hole in launch.holes}
+    (launch,) = read_text(text, "launch.ipynb", given={"found": 4}).launches
     assert 4 == value(launch)
-    later = json.dumps(
-        {"cells": [{"cell_type": "code", "source": source} for source in ("%store -r", HEAD, "found = 1", LAUNCH)]}
-    )
-    (launch,) = read_text(later, "launch.ipynb").launches
-    assert 1 == value(launch)
 
 
 @pytest.mark.parametrize(
@@ -221,12 +213,6 @@ def test_a_recipe_is_no_job_that_can_be_said() -> None:
     launch = LAUNCH.replace("role=role", "role=role, training_recipe='training/llama/x'")
     (found,) = read_text(f"{HEAD}found = 1\n{launch}", "launch.py").launches
     assert ["training_recipe"] == [hole.give for hole in found.holes]
-
-
-def test_a_wrapper_of_another_library_gives_the_role() -> None:
-    launch = only("from somewhere import get_execution_role\nrole = get_execution_role()\nfound = 1")
-    assert 1 == value(launch)
-    assert "role" in launch.placeholders
 
 
 @pytest.mark.parametrize("word", ["", "estimator="])

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 import sm_trn as st
 from sm_trn.bridge.launchers import Ending, Reason, read_launchers, read_text
@@ -62,6 +63,39 @@ def test_a_file_beside_the_launcher_is_read_as_the_launcher_reads_it(
     (tmp_path / "launch.py").write_text(f"{IMPORT}{code}\n{MADE}.fit()\n")
     (launch,) = read_launchers(tmp_path / "launch.py").launches
     assert ([], {"rate": 3}) == ([str(hole) for hole in launch.holes], dict(launch.jobs[0].spec.hyperparameters))
+
+
+@pytest.mark.parametrize("written", ["5e-5", "yes", "on", "017", "1_000", "12:30", "~", "0x1F", "'5'"])
+def test_a_value_of_yaml_is_what_pyyaml_makes_of_it(written: str, tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(f"rate: {written}\n")
+    code = "import yaml\nrate = repr(yaml.safe_load(open('c.yaml'))['rate'])"
+    (tmp_path / "launch.py").write_text(f"{IMPORT}{code}\n{MADE}.fit()\n")
+    (launch,) = read_launchers(tmp_path / "launch.py").launches
+    assert ([], repr(yaml.safe_load(written))) == (list(launch.holes), launch.jobs[0].spec.hyperparameters["rate"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["RATE=3 # each", "OTHER=3\nRATE=a${OTHER}", 'RATE="a\nOTHER=3\n"', "RATE='it\\'s'", "RATE", "OTHER: 3\nRATE=3"],
+)
+def test_a_file_of_variables_that_is_more_than_names_and_values_is_not_known(text: str, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(text)
+    code = "import os\nfrom dotenv import load_dotenv\nload_dotenv()\nrate = os.getenv('RATE', '1')"
+    (tmp_path / "launch.py").write_text(f"{IMPORT}{code}\n{MADE}.fit()\n")
+    (launch,) = read_launchers(tmp_path / "launch.py").launches
+    assert () == launch.jobs
+    assert "not a name and a plain value: .env, line" in str(launch.holes[0])
+
+
+@pytest.mark.parametrize(
+    "load",
+    ["json.load(file, parse_int=str)", "json.load(file, object_hook=len)", "yaml.load(file, Loader=yaml.BaseLoader)"],
+)
+def test_a_file_that_is_read_in_a_way_of_its_own_is_not_known(load: str, tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('{"rate": 3}')
+    code = f"import json, yaml\nwith open('c.json') as file:\n    rate = str({load})"
+    (tmp_path / "launch.py").write_text(f"{IMPORT}{code}\n{MADE}.fit()\n")
+    assert () == read_launchers(tmp_path / "launch.py").launches[0].jobs
 
 
 def test_a_file_that_the_launcher_writes_first_is_not_known(tmp_path: Path) -> None:
@@ -164,3 +198,25 @@ def test_what_is_too_large_is_not_handed_to_the_sdk() -> None:
     body = "v = [1]\nfor i in range(60):\n    v = [v, v]\nrate = v"
     (launch,) = read_text(f"{IMPORT}{body}\n{MADE}.fit()\n", "launch.py").launches
     assert ["a value that is too large"] == [hole.detail for hole in launch.holes]
+
+
+def test_the_docstring_of_a_launcher_is_known() -> None:
+    code = "import argparse\nparser = argparse.ArgumentParser(description=__doc__)\nparser.add_argument('--rate', type=int, default=3)"
+    (launch,) = read_text(
+        f'"""Start it."""\n{IMPORT}{code}\nrate = parser.parse_args().rate\n{MADE}.fit()', "launch.py"
+    ).launches
+    assert ([], {"rate": 3}) == (list(launch.holes), dict(launch.jobs[0].spec.hyperparameters))
+
+
+@pytest.mark.parametrize(
+    ("between", "sent"),
+    [
+        ("print(e.training_image_uri())", {"rate": 1}),
+        ("e.set_hyperparameters(rate=2)", {"rate": "2"}),
+        ("e.fits('s3://b/x')", None),
+    ],
+)
+def test_what_a_method_does_to_an_estimator_the_sdk_says(between: str, sent: dict[str, object] | None) -> None:
+    (launch,) = read_text(f"{IMPORT}rate = 1\ne = {MADE}\n{between}\ne.fit()", "launch.py").launches
+    assert sent == (dict(launch.jobs[0].spec.hyperparameters) if launch.jobs else None)
+    assert [] == [hole.reason for hole in launch.holes if hole.reason is not Reason.REFUSED]

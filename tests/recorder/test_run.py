@@ -127,6 +127,8 @@ rows.columns = 3
 print(rows, Own())
 with er.context():
     pass
+import importlib
+importlib.import_module("absent_library.by.its.name").scheme = 3
 """
 
 

@@ -300,16 +300,7 @@ def _as_json(recorded: Recorded, places: Reached) -> dict[str, object]:
     return {
         "exit_code": recorded.exit_code,
         "seconds": round(recorded.seconds, 2),
-        "calls": [
-            {
-                "service": call.service,
-                "operation": call.operation,
-                "request": json.loads(json.dumps(dict(call.request), default=str)),
-                "places": [{"file": place.file, "line": place.line} for place in call.places],
-                "secrets": list(call.secrets),
-            }
-            for call in recorded.calls
-        ],
+        "calls": [dataclasses.asdict(call) for call in recorded.calls],
         "uploads": {uri: len(body) for uri, body in recorded.uploads.items()},
         "refused": list(recorded.refused),
         "failures": [dataclasses.asdict(failure) for failure in recorded.failures],

@@ -159,9 +159,7 @@ def verified_json(found: Launchers, results: Sequence[Verified], recorded: Recor
                 **_place(each.launch.place),
                 "fields": each.fields,
                 "equal": each.equal,
-                "differences": [
-                    {"field": item.field, "read": item.read, "sent": item.sent} for item in each.differences
-                ],
+                "differences": [dataclasses.asdict(item) for item in each.differences],
             }
             for each in results
         ],

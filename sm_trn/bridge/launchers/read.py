@@ -128,6 +128,8 @@ class Reading:
             if isinstance(tree, Unread):
                 self.unread.append((Place(self.name, tree.cell, tree.line), tree.why))
                 continue
+            if cell.number is None:
+                state.main.names["__doc__"] = ast.get_docstring(tree, clean=False)
             for statement in tree.body:
                 if not self._statement(state, statement):
                     break

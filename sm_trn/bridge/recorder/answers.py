@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
+from xml.sax.saxutils import escape
 
 from ...core.specs.json import Json
 
@@ -225,7 +226,7 @@ def _identity(form: Mapping[str, str]) -> str:
 
 
 def _role(form: Mapping[str, str]) -> str:
-    name = re.sub(r"[^\w+=,.@-]", "", form.get("RoleName", "YOUR-ROLE"))
+    name = escape(form.get("RoleName", "YOUR-ROLE"))
     path = "/service-role/" if name == "YOUR-ROLE" else "/"
     return (
         f"<Role><Path>{path}</Path><RoleName>{name}</RoleName><RoleId>AROARECORDED</RoleId>"

@@ -16,6 +16,7 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
+from xml.sax.saxutils import escape
 
 from ...core import loopback
 from ...core.specs.json import Json
@@ -119,9 +120,7 @@ class Answers:
     def _multipart(self, uri: str, key: str, asked: Mapping[str, str]) -> Reply:
         bucket, _, name = key.partition("/")
         if "uploads" in asked:
-            place = (
-                f"<Bucket>{_escaped(bucket)}</Bucket><Key>{_escaped(name)}</Key><UploadId>{len(self.calls)}</UploadId>"
-            )
+            place = f"<Bucket>{escape(bucket)}</Bucket><Key>{escape(name)}</Key><UploadId>{len(self.calls)}</UploadId>"
             body = f"<InitiateMultipartUploadResult>{place}</InitiateMultipartUploadResult>"
             return Reply(200, body.encode(), "application/xml")
         parts = self._parts.pop(asked.get("uploadId", ""), {})
@@ -138,7 +137,7 @@ class Answers:
         prefix = f"s3://{bucket}/"
         names = [uri.removeprefix(prefix) for uri in self.uploads if uri.startswith(prefix + asked.get("prefix", ""))]
         items = "".join(_item(name, len(self.uploads[prefix + name])) for name in names)
-        head = f"<Name>{_escaped(bucket)}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>"
+        head = f"<Name>{escape(bucket)}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>"
         body = f"<ListBucketResult>{head}{items}</ListBucketResult>"
         return Reply(200, body.encode(), "application/xml")
 
@@ -194,11 +193,7 @@ class Endpoint(Answers):
 
 def _item(name: str, size: int) -> str:
     when = "<LastModified>2022-01-01T00:00:00Z</LastModified><ETag>&quot;r&quot;</ETag>"
-    return f"<Contents><Key>{_escaped(name)}</Key><Size>{size}</Size>{when}</Contents>"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"<Contents><Key>{escape(name)}</Key><Size>{size}</Size>{when}</Contents>"
 
 
 def _s3_operation(method: str, name: str, asked: Mapping[str, str]) -> str:

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import argparse
 import builtins
-import collections
 import configparser
 import datetime
 import functools
 import importlib
 import io
-import re
-import string
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
@@ -76,49 +73,28 @@ _MODULES: Final[Mapping[str, Iterable[str]]] = MappingProxyType(
             "RawTextHelpFormatter", "RawDescriptionHelpFormatter", "BooleanOptionalAction", "SUPPRESS", "REMAINDER", "OPTIONAL",
             "ZERO_OR_MORE", "ONE_OR_MORE",
         ),
-        "base64": ("b64encode", "b64decode", "urlsafe_b64encode", "urlsafe_b64decode"),
-        "collections": ("ChainMap", "Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
+        "collections": ("OrderedDict", "defaultdict", "namedtuple"),
         "configparser": (
             "ConfigParser", "RawConfigParser", "BasicInterpolation", "ExtendedInterpolation", "Error", "NoOptionError", "NoSectionError",
         ),
         "copy": ("copy", "deepcopy"),
         "datetime": ("UTC", "date", "datetime", "time", "timedelta", "timezone"),
-        "functools": ("cmp_to_key", "partial", "reduce", "wraps"),
-        "hashlib": ("md5", "new", "sha1", "sha256", "sha512"),
-        "itertools": ("chain", "combinations", "groupby", "islice", "pairwise", "product",
-            "starmap", "takewhile", "zip_longest",
-        ),
+        "functools": ("partial",),
         "json": ("JSONDecodeError", "dumps", "loads"),
         "math": ("ceil", "exp", "floor", "gcd", "inf", "isclose", "lcm", "log", "log10", "log2", "pi", "pow", "prod", "sqrt"),
-        "operator": ("itemgetter",),
         "posixpath": ("basename", "commonpath", "commonprefix", "dirname", "isabs", "join", "normpath", "split", "splitext"),
-        "re": (
-            "A", "ASCII", "DOTALL", "I", "IGNORECASE", "M", "MULTILINE", "Match", "Pattern", "S", "VERBOSE", "X", "compile", "escape",
-            "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn",
-        ),
-        "shlex": ("join", "quote", "split"),
-        "string": (
-            "Template", "ascii_letters", "ascii_lowercase", "ascii_uppercase", "capwords", "digits", "hexdigits", "octdigits", "printable",
-            "punctuation", "whitespace",
-        ),
-        "textwrap": ("dedent", "indent", "shorten"),
-        "types": ("MappingProxyType", "SimpleNamespace"),
-        "urllib.parse": (
-            "parse_qs", "parse_qsl", "quote", "quote_plus", "unquote", "unquote_plus", "urlencode", "urljoin", "urlparse", "urlsplit",
-            "urlunparse", "urlunsplit",
-        ),
+        "types": ("SimpleNamespace",),
     }
 )  # fmt: skip
 
 # Objects of Python's own whose public attributes and methods compute alone; others have none here.
 _PLAIN: Final[tuple[type, ...]] = (
     str, bytes, bytearray, int, float, complex, bool, list, tuple, dict, set, frozenset, range, slice, type(None), type(Ellipsis),
-    collections.deque, collections.ChainMap, collections.Counter, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo,
-    re.Pattern, re.Match, string.Template, PurePosixPath, io.StringIO, io.BytesIO,
+    datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, PurePosixPath, io.StringIO, io.BytesIO,
     argparse.Namespace, argparse.ArgumentParser, argparse.Action, argparse._ArgumentGroup, argparse._SubParsersAction,
-    configparser.RawConfigParser, configparser.SectionProxy, types.SimpleNamespace, MappingProxyType, types.GeneratorType,
-    types.CoroutineType, BaseException, functools.partial, property, classmethod, staticmethod,
-    type({}.keys()), type({}.values()), type({}.items()), type(importlib.import_module("hashlib").md5()),
+    configparser.RawConfigParser, configparser.SectionProxy, types.SimpleNamespace, types.GeneratorType, BaseException,
+    functools.partial, property, classmethod, staticmethod,
+    type({}.keys()), type({}.values()), type({}.items()),
 )  # fmt: skip
 # Methods of those that do more: they read files, write to the terminal, or change what others share.
 _MORE: Final = frozenset(
@@ -135,12 +111,9 @@ def of_module(module: str, name: str) -> Any:
     """A function, class or number that stands in the list; None for any other."""
     if name not in _MODULES.get(module, ()):
         return None
-    if (module, name) in _INSTEAD:
-        return _INSTEAD[module, name]
-    try:
-        return getattr(importlib.import_module(module), name, None)
-    except ImportError:
-        return None
+    if name == "ArgumentParser":
+        return QuietParser
+    return getattr(importlib.import_module(module), name, None)
 
 
 class QuietParser(argparse.ArgumentParser):
@@ -154,17 +127,6 @@ class QuietParser(argparse.ArgumentParser):
         del message, file
 
 
-def _wraps(wrapped: Any, *_: object, **__: object) -> Callable[[Any], Any]:
-    """``functools.wraps`` without the attributes that a caller may name."""
-    return functools.wraps(wrapped)
-
-
-_INSTEAD: Final[Mapping[tuple[str, str], Any]] = MappingProxyType(
-    {
-        ("argparse", "ArgumentParser"): QuietParser,
-        ("functools", "wraps"): _wraps,
-    }
-)
 _CLASSES: Final = frozenset(
     found for module, names in _MODULES.items() for name in names if isinstance(found := of_module(module, name), type)
 ) | frozenset(found for found in BUILTINS.values() if isinstance(found, type))
@@ -191,14 +153,3 @@ class TextFormat(Stand):
     def __init__(self, text: str, name: str) -> None:
         super().__init__(name)
         self.text = text
-
-
-__all__ = [
-    "BUILTINS",
-    "STANDS",
-    "QuietParser",
-    "Stand",
-    "TextFormat",
-    "may_be_looked_at",
-    "of_module",
-]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import ast
-import builtins
 import configparser
 import datetime
 import functools
 import operator
 import sys
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import BuiltinMethodType, MappingProxyType, MethodType
+from collections.abc import Callable, Iterable, Iterator
+from types import BuiltinMethodType, MethodType
 from typing import Any, Final
 
 from ..values import (
@@ -33,7 +31,6 @@ from ..values import (
 from . import library, texts
 from .allowed import TextFormat, may_be_looked_at
 from .expressions import Expressions, Rest
-from .functions import Function
 from .heap import Scope, reachable
 from .state import causes_of
 
@@ -52,6 +49,14 @@ _PUBLIC: Final = frozenset({"__name__", "__qualname__", "__doc__", "__len__", "_
 
 class Calls(Expressions):
     """Calls by what is called."""
+
+    # Of the classes that inherit from this one.
+    sibling: Callable[[str], Scope | None]
+    node_attribute: Callable[..., Any]
+    node_called: Callable[..., Any]
+    node_item: Callable[..., Any]
+    run: Callable[..., Any]
+    handed_over: Callable[[Node, str], None]
 
     def attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
         """Raises Needs for what lies under Python's objects."""
@@ -89,27 +94,9 @@ class Calls(Expressions):
         inner = self.sibling(f"{owner.file.removesuffix('.py').replace('/', '.')}.{name}")
         if inner is not None:
             return inner
-        if "*" in owner.names:
-            return self.settled(name, owner.names["*"])
         if name in self.given:
             return self.given[name]
         return self.unknown(node, Reason.UNDEFINED, give=name)
-
-    @abstractmethod
-    def sibling(self, module: str) -> Scope | None:
-        """A module that lies beside the launcher, read once."""
-
-    @abstractmethod
-    def node_attribute(self, node: ast.AST, owner: Node, name: str) -> Any:
-        """An attribute of something of the SDK."""
-
-    @abstractmethod
-    def node_called(self, node: ast.AST, function: Node, given: list[Any], names: dict[str, Any]) -> Any:
-        """A call of something of the SDK."""
-
-    @abstractmethod
-    def run(self, node: ast.AST, function: Function, given: list[Any], names: dict[str, Any]) -> Any:
-        """A call of a function of the launcher."""
 
     def key(self, value: Any) -> Any:
         """A value as a key of a mapping or an item of a set. Raises Needs where it is not known."""
@@ -142,26 +129,13 @@ class Calls(Expressions):
             self.touch(owner)  # __missing__ and __getitem__ may change it
         return self.python(operator.getitem, owner, key)
 
-    @abstractmethod
-    def node_item(self, node: ast.AST, owner: Node, key: Any) -> Any:
-        """An item of something of the SDK."""
-
     def found_key(self, node: ast.AST, owner: dict[Any, Any], key: Any) -> Any:
-        """The key of a mapping that is meant: placeholders are equal to themselves alone, but for the region of this reading.
-
-        Raises Needs.
-        """
+        """The key of a mapping that is meant: placeholders are equal to themselves alone. Raises Needs."""
         if isinstance(key, Unresolvable):
             raise Needs(key.causes)
         marked = isinstance(key, str) and self.marks.within(key)
-        if marked and not self.marks.causes(key):
-            if key in owner and Symbol.TIME not in self.marks.symbols(key):
-                return key
-            if self.marks.symbols(key) == {Symbol.REGION}:
-                placed = self.marks.filled(key, lambda _: self.settings.region)
-                if placed in owner:
-                    self.assume(node, f"the region is {self.settings.region}")
-                    return placed
+        if marked and not self.marks.causes(key) and key in owner and Symbol.TIME not in self.marks.symbols(key):
+            return key
         if marked or (
             key.__hash__ is not None
             and key not in owner
@@ -294,14 +268,6 @@ class Calls(Expressions):
             for each in reachable(value)
         )
 
-    @abstractmethod
-    def handed_over(self, value: Node, word: str) -> None:
-        """Something of the SDK that is given to what nobody knows."""
-
-    @abstractmethod
-    def sight(self, node: ast.AST, what: str, kind: str) -> None:
-        """Note something of the SDK that is no training job."""
-
     def _python(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
         """A call of Python's own, with what is known."""
         if any(isinstance(each, Rest) for each in given) or "**" in names:
@@ -360,7 +326,7 @@ class Calls(Expressions):
 
     def _moves(self, function: Any, owner: Any, name: str) -> bool:
         """Whether a call only moves values, so that it does not matter whether they are known."""
-        if type(owner) in library.MOVES and name in library.MOVES[type(owner)]:
+        if any(isinstance(owner, kind) and name in names for kind, names in library.MOVES.items()):
             return True
         if isinstance(function, type):
             return function in library.MOVING or issubclass(function, BaseException)
@@ -420,6 +386,3 @@ def _word(node: ast.AST) -> str:
     """The name of the first argument that has one."""
     arguments = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, ast.Call) else []
     return next((item.id for item in arguments if isinstance(item, ast.Name)), "")
-
-
-__all__ = ["Callable", "Calls", "Mapping", "MappingProxyType", "builtins"]

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import ast
-import posixpath
-import re
-from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
-from pathlib import PurePosixPath
 from typing import Any, Final
 
-from ..source import MAGIC, Cell, parsed
+from ..source import Cell, parsed
 from ..values import (
     Cause,
-    ExhaustedError,
-    Folder,
     Needs,
     Node,
     OwnCode,
@@ -25,17 +19,19 @@ from ..values import (
     Unknown,
 )
 from . import library
+from .expressions import Rest
 from .functions import Function, asked_outside, bound, local_names, waits
 from .heap import Scope
 from .nodes import Nodes
 from .state import expression
 
 DEPTH: Final = 28  # calls inside calls of the launcher's own functions
-_ABOVE: Final = 5  # folders above the launcher's that have a placeholder of their own
 
 
 class Definitions(Nodes):
     """What the launcher defines."""
+
+    block: Callable[[Sequence[ast.stmt]], Any]  # of the class that inherits from this one
 
     def prepare(self) -> None:
         """Set what a reading begins with."""
@@ -43,31 +39,6 @@ class Definitions(Nodes):
         self.defined: dict[str, Function] = {}
         self.handling: Any = None
         self.depth = 0
-        self.stored: dict[str, Any] = {}
-        self.folder = "/" + "/".join(self.marks.mark(Folder(above)) for above in reversed(range(_ABOVE)))
-
-    @abstractmethod
-    def block(self, body: Sequence[ast.stmt]) -> Any:
-        """Read statements in order."""
-
-    # Paths of the launcher's own files
-
-    def here(self, file: str) -> str:
-        return f"{self.folder}/{file}"
-
-    def relative(self, text: str) -> str:
-        marks = self.folder.split("/")[1:]
-        for up in range(_ABOVE):
-            above = "/" + "/".join(marks[: _ABOVE - up])
-            if text.startswith(above):
-                rest = text[len(above) :]
-                first = "/".join([".."] * up) or "."
-                return first + rest
-        return text
-
-    def without_folder(self, path: str) -> str | None:
-        path = self.relative(path)
-        return None if self.marks.within(path) else path
 
     # Functions
 
@@ -120,17 +91,19 @@ class Definitions(Nodes):
     def run(self, node: ast.AST, function: Function, given: list[Any], names: dict[str, Any]) -> Any:
         """Raises Needs."""
         self.spend()
-        if function.waits:
-            cause = self.cause(node, Reason.CONSTRUCT, detail="its body runs later, and nobody here follows when")
-            self.taint(cause)
-            return Unknown((cause,))
+        rest = [each for each in (*given, names.get("**")) if isinstance(each, Rest)]
+        if function.waits or rest:
+            why = "its body runs later, and nobody here follows when"
+            causes = rest[0].causes if rest else (self.cause(node, Reason.CONSTRUCT, detail=why),)
+            self.taint(*causes)
+            return Unknown(causes)
         if self.depth >= DEPTH:
             self.taint(self.cause(node, Reason.CONSTRUCT, detail="calls inside calls"))
             raise Needs((self.cause(node, Reason.CONSTRUCT, detail="calls inside calls"),))
         scope = Scope(
             "function", parent=function.scope, file=function.scope.file, cell=function.cell, local=function.local
         )
-        scope.names.update(self.python(bound, function, given, dict(names)))
+        scope.names.update(self.python(bound, function, given, names))
         return self._body(function, scope)
 
     def _body(self, function: Function, scope: Scope) -> Any:
@@ -180,7 +153,7 @@ class Definitions(Nodes):
             found.extend(self._turns(node, list(node.generators), first))
         except Needs as needs:
             del self.scopes[before:]
-            self._lost_in(node, needs.causes)
+            self.lost_in(node, needs.causes)
             raise
         finally:
             del self.scopes[before:]
@@ -188,7 +161,7 @@ class Definitions(Nodes):
             return self.python(dict, found)
         return self.python(set, found) if isinstance(node, ast.SetComp) else found
 
-    def _lost_in(self, node: ast.AST, causes: Sequence[Cause]) -> None:
+    def lost_in(self, node: ast.AST, causes: Sequence[Cause]) -> None:
         """A comprehension that is not followed to its end: what its calls may have changed is unknown."""
         if any(isinstance(inner, (ast.Call, ast.NamedExpr)) for inner in ast.walk(node)):
             for inner in ast.walk(node):
@@ -276,7 +249,7 @@ class Definitions(Nodes):
         for alias in node.names:
             target = ast.Name(id=alias.asname or alias.name, ctx=ast.Store())
             if alias.name == "*":
-                self._everything(node, module, own)
+                self._everything(node, own)
             elif own is not None and alias.name in own.names:
                 self.assign(target, own.names[alias.name])
             elif (inner := self.sibling(f"{module}.{alias.name}".lstrip("."))) is not None:
@@ -287,10 +260,6 @@ class Definitions(Nodes):
                 value = library.found(self, node, f"{module}.{alias.name}".lstrip("."))
                 known = module.partition(".")[0] in library.STANDARD or isinstance(value, Node)
                 self.risks += 0 if known else 1
-                if alias.name in {"get_execution_role", "get_execution_role_arn"} and (
-                    isinstance(value, Ref) or module.startswith("sagemaker.core")
-                ):
-                    value = Ref("sm_trn.role", self.place(node))
                 self.assign(target, value)
 
     def sibling(self, module: str) -> Scope | None:
@@ -314,48 +283,15 @@ class Definitions(Nodes):
             self.scopes = before
         return scope
 
-    def _everything(self, node: ast.ImportFrom, module: str, own: Scope | None) -> None:
-        """``from module import *``: what it brings, and what it may have replaced where it cannot be read."""
-        known = module.partition(".")[0] in library.STANDARD or isinstance(library.found(self, node, module), Node)
-        if own is None and known:
-            self.star_modules.append(module)
-        elif own is None or "*" in own.names:
-            self.risks += 1
-            self._replaced(lambda name: Cause(Reason.MODULE, self.place(node), f"from {module} import *", name, module))
-            self.stars.append(f"{module}, imported with *")
-            if self.scope is not self.main:
-                self.scope.names["*"] = Unknown(
-                    (Cause(Reason.MODULE, self.place(node), f"from {module} import *", "", module),)
-                )
-        if own is not None:
-            listed = own.names.get("__all__")
-            names = (
-                listed
-                if isinstance(listed, (list, tuple))
-                else [name for name in own.names if not name.startswith("_")]
-            )
-            for name in names:
-                if name in own.names and name != "*":
-                    self.assign(ast.Name(id=name, ctx=ast.Store()), own.names[name])
-
-    def brought(self, node: ast.AST, module: str, name: str) -> Any:
-        value = library.found(self, node, f"{module}.{name}")
-        if isinstance(value, Ref) or name.startswith("_"):
-            return None
-        public = name[:1].isupper() or name in {"get_execution_role", "image_uris"}
-        return value if public or not isinstance(value, Node) else None
-
-    def _replaced(self, cause: Callable[[str], Cause]) -> None:
-        """Values that were there before may be others now; modules, classes and functions keep their names."""
-        self.touch(self.scope)
-        for name, value in self.scope.names.items():
-            plain = (
-                isinstance(value, (str, int, float, dict, list, tuple))
-                or value is None
-                or (isinstance(value, Node) and not value.is_path)
-            )
-            if plain and not name.startswith("__"):
-                self.scope.names[name] = self.given.get(name, Unknown((cause(name),)))
+    def _everything(self, node: ast.ImportFrom, own: Scope | None) -> None:
+        """``from module import *``: what it brings; of one that cannot be read nobody knows what that is."""
+        if own is None or "*" in own.names:
+            self.taint(self.cause(node, Reason.MODULE, detail="it may bring any name"))
+        names = own.names if own is not None else {}
+        listed = names.get("__all__", [name for name in names if not name.startswith("_")])
+        for name in listed if isinstance(listed, (list, tuple)) else ():
+            if name in names and name != "*":
+                self.assign(ast.Name(id=name, ctx=ast.Store()), names[name])
 
     # Code in texts, and magics of notebooks
 
@@ -370,28 +306,14 @@ class Definitions(Nodes):
     def magic(self, node: ast.AST, line: str) -> None:
         """A line magic that defines names: ``%run``, ``%store -r``, ``%env``; all others define none."""
         word, _, rest = line.partition(" ")
-        words = rest.split()
-        if word == "run":
-            self.taint(self.cause(node, Reason.DYNAMIC, detail=f"%{line} runs a file that is not read"))
-        elif word == "store":
-            self._stored(node, words, line)
-        elif word == "pylab":
-            self.taint(self.cause(node, Reason.DYNAMIC, detail=f"%{line} brings names that nobody here has read"))
+        names = [each for each in rest.split() if each.isidentifier()] if word == "store" else []
+        for each in names if "-r" in rest else ():
+            self.assign(ast.Name(id=each, ctx=ast.Store()), self.unknown(node, Reason.SHELL, detail=f"%{line}"))
+        if word in {"run", "pylab"} or (word == "store" and not names):
+            self.taint(self.cause(node, Reason.DYNAMIC, detail=f"%{line} may bring any name"))
         name, _, value = rest.partition("=" if "=" in rest else " ")
         if word in {"env", "set_env"} and value:
             self.environment.known[name.strip()] = value.strip()
-
-    def _stored(self, node: ast.AST, words: list[str], line: str) -> None:
-        names = [word for word in words if word.isidentifier()]
-        if "-r" not in words:
-            self.stored.update((name, self.main.names[name]) for name in names if name in self.main.names)
-            return
-        for name in names:
-            lost = self.unknown(node, Reason.SHELL, give=name, detail=f"%{line}")
-            self.main.names[name] = self.stored.get(name, self.given.get(name, lost))
-        if not names:
-            self._replaced(lambda name: self.cause(node, Reason.SHELL, give=name, detail=f"%{line} may bring {name}"))
-            self.stars.append(f"%{line}")
 
 
 def _targets(node: Any) -> frozenset[str]:
@@ -402,6 +324,3 @@ def _targets(node: Any) -> frozenset[str]:
         for inner in ast.walk(generator.target)
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
     )
-
-
-__all__ = ["MAGIC", "Definitions", "ExhaustedError", "PurePosixPath", "posixpath", "re"]

@@ -52,9 +52,3 @@ QUEUE_MEMBERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )  # fmt: skip
 PIPELINE_PARAMETERS: Final = frozenset({"ParameterString", "ParameterInteger", "ParameterFloat", "ParameterBoolean"})
-# Methods of an estimator that change what it sends; those that change nothing of it.
-CHANGING: Final = frozenset({"set_hyperparameters"})
-HARMLESS: Final = frozenset({
-    "fit", "deploy", "logs", "attach", "delete_endpoint", "delete_model", "transformer", "create_model", "register", "wait", "stop",
-    "model_data", "latest_training_job", "predict", "training_job_analytics", "hyperparameters", "submit", "map", "add_tags",
-})  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import BuiltinMethodType, CellType, FunctionType, GeneratorType, MappingProxyType
 from typing import Any, Final
@@ -18,10 +17,8 @@ from ..values import (
     Needs,
     Node,
     OwnCode,
-    Place,
     Raised,
     Reason,
-    Ref,
     Symbol,
     Unknown,
     Unresolvable,
@@ -55,46 +52,21 @@ SHELL_WORDS: Final = MappingProxyType({SHELL_ACCOUNT: Symbol.ACCOUNT, SHELL_REGI
 _MISSING: Final = object()
 
 
-class Expressions(State, ABC):
+class Expressions(State):
     """Expressions by their kind."""
 
     functions: dict[int, tuple[object, Function]]
-
-    @abstractmethod
-    def call(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
-        """The value of a call."""
-
-    @abstractmethod
-    def attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
-        """The value of an attribute."""
-
-    @abstractmethod
-    def item(self, node: ast.AST, owner: Any, key: Any) -> Any:
-        """The value of a subscript."""
-
-    @abstractmethod
-    def resolved(self, value: Any) -> Any:
-        """What the SDK says that a node is, where that is a plain value."""
-
-    @abstractmethod
-    def items(self, node: ast.AST, value: Any) -> Iterator[Any]:
-        """What a loop goes through."""
-
-    @abstractmethod
-    def key(self, value: Any) -> Any:
-        """A value as a key of a mapping."""
-
-    @abstractmethod
-    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Any:
-        """A function of the launcher."""
-
-    @abstractmethod
-    def comprehended(self, node: ast.AST) -> Any:
-        """The value of a comprehension."""
-
-    @abstractmethod
-    def assign(self, target: ast.expr, value: Any) -> None:
-        """Give a target a value."""
+    # Of the classes that inherit from this one.
+    call: Callable[..., Any]
+    attribute: Callable[..., Any]
+    item: Callable[..., Any]
+    resolved: Callable[[Any], Any]
+    items: Callable[..., Iterator[Any]]
+    key: Callable[[Any], Any]
+    function: Callable[..., Any]
+    comprehended: Callable[..., Any]
+    lost_in: Callable[[ast.AST, Sequence[Cause]], None]
+    assign: Callable[[ast.expr, Any], None]
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression. Raises Raised for what the launcher raises, and ExhaustedError when the budget is spent."""
@@ -110,7 +82,9 @@ class Expressions(State, ABC):
             return self.lost[id(value)][1]
         if isinstance(value, Unknown) and value.among is None:
             value.among = tuple(self.named_in(node))
-        if isinstance(value, OwnCode) or (isinstance(value, Unknown) and any(map(_is_own, value.among or ()))):
+        if isinstance(value, OwnCode) or (
+            isinstance(value, Unknown) and any(isinstance(each, OwnCode) for each in value.among or ())
+        ):
             self.reach(value, value.causes)
         return value
 
@@ -160,7 +134,8 @@ class Expressions(State, ABC):
         self.join(after, after_second, cause)
         if self.tainted != tainted:
             self.taint(cause)
-        return either(first, second, cause) if not _is_flow(first, second) else (first, second)
+        flows = "Flow" in {type(first).__name__, type(second).__name__}  # of statements, not of expressions
+        return (first, second) if flows else either(first, second, cause)
 
     def _way(self, read: Callable[[], Any]) -> Any:
         """One way, where what it raises is what it gives."""
@@ -240,13 +215,9 @@ class Expressions(State, ABC):
             if name in at.names and (at is scope or at.kind != "class"):
                 return self.settled(name, at.names[name])
             if at.kind in {"function", "comprehension"} and name in at.local:
-                return self._unbound(node, at, scope)
+                return self.unknown(node, Reason.UNDEFINED, give=name)
             at = at.parent
         return self._global(node)
-
-    def _unbound(self, node: ast.Name, at: Scope, scope: Scope) -> Any:
-        kind = UnboundLocalError if at is scope else NameError
-        raise Raised(kind(f"{node.id} is used before it has a value"))
 
     def _global(self, node: ast.Name) -> Any:
         name, module = node.id, self.scope.module
@@ -257,27 +228,10 @@ class Expressions(State, ABC):
         if name == SHELL:
             return self.unknown(node, Reason.SHELL)
         if name == "__file__" and (module is not self.main or module.cell is None):
-            return self.here(module.file)
-        for starred_module in reversed(self.star_modules):
-            brought = self.brought(node, starred_module, name)
-            if brought is not None:
-                return brought
-        if "*" in module.names:
-            lost: Any = self.settled(name, module.names["*"])
-            return self.lacking(*lost.causes)
+            return f"{self.folder}/{module.file}"  # its folder is a placeholder
         if name in BUILTINS:
             return BUILTINS[name]
-        return self.unknown(
-            node, Reason.UNDEFINED, give=name, detail=f"perhaps of {self.stars[-1]}" if self.stars else ""
-        )
-
-    @abstractmethod
-    def brought(self, node: ast.AST, module: str, name: str) -> Any:
-        """What ``from module import *`` brings under a name; None where it brings none."""
-
-    @abstractmethod
-    def here(self, file: str) -> str:
-        """The path of a file of the launcher: its folder is a placeholder."""
+        return self.unknown(node, Reason.UNDEFINED, give=name)
 
     def operated(self, node: ast.AST, kind: ast.operator, left: Any, right: Any, *, in_place: bool = False) -> Any:
         """``left kind right``."""
@@ -378,34 +332,8 @@ def _is_object(value: object) -> bool:
     return isinstance(value, Node) and (value.is_path or value.last[:1].isupper())
 
 
-def _is_own(item: object) -> bool:
-    return isinstance(item, OwnCode)
-
-
-def _is_flow(first: object, second: object) -> bool:
-    """Whether two ways through statements were read, and not two expressions."""
-    return type(first).__name__ == "Flow" or type(second).__name__ == "Flow"
-
-
-def _constant(state: Expressions, node: ast.expr) -> Any:
-    del state
-    assert isinstance(node, ast.Constant)  # noqa: S101 - _KINDS chose it
-    return node.value
-
-
-def _name(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.Name)  # noqa: S101 - as above
-    return state.lookup(node)
-
-
-def _attribute(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.Attribute)  # noqa: S101 - as above
-    return state.attribute(node, state.evaluate(node.value), node.attr)
-
-
-def _call(state: Expressions, node: ast.expr) -> Any:
+def _call(state: Expressions, node: ast.Call) -> Any:
     """The arguments in their order, then the call."""
-    assert isinstance(node, ast.Call)  # noqa: S101 - as above
     function = state.evaluate(node.func)
     given: list[Any] = []
     names: dict[str, Any] = {}
@@ -441,8 +369,7 @@ def starred(state: Expressions, node: ast.AST, value: Any) -> list[Any]:
     return list(state.items(node, value))
 
 
-def _formatted(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.JoinedStr)  # noqa: S101 - as above
+def _formatted(state: Expressions, node: ast.JoinedStr) -> Any:
     made = ""
     for piece in node.values:
         if isinstance(piece, ast.Constant):
@@ -459,14 +386,12 @@ def _formatted(state: Expressions, node: ast.expr) -> Any:
     return made
 
 
-def _binary(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.BinOp)  # noqa: S101 - as above
+def _binary(state: Expressions, node: ast.BinOp) -> Any:
     left = state.evaluate(node.left)
     return state.operated(node, node.op, left, state.evaluate(node.right))
 
 
-def _unary(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.UnaryOp)  # noqa: S101 - as above
+def _unary(state: Expressions, node: ast.UnaryOp) -> Any:
     value = state.evaluate(node.operand)
     if isinstance(node.op, ast.Not):
         decided = state.truth(value)
@@ -481,8 +406,7 @@ def _unary(state: Expressions, node: ast.expr) -> Any:
     return state.python(_UNARY[type(node.op)], value)
 
 
-def _boolean(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.BoolOp)  # noqa: S101 - as above
+def _boolean(state: Expressions, node: ast.BoolOp) -> Any:
     return _either_of(state, node, list(node.values), stops=isinstance(node.op, ast.Or))
 
 
@@ -501,25 +425,16 @@ def _either_of(state: Expressions, node: ast.BoolOp, values: list[ast.expr], *, 
     return value if decided is stops else _either_of(state, node, rest, stops=stops)
 
 
-def _compared(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.Compare)  # noqa: S101 - as above
-    left: Any = state.evaluate(node.left)
-    result: Any = True
-    for index, (kind, item) in enumerate(zip(node.ops, node.comparators, strict=True)):
-        right = state.evaluate(item)
-        result = state.compared(node, kind, left, right)
-        if index < len(node.ops) - 1:
-            decided = state.truth(result)
-            if decided is None:
-                raise Needs(state.missing(result, marked=True) or (state.cause(node, Reason.CONSTRUCT),))
-            if not decided:
-                return result
-        left = right
-    return result
+def _compared(state: Expressions, node: ast.Compare) -> Any:
+    if len(node.ops) > 1:
+        cause = state.cause(node, Reason.CONSTRUCT)
+        state.lost_in(node, [cause])
+        raise Needs([cause])
+    left = state.evaluate(node.left)
+    return state.compared(node, node.ops[0], left, state.evaluate(node.comparators[0]))
 
 
-def _choice(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.IfExp)  # noqa: S101 - as above
+def _choice(state: Expressions, node: ast.IfExp) -> Any:
     decided = state.truth(state.evaluate(node.test))
     if decided is None:
         decided = state.undecided(node, expression(node.test))
@@ -545,8 +460,7 @@ def _several(state: Expressions, node: ast.expr) -> Any:
     return items
 
 
-def _mapping(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.Dict)  # noqa: S101 - as above
+def _mapping(state: Expressions, node: ast.Dict) -> Any:
     made: dict[Any, Any] = {}
     for key, item in zip(node.keys, node.values, strict=True):
         if key is None:
@@ -561,14 +475,12 @@ def _mapping(state: Expressions, node: ast.expr) -> Any:
     return made
 
 
-def _subscript(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.Subscript)  # noqa: S101 - as above
+def _subscript(state: Expressions, node: ast.Subscript) -> Any:
     owner = state.evaluate(node.value)
     return state.item(node, owner, state.evaluate(node.slice))
 
 
-def _slice(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.Slice)  # noqa: S101 - as above
+def _slice(state: Expressions, node: ast.Slice) -> Any:
     ends = [
         state.resolved(state.evaluate(part)) if part is not None else None
         for part in (node.lower, node.upper, node.step)
@@ -578,8 +490,7 @@ def _slice(state: Expressions, node: ast.expr) -> Any:
     return slice(*ends)
 
 
-def _walrus(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.NamedExpr)  # noqa: S101 - as above
+def _walrus(state: Expressions, node: ast.NamedExpr) -> Any:
     value = state.evaluate(node.value)
     scopes = state.scopes
     while state.scope.kind == "comprehension" and state.scope.parent is not None:
@@ -597,23 +508,16 @@ def _wrapped(item: Any) -> list[Any]:
     return [value for name in ("__wrapped__", "func") if (value := getattr(item, name, None)) is not None]
 
 
-def _lambda(state: Expressions, node: ast.expr) -> Any:
-    assert isinstance(node, ast.Lambda)  # noqa: S101 - as above
-    return state.function(node)
-
-
-def _comprehension(state: Expressions, node: ast.expr) -> Any:
-    return state.comprehended(node)
-
-
-_KINDS: Final[Mapping[type[ast.expr], Callable[[Any, ast.expr], Any]]] = MappingProxyType(
+_KINDS: Final[Mapping[type[ast.expr], Callable[[Any, Any], Any]]] = MappingProxyType(
     {
-        ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.Call: _call, ast.JoinedStr: _formatted,
+        ast.Constant: lambda _, node: node.value, ast.Name: lambda state, node: state.lookup(node),
+        ast.Attribute: lambda state, node: state.attribute(node, state.evaluate(node.value), node.attr),
+        ast.Lambda: lambda state, node: state.function(node), **dict.fromkeys(
+            (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), lambda state, node: state.comprehended(node)
+        ),
+        ast.Call: _call, ast.JoinedStr: _formatted,
         ast.BinOp: _binary, ast.UnaryOp: _unary, ast.BoolOp: _boolean, ast.Compare: _compared, ast.IfExp: _choice,
         ast.List: _several, ast.Tuple: _several, ast.Set: _several, ast.Dict: _mapping, ast.Subscript: _subscript, ast.Slice: _slice,
-        ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.DictComp: _comprehension, ast.GeneratorExp: _comprehension,
-        ast.Lambda: _lambda, ast.NamedExpr: _walrus,
+        ast.NamedExpr: _walrus,
     }
 )  # fmt: skip
-
-__all__ = ["Expressions", "Iterator", "Place", "Ref", "Rest", "starred"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from inspect import Parameter, Signature
 from typing import Any, Final
 
-from ..values import Unknown
 from .heap import Scope
 
 _LIMITS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -79,48 +79,22 @@ def waits(node: Any) -> bool:
     return False
 
 
-def _by_name(function: Function, found: dict[str, Any], named: list[str], names: dict[str, Any]) -> dict[str, Any]:
-    """Put arguments by name into ``found``; what is left for ``**``. Raises TypeError as Python does."""
-    extra: dict[str, Any] = {}
-    for name, value in names.items():
-        if name in found and name in named:
-            raise TypeError(f"{function.name}() got multiple values for argument {name!r}")
-        if name in named:
-            found[name] = value
-        elif function.node.args.kwarg is not None:
-            extra[name] = value
-        else:
-            raise TypeError(f"{function.name}() got an unexpected keyword argument {name!r}")
-    return extra
-
-
 def bound(function: Function, given: list[Any], names: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with their values. Raises TypeError as Python does; of a call with ``*`` or ``**`` of something that is not
-    known, what that may set is unknown.
-    """
+    """The parameters with their values. Raises TypeError as Python does."""
     wanted = function.node.args
-    places = [argument.arg for argument in (*wanted.posonlyargs, *wanted.args)]
-    named = [argument.arg for argument in (*wanted.args, *wanted.kwonlyargs)]
-    rest = next((index for index, each in enumerate(given) if type(each).__name__ == "Rest"), None)
-    unknown: Unknown | None = names.pop("**", None)
-    open_places = unknown
-    if rest is not None:
-        open_places = given[rest]
-        given = given[:rest]
-    found: dict[str, Any] = dict(zip(places, given, strict=False))
-    more = given[len(places) :]
-    if more and wanted.vararg is None:
-        raise TypeError(f"{function.name}() takes {len(places)} positional arguments but {len(given)} were given")
-    extra = _by_name(function, found, named, names)
-    for name in (*places, *(argument.arg for argument in wanted.kwonlyargs)):
-        if name not in found and open_places is not None and (name in places or unknown is not None):
-            found[name] = Unknown(open_places.causes)
-        elif name not in found and name in function.defaults:
-            found[name] = function.defaults[name]
-        elif name not in found:
-            raise TypeError(f"{function.name}() missing a required argument: {name!r}")
-    if wanted.vararg is not None:
-        found[wanted.vararg.arg] = tuple(more) if rest is None else Unknown(open_places.causes)  # type: ignore[union-attr]  # rest set it
-    if wanted.kwarg is not None:
-        found[wanted.kwarg.arg] = extra if unknown is None else Unknown(unknown.causes)
-    return found
+    kinds = (
+        (wanted.posonlyargs, Parameter.POSITIONAL_ONLY),
+        (wanted.args, Parameter.POSITIONAL_OR_KEYWORD),
+        ([wanted.vararg] if wanted.vararg is not None else [], Parameter.VAR_POSITIONAL),
+        (wanted.kwonlyargs, Parameter.KEYWORD_ONLY),
+        ([wanted.kwarg] if wanted.kwarg is not None else [], Parameter.VAR_KEYWORD),
+    )
+    defaults = function.defaults
+    parameters = [
+        Parameter(each.arg, kind, default=defaults.get(each.arg, Parameter.empty))
+        for group, kind in kinds
+        for each in group
+    ]
+    found = Signature(parameters).bind(*given, **names)
+    found.apply_defaults()
+    return found.arguments

@@ -6,17 +6,13 @@ from __future__ import annotations
 
 import argparse
 import ast
-import builtins
 import collections
 import configparser
 import copy
-import datetime
 import functools
 import io
-import itertools
 import json
 import operator
-import os
 import posixpath
 import re
 import sys
@@ -25,12 +21,11 @@ from pathlib import PurePosixPath
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from ....core.errors import SmTrnError
-from ....core.jobfile import in_yaml
-from ..values import Cause, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
+import yaml
+
+from ..values import Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
 from . import allowed
 from .allowed import STANDS, QuietParser
-from .heap import Scope
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -63,21 +58,13 @@ MOVES: Final[Mapping[type, frozenset[str]]] = MappingProxyType(
         dict: frozenset(
             {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "popitem", "__len__"}
         ),
-        collections.OrderedDict: frozenset(
-            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear", "move_to_end"}
-        ),
-        collections.defaultdict: frozenset(
-            {"get", "pop", "setdefault", "update", "copy", "items", "keys", "values", "clear"}
-        ),
-        collections.deque: frozenset({"append", "appendleft", "pop", "popleft", "extend", "clear", "copy"}),
         tuple: frozenset({"__len__", "__iter__"}),
     }
 )
 MOVING: Final = frozenset({
     list, tuple, dict, zip, enumerate, reversed, iter, next, len, map, filter, range, copy.copy, copy.deepcopy, property, staticmethod,
-    classmethod, SimpleNamespace, collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple,
-    itertools.chain, itertools.islice, itertools.zip_longest, itertools.starmap, itertools.product, slice, sorted, any, all,
-    functools.partial, functools.reduce, allowed.of_module("functools", "wraps"), operator.itemgetter, object,
+    classmethod, SimpleNamespace, collections.OrderedDict, collections.defaultdict, collections.namedtuple,
+    slice, sorted, any, all, functools.partial, object,
 })  # fmt: skip
 
 
@@ -89,12 +76,15 @@ _KEEP_MARKS: Final = frozenset({
     json.dumps, posixpath.join, posixpath.basename, posixpath.dirname, posixpath.split, str, list, tuple, dict, abs,
     posixpath.normpath, operator.add, SourcePath,
 })  # fmt: skip
-_SIZED: Final = frozenset({
-    "ljust", "rjust", "center", "zfill", "expandtabs", "replace", "bytes", "bytearray", "factorial", "comb", "perm", "pow", "product",
-    "permutations", "combinations", "combinations_with_replacement", "indent", "fill", "wrap", "to_bytes", "translate",
-    "tee", "pbkdf2_hmac",
-    "scrypt",
-})  # fmt: skip
+_SIZED: Final = frozenset(
+    {"ljust", "rjust", "center", "zfill", "expandtabs", "replace", "bytes", "bytearray", "lcm", "pow", "to_bytes", "translate"}
+)  # fmt: skip
+
+
+# A line of a file of variables that every reader of such files reads alike.
+_VARIABLE: Final = re.compile(
+    r"""\s*(#.*|((export\s+)?(?P<name>\w+)\s*=\s*((?P<value>[^\s'"#$\\]*)|(?P<mark>['"])(?P<quoted>[^'"$\\]*)(?P=mark))\s*)?)"""
+)
 
 
 def found(state: Any, node: ast.AST, path: str) -> Any:
@@ -143,36 +133,13 @@ def affordable(state: Any, node: ast.AST, function: Any, given: list[Any], names
     large = name in _SIZED and any(isinstance(each, int) and abs(each) > 10_000 for each in (*given, *names.values()))
     large |= name in _SIZED and sum(len(each) for each in given if hasattr(each, "__len__")) > 10_000
     large |= any(isinstance(each, range) and len(each) > 20_000 for each in given)
-    large |= name in {"product", "permutations", "combinations"} and _many(given)
     large |= name in {"format", "strftime", "__format__"} and any(
         isinstance(each, str) and re.search(r"\d{5,}", each) for each in given
     )
     large |= name == "split" and bool(given) and given[0] is None
     large |= function is range and any(isinstance(each, int) and abs(each) > 10**12 for each in given)
-    large |= getattr(function, "__module__", "") in {"re", "fnmatch"} and not _quick(given)
-    large |= type(getattr(function, "__self__", None)).__name__ == "Pattern" and not _quick(
-        [function.__self__.pattern, *given]
-    )
     if large:
         raise Needs((state.cause(node, Reason.CONSTRUCT, detail="it may take long, or give something large"),))
-
-
-def _many(given: list[Any]) -> bool:
-    product = 1
-    for each in given:
-        product *= max(1, len(each) if hasattr(each, "__len__") else 1)
-    return product > 5_000
-
-
-def _quick(given: list[Any]) -> bool:
-    """Whether a pattern is searched for in a moment, whatever the text."""
-    pattern = given[0] if given else ""
-    try:
-        repeats = len(re.findall(r"(?<!\\)[*+{]", pattern)) if isinstance(pattern, str) else 0
-    except TypeError:
-        return False
-    nested = isinstance(pattern, str) and re.search(r"[*+}]\)[*+{]", pattern) is not None
-    return repeats <= 2 and not nested and all(len(each) <= 2_000 for each in given if isinstance(each, (str, bytes)))
 
 
 def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, Any], *, required: bool = False) -> Any:
@@ -203,26 +170,21 @@ def _set_default(state: Any, node: ast.AST, given: list[Any], names: dict[str, A
 
 def environment_method(state: Any, node: ast.AST, name: str, given: list[Any], names: dict[str, Any]) -> Any:
     """A method of ``os.environ``."""
-    if name in {"get", "pop"}:
+    if name == "get":
         return variable(state, node, given, names)
     if name == "setdefault":
         return _set_default(state, node, given, names)
     if name == "update":
         state.touch(state.environment.known)
         return state.python(state.environment.known.update, *given, **names)
-    if name == "copy":
-        return state.unknown(node, Reason.CALL, detail="the environment")
+    if name not in {"copy", "items", "keys", "values"}:
+        state.taint(state.cause(node, Reason.CALL))
     return state.unknown(node, Reason.CALL)
 
 
 def _moment(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     del given, names
     return Moment((state.cause(node, Reason.PLACEHOLDER),))
-
-
-def _role(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    del node, given, names
-    return state.symbol(Symbol.ROLE)
 
 
 def path_method(state: Any, node: ast.AST, path: SourcePath, name: str, given: list[Any], names: dict[str, Any]) -> Any:
@@ -302,7 +264,9 @@ def _loaded(parse: Callable[[str], Any]) -> Callable[..., Any]:
     """A function that reads a file or a text in a format."""
 
     def load(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-        del names
+        how = [*given[1:], *names.values()]
+        if any(not isinstance(each, Ref) or each.last == "BaseLoader" for each in how):
+            return state.unknown(node, Reason.CALL)
         source = state.resolved(given[0]) if given else None
         if isinstance(source, Unresolvable):
             return state.lacking_of(source) if isinstance(source, Unknown) else state.unknown(node, Reason.CALL)
@@ -312,14 +276,10 @@ def _loaded(parse: Callable[[str], Any]) -> Callable[..., Any]:
             return state.unknown(node, Reason.CALL)
         try:
             return parse(text)
-        except (SmTrnError, ValueError, RecursionError) as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise Raised(ValueError(str(error))) from None
 
     return load
-
-
-def _yaml(text: str) -> Any:
-    return in_yaml.parse(text)[0]
 
 
 def configured(
@@ -342,10 +302,13 @@ def _dotenv(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
     if text is None:
         state.assume(node, "there is no file of variables beside the launcher")
         return True
-    for line in text.splitlines():
-        name, equals, value = line.strip().removeprefix("export ").partition("=")
-        if equals and not name.startswith("#"):
-            state.environment.known.setdefault(name.strip(), value.strip().strip("\"'"))
+    for number, line in enumerate(text.splitlines(), 1):
+        if (row := _VARIABLE.fullmatch(line)) is None:
+            why = f"not a name and a plain value: .env, line {number}"
+            state.taint(state.cause(node, Reason.CALL, detail=why))
+            break
+        if row["name"]:
+            state.environment.known.setdefault(row["name"], row["value"] or row["quoted"] or "")
     return True
 
 
@@ -353,8 +316,8 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {
         **dict.fromkeys(_TIMES, _moment),
         "posixpath.abspath": _same, "posixpath.realpath": _same,
-        "os.getenv": variable, "sm_trn.role": _role,
-        "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(_yaml), "yaml.load": _loaded(_yaml),
+        "os.getenv": variable,
+        "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(yaml.safe_load), "yaml.load": _loaded(yaml.safe_load),
         "tomllib.load": _loaded(tomllib.loads),
         "dotenv.load_dotenv": _dotenv,
     }
@@ -407,23 +370,6 @@ def _is_instance(state: Any, node: ast.AST, given: list[Any], names: dict[str, A
     return state.python(isinstance, value, kinds)
 
 
-def _is_subclass(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    if any(isinstance(each, Unresolvable) for each in given):
-        return state.unknown(node, Reason.CALL)
-    return state.python(issubclass, *given)
-
-
-def _type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    value = state.resolved(given[0])
-    if len(given) != 1 or isinstance(value, Unresolvable):
-        return state.unknown(node, Reason.CALL)
-    return type(value)
-
-
-def _callable(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    return state.unknown(node, Reason.CALL) if isinstance(given[0], Unresolvable) else callable(given[0])
-
-
 def _changing(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     """``setattr`` and ``delattr``: whatever they are given may be another one now."""
     cause = state.cause(node, Reason.CONSTRUCT)
@@ -439,14 +385,11 @@ def _text(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) ->
     value = state.resolved(given[0])
     if isinstance(value, Unresolvable):
         return value if isinstance(value, Moment) else state.lacking(*value.causes)
-    return value if type(value) is str else _shown(state, str, value, *given[1:], **names)
-
-
-def _shown(state: Any, function: Callable[..., Any], value: Any, *given: Any, **names: Any) -> Any:
-    lacking = state.missing(value, *given, marked=function is str)
-    if lacking:
+    if type(value) is str:
+        return value
+    if lacking := state.missing(value, *given[1:], marked=True):
         raise Needs(lacking)
-    return state.python(function, value, *given, **names)
+    return state.python(str, value, *given[1:], **names)
 
 
 def _length(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -492,11 +435,6 @@ def _code(name: str) -> Callable[..., Any]:
     return run
 
 
-def _import(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    name = given[0] if len(given) == 1 and isinstance(given[0], str) and not names else None
-    return state.module(node, name) if name else state.unknown(node, Reason.CALL)
-
-
 def _left(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     raise Raised(SystemExit(*given))
 
@@ -510,8 +448,11 @@ def _iterator(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]
     return state.python(next, value, *given[1:])
 
 
-def _made_type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    return _type(state, node, given, names) if len(given) == 1 else state.unknown(node, Reason.CONSTRUCT)
+def _type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    value = state.resolved(given[0])
+    if len(given) != 1 or isinstance(value, Unresolvable):
+        return state.unknown(node, Reason.CONSTRUCT)
+    return type(value)
 
 
 def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -522,14 +463,14 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
-        isinstance: _is_instance, issubclass: _is_subclass, type: _made_type, callable: _callable, str: _text, len: _length,
+        isinstance: _is_instance, issubclass: _unknown, type: _type, callable: _unknown, str: _text, len: _length,
         next: _iterator, super: _unknown, QuietParser: _parser,
         **{
             STANDS[name]: answer
             for name, answer in {
                 "getattr": _unknown, "hasattr": _unknown, "setattr": _changing, "delattr": _changing, "globals": _any_names,
                 "locals": _any_names, "vars": _variables, "dir": _unknown, "id": _unknown, "hash": _unknown, "input": _unknown,
-                "open": opened, "exec": _code("exec"), "eval": _code("eval"), "compile": _unknown, "__import__": _import, "exit": _left,
+                "open": opened, "exec": _code("exec"), "eval": _code("eval"), "compile": _unknown, "__import__": _unknown, "exit": _left,
                 "quit": _left, "memoryview": _unknown, "breakpoint": _ignored, "help": _ignored, "print": _ignored,
             }.items()
         },
@@ -543,5 +484,3 @@ SPECIAL_PATHS: Final[Mapping[str, Any]] = MappingProxyType(
         "io.open": STANDS["open"],
     }
 )
-
-__all__ = ["Cause", "Scope", "builtins", "datetime", "os"]

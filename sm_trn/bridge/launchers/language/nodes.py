@@ -7,7 +7,6 @@ import base64
 import copy
 import dataclasses
 import os
-from abc import abstractmethod
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -30,7 +29,7 @@ from ..values import (
 )
 from . import estimators
 from .calls import Calls
-from .state import Sighting, Site
+from .state import Site
 
 ACCOUNT: Final = "111122223333"
 TIME: Final = "YOUR-TIME"  # `check` refuses it, as the other words of this kind (DATA006)
@@ -187,24 +186,15 @@ class Nodes(Calls):
             if name in {"submit", "map"}:
                 self._queue(node, owner, name, {**dict(zip(estimators.QUEUED, given, strict=False)), **names})
             return self.unknown(node, Reason.RESULT)
-        if _is_estimator(owner) and name in estimators.CHANGING:
-            self.touch(owner)
-            self.touch_events(owner)
-            owner.events.append(
-                self._event(self._next(), {"kind": "method", "owner": owner, "name": name}, given, names)
-            )
-            return None
-        if _is_estimator(owner) and name == "hyperparameters":
+        if not _is_estimator(owner) or name == "hyperparameters":
             return NotImplemented
-        if _is_estimator(owner):
-            if name not in estimators.HARMLESS:
-                self.lose(owner, [self.cause(node, Reason.CALL, detail=f"{name} may change the estimator")])
+        if name in estimators.SIGHTED_METHODS:
             return self.unknown(node, Reason.RESULT)
-        return NotImplemented
-
-    def touch_events(self, owner: Node) -> None:
-        """An estimator that changes may be one of a site that nothing has started yet."""
-        del owner
+        self.touch(owner)
+        made = Node(function.path, self.place(node), number=self._next(), owner=owner, name=name)
+        made.events.append(self._event(made.number, {"kind": "method", "owner": owner, "name": name}, given, names))
+        owner.events += made.events  # the SDK says what it changes
+        return self.unknown(node, Reason.RESULT) if owner.started else made
 
     def _fit(self, node: ast.AST, owner: Node, given: list[Any], names: dict[str, Any]) -> None:
         if owner.last == "HyperparameterTuner":
@@ -501,17 +491,9 @@ class Nodes(Calls):
             ] = None
         return {"t": "local", "v": name, "folder": folder}
 
-    @abstractmethod
-    def without_folder(self, path: str) -> str | None:
-        """A path as it is seen from the launcher's folder; None where it holds another placeholder."""
-
     def filled(self, text: str) -> str:
         """A text with visible words for its placeholders. Raises Needs for a part that is not known."""
         return self.marks.filled(self.relative(text), self._word)
-
-    @abstractmethod
-    def relative(self, text: str) -> str:
-        """A text in which the launcher's own folder is a dot."""
 
     def _word(self, symbol: Symbol) -> str:
         self.used.add(symbol)
@@ -559,9 +541,6 @@ class Nodes(Calls):
         except Needs as needs:
             return needs.causes
         return ()
-
-    def sight(self, node: ast.AST, what: str, kind: str) -> None:
-        self.sightings.append(Sighting(self.place(node), what, kind))
 
 
 def _is_estimator(value: Node) -> bool:

@@ -16,6 +16,7 @@ from ..values import (
     Cause,
     Environment,
     ExhaustedError,
+    Folder,
     Marks,
     Moment,
     Needs,
@@ -38,6 +39,7 @@ T = TypeVar("T")
 Condition: TypeAlias = tuple[Place, int]  # of a place, and how often it was asked before, and now
 
 
+_ABOVE: Final = 5  # folders above the launcher's that have a placeholder of their own
 _ADDRESS: Final = " at 0x"  # what an object without words of its own is shown as: another one in each run
 
 
@@ -102,8 +104,6 @@ class State(Heap):
         self.many = 0  # loops around this of which nobody knows how far they go
         self.tainted: list[Cause] = []  # why anything may be different from here on
         self.environment = Environment(Cause(Reason.CALL, Place(settings.file, None, 1), "os.environ"))
-        self.star_modules: list[str] = []  # modules of Python and of the SDK that were imported with *
-        self.stars: list[str] = []  # what brings names that nobody here has read
         self.contexts: list[Node] = []
         self.steps, self.risks, self.guards, self.turn = STEPS, 0, 0, 0
         self.effects: list[Node] = []  # calls of boto3 that change what comes after them
@@ -111,6 +111,7 @@ class State(Heap):
         self.used: set[Symbol] = set()  # placeholders that values for the SDK hold
         self.written_files: set[str] = set()
         self.keep: list[object] = []  # objects whose identity stands for them in texts for the SDK
+        self.folder = "/" + "/".join(marks.mark(Folder(above)) for above in reversed(range(_ABOVE)))
 
     @property
     def scope(self) -> Scope:
@@ -127,6 +128,24 @@ class State(Heap):
 
     def cause(self, node: ast.AST, reason: Reason, *, give: str = "", detail: str = "") -> Cause:
         return Cause(reason, self.place(node), expression(node), give, detail)
+
+    def sight(self, node: ast.AST, what: str, kind: str) -> None:
+        """Note something of the SDK that is no training job."""
+        self.sightings.append(Sighting(self.place(node), what, kind))
+
+    def relative(self, text: str) -> str:
+        """A text in which the launcher's own folder is a dot."""
+        marks = self.folder.split("/")[1:]
+        for up in range(_ABOVE):
+            above = "/" + "/".join(marks[: _ABOVE - up])
+            if text.startswith(above):
+                return ("/".join([".."] * up) or ".") + text[len(above) :]
+        return text
+
+    def without_folder(self, path: str) -> str | None:
+        """A path as it is seen from the launcher's folder; None where it holds another placeholder."""
+        path = self.relative(path)
+        return None if self.marks.within(path) else path
 
     def unknown(self, node: ast.AST, reason: Reason, *, give: str = "", detail: str = "", origin: str = "") -> Unknown:
         """A value that nobody knows; getting it may have raised."""
@@ -263,13 +282,6 @@ class State(Heap):
             " and ".join(symbols),
             symbols[0] if symbols else "",
         )
-
-    def plain(self, *values: object) -> bool:
-        """Whether nothing in the values is unknown or a placeholder."""
-        try:
-            return not self.missing(*values)
-        except Needs:
-            return False
 
     def settled(self, name: str, value: object) -> object:
         """A value that is going to be called ``name``: what the user gives under it where the code cannot tell, else named by it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import functools
 import io
 import operator
 from argparse import Namespace
@@ -13,9 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from ..values import LONGEST, Cause, Environment, Moment, Needs, Node, Raised, Reason, Unknown, Unresolvable
+from ..values import LONGEST, Cause, Environment, Needs, Node, Raised, Reason, Unknown, Unresolvable
 from .definitions import Definitions
-from .expressions import starred
 from .functions import local_names
 from .heap import Scope, either, held
 from .state import expression
@@ -246,20 +244,10 @@ def _annotated(state: Statements, node: ast.AnnAssign) -> Flow | None:
 
 def _augmented(state: Statements, node: ast.AugAssign) -> Flow | None:
     target = node.target
-    if isinstance(target, ast.Name):
-        before = state.evaluate(ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target))
-        state.assign(target, _changed(state, node, before))
-    elif isinstance(target, ast.Attribute):
-        owner = state.evaluate(target.value)
-        before = state.attribute(target, owner, target.attr)
-        state.set_attribute(target, owner, target.attr, _changed(state, node, before))
-    else:
-        owner, key = state.evaluate(target.value), state.evaluate(target.slice)
-        try:
-            before = state.item(target, owner, key)
-        except Needs as needs:
-            before = state.lacking(*needs.causes)
-        state.set_item(target, owner, key, _changed(state, node, before))
+    if not isinstance(target, ast.Name):
+        raise Needs((state.cause(node, Reason.CONSTRUCT),))
+    before = state.evaluate(ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target))
+    state.assign(target, _changed(state, node, before))
     return None
 
 
@@ -444,11 +432,11 @@ def _perhaps_handled(state: Statements, node: ast.Try, flow: Flow | None, noted:
             continue
         if chosen:
             return handle()
-        flow = _joined_flows(state, cause, state.both(handler, text, handle, functools.partial(_same_flow, flow)))
-    return flow
 
+        def pass_by(flow: Flow | None = flow) -> Flow | None:
+            return flow
 
-def _same_flow(flow: Flow | None) -> Flow | None:
+        flow = _joined_flows(state, cause, state.both(handler, text, handle, pass_by))
     return flow
 
 
@@ -547,32 +535,12 @@ def _return(state: Statements, node: ast.Return) -> Flow | None:
     return Flow("return", value)
 
 
-def _leaving(flow: Flow | None) -> Callable[[Any, Any], Flow | None]:
-    def leave(state: Statements, node: ast.stmt) -> Flow | None:
-        del state, node
-        return flow
-
-    return leave
-
-
-def _simple(method: str) -> Callable[[Any, Any], Flow | None]:
-    """A statement that is read in one step."""
-
-    def read(state: Statements, node: ast.stmt) -> Flow | None:
-        getattr(state, method)(node)
-        return None
-
-    return read
-
-
 _KINDS: Final[Mapping[type[ast.stmt], Callable[[Any, Any], Flow | None]]] = MappingProxyType(
     {
         ast.Expr: _expression, ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _augmented,
         ast.For: _for, ast.While: _while, ast.Try: _try, ast.With: _with, ast.Raise: _raise, ast.Assert: _assert,
-        ast.FunctionDef: _simple("define"), ast.AsyncFunctionDef: _simple("define"), ast.ClassDef: _simple("define_class"),
-        ast.Return: _return, ast.Import: _simple("import_modules"), ast.ImportFrom: _simple("import_names"), ast.Pass: _leaving(None),
-        ast.Break: _leaving(BREAK), ast.Continue: _leaving(CONTINUE),
+        ast.FunctionDef: Statements.define, ast.AsyncFunctionDef: Statements.define, ast.ClassDef: Statements.define_class,
+        ast.Return: _return, ast.Import: Statements.import_modules, ast.ImportFrom: Statements.import_names, ast.Pass: lambda *_: None,
+        ast.Break: lambda *_: BREAK, ast.Continue: lambda *_: CONTINUE,
     }
 )  # fmt: skip
-
-__all__ = ["Moment", "Statements", "starred"]

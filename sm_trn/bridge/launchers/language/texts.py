@@ -11,9 +11,7 @@ from typing import Any, Final
 from ..values import LONGEST, Cause, Moment, Needs, Symbol, Unknown, Unresolvable
 
 _WIDE: Final = re.compile(r"\d{5,}")
-_PERCENT: Final = re.compile(
-    r"%(?:\((?P<name>[^)]*)\))?(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d+))?[hlL]?(?P<kind>[sdrifgeEGFxXoucab%])"
-)
+_PERCENT: Final = re.compile(r"%(?:\([^)]*\))?[-+ #0]*[\d.*]*")
 # What no placeholder holds: a bucket, an account and a region are of small letters, digits, dots and dashes.
 _CLOSED: Final = frozenset({Symbol.BUCKET, Symbol.ACCOUNT, Symbol.REGION})
 
@@ -65,38 +63,11 @@ def _split(field: str) -> tuple[Any, list[Any]]:
 
 def percent(state: Any, template: str, values: Any, cause: Cause) -> Any:
     """``template % values``. Raises Needs."""
-    lacking = state.missing(values)
-    if not lacking and not state.marks.within(template):
-        if any(_WIDE.search(found[0]) or "*" in found[0] for found in _PERCENT.finditer(template)):
-            raise Needs((cause,))
-        return state.python(lambda: template % values)
-    if (
-        any("*" in (found["width"], found["precision"]) for found in _PERCENT.finditer(template))
-        or id(values) in state.lost
-    ):
-        raise Needs(lacking or (cause,))
-    items = list(values) if isinstance(values, tuple) else [values]
-    made, at = "", 0
-    for found in _PERCENT.finditer(template):
-        made += template[at : found.start()]
-        at = found.end()
-        if found["kind"] == "%":
-            made += "%"
-            continue
-        following = items.pop(0) if items and found["name"] is None else Unknown((cause,))
-        value = state.resolved(following if found["name"] is None else state.item(ast.Pass(), values, found["name"]))
-        if found["kind"] == "s" and not found["width"] and not found["precision"]:
-            made += state.text_of(value, cause)
-        elif isinstance(value, Moment):
-            made += state.marks.mark(Symbol.TIME)
-        elif state.missing(value):
-            made += state.marks.mark(Unknown(state.missing(value)))
-        else:
-            form = found[0].replace(f"({found['name']})", "") if found["name"] is not None else found[0]
-            made += state.python(lambda form=form, value=value: form % (value,))
-    if "%" in _PERCENT.sub("", template):
+    if lacking := state.missing(values) or state.missing(template):
+        raise Needs(lacking)
+    if any(_WIDE.search(found[0]) or "*" in found[0] for found in _PERCENT.finditer(template)):
         raise Needs((cause,))
-    return made + template[at:]
+    return state.python(lambda: template % values)
 
 
 def compared(state: Any, kind: ast.cmpop, left: Any, right: Any) -> bool | None:
@@ -130,37 +101,18 @@ def method(state: Any, text: str, name: str, given: Sequence[Any], cause: Cause)
     parts = marks.parts(text)
     lacks = Needs(marks.causes(text) or (state.placeholder(text),))
     known = all(isinstance(each, (str, int)) and not (isinstance(each, str) and marks.within(each)) for each in given)
-    if not known or (marks.causes(text) and name not in {"startswith", "endswith"}):
+    if not known or marks.causes(text):
         raise lacks
     symbols = marks.symbols(text)
-    if name in {"startswith", "endswith"} and len(given) == 1 and isinstance(given[0], str):
-        return _edge(parts, given[0], lacks, first=name == "startswith")
     if name in {"strip", "rstrip", "lstrip"} and symbols <= _CLOSED | {Symbol.TIME} and not _word_letters(given):
         return getattr(text, name)(*given)
     cut = name in {"split", "rsplit", "partition", "rpartition"} and symbols <= _CLOSED
     if cut and given and not _word_letters(given[:1]) and given[0] not in {"-", "."}:
         return getattr(text, name)(*given)
-    if name in {"replace", "lower", "upper"} and symbols == {Symbol.TIME}:
-        return "".join(getattr(part, name)(*given) if isinstance(part, str) else marks.mark(part) for part in parts)
-    if name == "lower" and symbols <= _CLOSED and not marks.causes(text):
-        return "".join(part.lower() if isinstance(part, str) else marks.mark(part) for part in parts)
-    if name in {"removeprefix", "removesuffix"} and given:
-        edge = _edge(parts, given[0], lacks, first=name == "removeprefix")
-        return getattr(text, name)(*given) if edge else text
+    if name == "replace" and symbols == {Symbol.TIME}:
+        return "".join(part.replace(*given) if isinstance(part, str) else marks.mark(part) for part in parts)
     raise lacks
 
 
 def _word_letters(given: Sequence[Any]) -> bool:
     return any(isinstance(each, str) and re.search(r"[A-Za-z0-9]", each) for each in given)
-
-
-def _edge(parts: list[Any], word: str, lacks: Needs, *, first: bool) -> bool:
-    """Whether the text begins, or ends, with a word."""
-    edge = parts[0 if first else -1]
-    if not isinstance(edge, str):
-        raise lacks
-    if len(edge) >= len(word):
-        return edge.startswith(word) if first else edge.endswith(word)
-    if not (word.startswith(edge) if first else word.endswith(edge)):
-        return False
-    raise lacks

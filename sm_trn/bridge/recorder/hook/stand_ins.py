@@ -133,7 +133,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if top != name and not isinstance(sys.modules.get(top), _Module):
             return None
         frame: types.FrameType | None = sys._getframe(1)
-        while frame is not None and "importlib._bootstrap" in frame.f_code.co_filename:
+        while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "importlib":
             frame = frame.f_back
         if frame is None or not self._of_launcher(frame.f_code.co_filename):
             return None
