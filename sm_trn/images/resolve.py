@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from .following import Follower, takes_torch, wanted_torch
 from .releases import misfits
 from .requirements import requirements_of
 from .rules import installs
-from .wheels import Release, UnreadError, read_wheel
+from .wheels import Release, UnreadError, read_sources, read_wheel
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -44,18 +45,21 @@ PLATFORM = "x86_64-manylinux_2_28"
 _NO_WHEEL = re.compile(
     r"(?:all versions of )?(?P<name>[A-Za-z0-9][\w.-]*?)(?P<spec>(?:[<>=!~]=?[\w.+*]+,?)*) ha(?:s|ve) no usable wheels"
 )
+_NOT_FOUND = re.compile(r"Because (?P<name>[A-Za-z0-9][\w.-]*) was not found")
 _PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 MOST_PROGRAMS = 500  # of a source folder
-_MOST_LEFT_OUT = 12  # packages without any wheel: a set with more of them is not looked at
+_MOST_LEFT_OUT = (
+    12  # packages without any wheel, or that the index does not have: a set with more of them is not looked at
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
     """``pins`` are versions that can be installed together into the image, as lines of a constraints file; empty where there are none,
-    and ``conflict`` says why in the resolver's words. ``replaced`` are packages of the image that they replace: name, version there,
-    version wanted; ``drags`` says in the resolver's words why what the image is built for cannot stay. ``misfits`` are sentences about
-    pins that fail together and imports that will fail; ``excluded`` about packages of the image that the script imports and that do not
-    allow the pins;
+    and ``conflict`` says why in the resolver's words. ``certain`` are the pins that the job surely has. ``replaced`` are packages of the
+    image that they replace: name, version there, version wanted; ``drags`` says in the resolver's words why what the image is built for
+    cannot stay. ``misfits`` are sentences about pins that fail together and imports that will fail; ``excluded`` about packages of the
+    image that the script imports and that do not allow the pins;
     ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
     ``problems`` are what ``check`` finds with these pins, and not without. ``unread`` are requirements that only a build could tell about:
     addresses, and packages without any wheel.
@@ -63,6 +67,7 @@ class Resolved:
 
     image: str
     pins: tuple[str, ...] = ()
+    certain: tuple[str, ...] = ()
     conflict: str = ""
     replaced: tuple[tuple[str, str, str], ...] = ()
     drags: str = ""
@@ -120,8 +125,20 @@ class _Question:
             return ""
         return self._once([*options, package, *pins], [], self.python)[0]
 
+    def brought(self, wanted: list[str]) -> frozenset[str]:
+        """The names of what packages bring when they are installed, and their own; none where no set of them goes together."""
+        lacking: list[str] = []
+        for options in (["--no-deps"], []):  # the wanted ones by themselves are looked at sooner
+            words, pins = self._once(wanted, [], self.python, *options, there=[], gone=lacking)
+            while (missing := _NO_WHEEL.search(words) or _NOT_FOUND.search(words)) and missing["name"] not in lacking:
+                if len(lacking) >= _MOST_LEFT_OUT:
+                    return frozenset()
+                lacking.append(missing["name"])
+                words, pins = self._once(wanted, [], self.python, *options, there=[], gone=lacking)
+        return frozenset(canonicalize_name(pin.partition("==")[0]) for pin in pins) | frozenset(lacking if pins else ())
+
     def release(self, name: str, version: str) -> Release | None:
-        """One release, read out of its wheel; None where the index has no wheel of it."""
+        """One release, read out of its wheel, or its sources where it has none; None where the index has neither."""
         options = [line for line in self.lines if line.lstrip().startswith("-")]
         (self.folder / "one.txt").write_text("".join(f"{line}\n" for line in [*options, f"{name}=={version}"]), "utf-8")
         output = self.folder / "pylock.toml"
@@ -132,11 +149,30 @@ class _Question:
             url = each.get("url") or Path(self.folder, each["path"]).resolve().as_uri()
             with contextlib.suppress(UnreadError):
                 return read_wheel(name, version, url, each.get("size"))
+        with contextlib.suppress(UnreadError):
+            return read_sources(name, version, self._index()) if name in self.left_out else None
         return None
 
-    def _once(self, lines: list[str], limits: list[str], python: str, *more: str) -> tuple[str, tuple[str, ...]]:
-        gone = [f"{name} ; python_version < '3'" for name in self.left_out]
-        for name, content in (("asked", lines), ("limits", limits), ("pinned", self.there), ("gone", gone)):
+    def _index(self) -> str:
+        """The index that the requirements name, or that uv is told to ask."""
+        named = (re.match(r"\s*(?:-i|--index-url)[ =](\S+)", line) for line in self.lines)
+        asked = next((each[1] for each in named if each is not None), None)
+        return (
+            asked or os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL") or "https://pypi.org/simple"
+        )
+
+    def _once(
+        self,
+        lines: list[str],
+        limits: list[str],
+        python: str,
+        *more: str,
+        there: list[str] | None = None,
+        gone: list[str] | None = None,
+    ) -> tuple[str, tuple[str, ...]]:
+        without = [f"{name} ; python_version < '3'" for name in (self.left_out if gone is None else gone)]
+        kept = self.there if there is None else there
+        for name, content in (("asked", lines), ("limits", limits), ("pinned", kept), ("gone", without)):
             (self.folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in content), "utf-8")
         # uv keeps what stands in its output where that fits, as pip keeps what is installed.
         files = ("--constraint", "limits.txt", "--override", "gone.txt", "--output-file", "pinned.txt")
@@ -184,10 +220,11 @@ def resolve(job: JobSpec) -> Resolved:
         conflict, pins = question.ask([]) if conflict else ("", pins)
         if conflict:
             return Resolved(image=held.name, conflict=conflict, unread=(*addresses, *question.left_out))
-        certain = _certain(pins, text, held)
+        certain = _certain(pins, text, held, question.brought)
         return Resolved(
             image=held.name,
             pins=pins,
+            certain=certain,
             replaced=tuple(_replaced(pins, held)),
             drags=drags,
             misfits=tuple(dict.fromkeys([*_misfits(certain, held), *_lacking(question, certain, job, held)])),
@@ -208,9 +245,8 @@ def with_pins(job: JobSpec, resolved: Resolved) -> Iterator[JobSpec]:
         for entry in folder.iterdir():
             if entry.name != REQUIREMENTS:
                 Path(beside, entry.name).symlink_to(entry.absolute())
-        certain = _certain(resolved.pins, requirements(job) or "", contents_of(job))
-        names = [pin.partition("==")[0] for pin in resolved.pins if pin not in certain]
-        lines = [*certain, *names, *resolved.unread]
+        names = [pin.partition("==")[0] for pin in resolved.pins if pin not in resolved.certain]
+        lines = [*resolved.certain, *names, *resolved.unread]
         Path(beside, REQUIREMENTS).write_text("".join(f"{line}\n" for line in lines), "utf-8")
         yield job.replace(script=dataclasses.replace(job.script, source_dir=beside))
 
@@ -226,20 +262,29 @@ def _of_neuron(line: str, held: Contents) -> bool:
     return held.processor == "neuron" and re.match(r"\s*(?:torch[-_]|lib|aws[-_])?neuronx", line) is not None
 
 
-def _certain(pins: tuple[str, ...], text: str, held: Contents | None) -> tuple[str, ...]:
-    """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone."""
-    if held is None:
-        return pins
+def _certain(
+    pins: tuple[str, ...], text: str, held: Contents, brought: Callable[[list[str]], frozenset[str]]
+) -> tuple[str, ...]:
+    """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone.
+
+    ``brought`` says what a list of packages brings: what none of the image's does is not there.
+    """
     wanted = list(requirements_of(text, python_of(held)))
     asked = {each.name for each in wanted}
     exact = {each.name for each in wanted if each.exact is not None}
-    certain = []
-    for pin in pins:
-        name = canonicalize_name(pin.partition("==")[0])
-        unnamed = name in asked and name not in held.packages
-        if name in exact or unnamed or held.version(name) is not None or held.holds(name) is False:
-            certain.append(pin)
-    return tuple(certain)
+    names = {pin: canonicalize_name(pin.partition("==")[0]) for pin in pins}
+    certain = {
+        pin
+        for pin, name in names.items()
+        if name in exact
+        or (name in asked and name not in held.packages)
+        or held.version(name) is not None
+        or held.holds(name) is False
+    }
+    if held.published and held.processor != "neuron" and len(certain) < len(pins):
+        there = brought(sorted(held.packages))
+        certain |= {pin for pin, name in names.items() if there and name not in there}
+    return tuple(pin for pin in pins if pin in certain)
 
 
 def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
@@ -290,21 +335,21 @@ def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Con
     programs = _own_programs(job)
     if any(installs(text) for text in programs.values()):
         return  # what it installs by itself is not known
-    versions = _versions(pins, held)
+    wanted = list(requirements_of("\n".join(question.lines), python_of(held)))
+    sources = {each.name: each.exact for each in wanted if each.name in question.left_out and each.exact is not None}
+    versions = sources | _versions(pins, held)
 
     @functools.cache
     def release(name: str) -> Release | None:
         return question.release(name, versions[name]) if name in versions else None
 
+    @functools.cache
     def release_of(module: str) -> Release | None:
-        if module in sys.stdlib_module_names:
+        top = module.partition(".")[0]
+        if not module or top in sys.stdlib_module_names:
             return None
-        named = (
-            *packages_of(module),
-            *(each.name for each in requirements_of("\n".join(question.lines), python_of(held))),
-        )
-        found = (release(name) for name in named)
-        return next((each for each in found if each is not None and module in each.modules), None)
+        found = (release(name) for name in (*packages_of(module), *(each.name for each in wanted)))
+        return next((each for each in found if each is not None and top in each.modules), None)
 
     own = Release("", "", {path: text.encode() for path, text in programs.items()})
     entry = source.entry_name(job).removesuffix(".py").replace("/", ".")

@@ -298,13 +298,42 @@ def test_a_job_is_checked_with_the_versions_that_pip_takes(tmp_path: Path, packa
 
 
 def test_what_another_package_of_the_image_brings_is_not_certain() -> None:
-    pins = ("accelerate==1.0.0", "trl==0.9.0")
+    pins = ("accelerate==1.0.0", "trl==0.9.0", "of-nobody==1.0")
     neuron = next(
         held for held in all_contents() if "optimum-neuron" in held.packages and "accelerate" not in held.packages
     )
-    assert () == _certain(pins, "", neuron)
-    assert pins[:1] == _certain(pins, "accelerate\n", neuron)
+    assert () == _certain(pins, "", neuron, frozenset)
+    assert pins[:1] == _certain(pins, "accelerate\n", neuron, frozenset)
     brought = dataclasses.replace(neuron, processor="gpu")  # trl is brought by no package that is known
-    assert pins[1:] == _certain(pins, "", brought)
+    assert pins[1:2] == _certain(pins, "", brought, lambda _: frozenset())  # the index does not say
+    assert pins[1:] == _certain(pins, "", brought, lambda _: frozenset({"accelerate"}))
     other = next(held for held in all_contents() if not {"accelerate", "peft", "trl"} & held.packages.keys())
-    assert pins == _certain(pins, "", other)
+    assert pins[:2] == _certain(pins, "", other, lambda _: frozenset({"of-nobody"}))
+
+
+@needs_uv
+def test_what_no_package_of_the_image_brings_is_taken_by_pip(tmp_path: Path, packages: Path) -> None:
+    held = next(each for each in all_contents() if "pytorch-2.5.1-gpu" == each.name)
+    for name in held.packages.keys() - {"torch", "accelerate", "fastai"}:
+        wheel(packages, name, "1.0")
+    wheel(packages, "fastai", "2.8.2", "metrics")
+    wheel(packages, "metrics", "2.0")
+    wheel(packages, "helpers", "2.0")
+    wheel(packages, "trainer", "1.0", "metrics", "helpers", program="from helpers import gone\n")
+    asked = job(tmp_path, "trainer==1.0\n")
+    (tmp_path / "train.py").write_text("import trainer\n")
+    assert ("trainer 1.0 imports gone from helpers, which helpers 2.0 does not have",) == resolve(asked).misfits
+    wheel(packages, "trainer", "1.0", "metrics", "helpers", program="from metrics import gone\n")
+    assert not resolve(asked).misfits  # fastai of the image may have brought another release
+
+
+@needs_uv
+def test_sources_are_read_where_there_is_no_wheel(tmp_path: Path, packages: Path) -> None:
+    sdist(packages, "elder", "1.0", module="from torch import gone\n")
+    asked = job(tmp_path, "elder==1.0\n")
+    (tmp_path / "train.py").write_text("import elder\n")
+    found = resolve(asked)
+    assert ("elder",) == found.unread
+    assert ("elder 1.0 imports gone from torch, which torch 2.5.1 does not have",) == found.misfits
+    (tmp_path / "requirements.txt").write_text("elder\n")
+    assert not resolve(asked).misfits  # nobody knows which release
