@@ -19,7 +19,7 @@ from .wheels import Release, UnreadError
 MOST = 600  # modules that are followed of one job
 # How a module gets names that no syntax shows.
 _DYNAMIC = re.compile(
-    r"\b(?:globals|locals|vars)\(\)|_LazyModule|\bexec\(|lazy_loader|\battach\w*\(|^def __getattr__|^(?: {4})?setattr\(|^ +global \w"
+    r"\b(?:globals|locals|vars)\(\)|_LazyModule|\bexec\(|lazy_loader|\battach\w*\(|^(?: {4})?setattr\(|^ +global \w"
     r"|\bsys\.modules\[[^\]]*\]\s*(?:=[^=]|\.__class__)|\bsys\.modules\.\w+\(|setattr\(\s*sys\.modules",
     re.MULTILINE,
 )
@@ -63,7 +63,7 @@ class _Module:
 
     @property
     def dynamic(self) -> bool:
-        return _DYNAMIC.search(self.text) is not None
+        return "__getattr__" in self.bound or _DYNAMIC.search(self.text) is not None
 
 
 @dataclass
@@ -77,24 +77,29 @@ class Follower:
     release_of: Callable[[str], Release | None]
     left_alone: frozenset[str] = frozenset()
     _modules: dict[tuple[str, str], _Module | None] = field(default_factory=dict)
+    _seen: set[tuple[str, str]] = field(default_factory=set)
+    _told: set[tuple[str, str]] = field(default_factory=set)
 
     def lacking(self, entry: str) -> Iterator[Lacking]:
-        """What the program of a module and what it imports lack, the nearest first: one thing for two releases."""
-        waiting: deque[tuple[Release, str]] = deque([(self.own, entry)])
-        seen: set[tuple[str, str]] = set()
-        told: set[tuple[str, str]] = set()
-        while waiting and len(seen) < MOST:
+        """What the program of a module and what it imports lack, the nearest first: one thing for two releases. What was followed before
+        is not followed again.
+        """
+        start = self._origin(self.own, entry)
+        waiting: deque[tuple[Release, str]] = deque([(start, entry)] if start is not None else [])
+        most = len(self._seen) + MOST
+        while waiting and len(self._seen) < most:
             release, module = waiting.popleft()
-            if (release.name, module) in seen or release.name in self.left_alone or not self._goes_with_torch(release):
+            known = (release.name, module) in self._seen
+            if known or release.name in self.left_alone or not self._goes_with_torch(release):
                 continue
-            seen.add((release.name, module))
+            self._seen.add((release.name, module))
             for origin, name, line in self._imported(release, module):
                 other = self._origin(release, origin)
                 if other is None:
                     continue
                 lacks = other not in (release, self.own) and self._missing(other, origin, name)
-                if lacks and (release.name, other.name) not in told:
-                    told.add((release.name, other.name))
+                if lacks and (release.name, other.name) not in self._told:
+                    self._told.add((release.name, other.name))
                     importer = f"{release.path(module)}:{line}" if release is self.own else str(release)
                     yield Lacking(importer, origin, "" if self._lacks_module(other, origin) else name, other)
                 waiting += [(other, each) for each in self._entered(other, origin, name)]

@@ -11,9 +11,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -88,6 +89,8 @@ class _Question:
     lines: list[str]
     there: list[str]
     left_out: list[str]
+    wheels: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    releases: dict[tuple[str, str], Release | None] = field(default_factory=dict)
 
     def ask(self, limits: list[str]) -> tuple[str, tuple[str, ...]]:
         """The conflict, empty where there is none, and the pins. Raises SmTrnError where uv gives no answer."""
@@ -137,15 +140,27 @@ class _Question:
                 words, pins = self._once(wanted, [], self.python, *options, there=[], gone=lacking)
         return frozenset(canonicalize_name(pin.partition("==")[0]) for pin in pins) | frozenset(lacking if pins else ())
 
-    def release(self, name: str, version: str) -> Release | None:
-        """One release, read out of its wheel, or its sources where it has none; None where the index has neither."""
+    def lock(self, pins: list[str]) -> None:
+        """Find where the wheels of pins are."""
         options = [line for line in self.lines if line.lstrip().startswith("-")]
-        (self.folder / "one.txt").write_text("".join(f"{line}\n" for line in [*options, f"{name}=={version}"]), "utf-8")
+        (self.folder / "locked.txt").write_text("".join(f"{line}\n" for line in [*options, *pins]), "utf-8")
         output = self.folder / "pylock.toml"
         output.unlink(missing_ok=True)
-        done = self._compile("one.txt", "--no-deps", "--format", "pylock.toml", "--output-file", output.name)
+        done = self._compile("locked.txt", "--no-deps", "--format", "pylock.toml", "--output-file", output.name)
         packages = tomllib.loads(output.read_text("utf-8")).get("packages", ()) if not done.returncode else ()
-        for each in (wheel for package in packages for wheel in package.get("wheels", ())):
+        self.wheels |= {f"{each['name']}=={each['version']}": each.get("wheels", []) for each in packages}
+
+    def release(self, name: str, version: str) -> Release | None:
+        """One release, read once."""
+        if (name, version) not in self.releases:
+            self.releases[name, version] = self._read(name, version)
+        return self.releases[name, version]
+
+    def _read(self, name: str, version: str) -> Release | None:
+        """One release, read out of its wheel, or its sources where it has none; None where the index has neither."""
+        if f"{name}=={version}" not in self.wheels:
+            self.lock([f"{name}=={version}"])
+        for each in self.wheels.get(f"{name}=={version}", ()):
             url = each.get("url") or Path(self.folder, each["path"]).resolve().as_uri()
             with contextlib.suppress(UnreadError):
                 return read_wheel(name, version, url, each.get("size"))
@@ -220,15 +235,19 @@ def resolve(job: JobSpec) -> Resolved:
         conflict, pins = question.ask([]) if conflict else ("", pins)
         if conflict:
             return Resolved(image=held.name, conflict=conflict, unread=(*addresses, *question.left_out))
-        certain = _certain(pins, text, held, question.brought)
+        question.lock(list(pins))
+        certain = _certain(pins, text, held, functools.partial(_absent, question, pins, held))
+        certain = tuple(pin for pin in pins if pin in {*certain, *_with_torch(question, pins, held)})
+        lacking, required = _lacking(question, certain, job, held)
+        misfits = tuple(dict.fromkeys([*_misfits(certain, held), *lacking]))
         return Resolved(
             image=held.name,
             pins=pins,
             certain=certain,
             replaced=tuple(_replaced(pins, held)),
             drags=drags,
-            misfits=tuple(dict.fromkeys([*_misfits(certain, held), *_lacking(question, certain, job, held)])),
-            excluded=tuple(_excluded(question, certain, job, held)),
+            misfits=misfits,
+            excluded=(*_excluded(question, certain, job, held), *(each for each in required if each not in misfits)),
             builds=tuple(question.built(pins)),
             unread=(*addresses, *question.left_out),
         )
@@ -263,28 +282,46 @@ def _of_neuron(line: str, held: Contents) -> bool:
 
 
 def _certain(
-    pins: tuple[str, ...], text: str, held: Contents, brought: Callable[[list[str]], frozenset[str]]
+    pins: tuple[str, ...], text: str, held: Contents, absent: Callable[[Iterable[str]], frozenset[str]]
 ) -> tuple[str, ...]:
     """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone.
 
-    ``brought`` says what a list of packages brings: what none of the image's does is not there.
+    ``absent`` says which pins the image does not have of those that the packages of these names need.
     """
     wanted = list(requirements_of(text, python_of(held)))
     asked = {each.name for each in wanted}
     exact = {each.name for each in wanted if each.exact is not None}
-    names = {pin: canonicalize_name(pin.partition("==")[0]) for pin in pins}
     certain = {
         pin
-        for pin, name in names.items()
+        for pin, name in ((pin, canonicalize_name(pin.partition("==")[0])) for pin in pins)
         if name in exact
         or (name in asked and name not in held.packages)
         or held.version(name) is not None
         or held.holds(name) is False
     }
     if held.published and held.processor != "neuron" and len(certain) < len(pins):
-        there = brought(sorted(held.packages))
-        certain |= {pin for pin, name in names.items() if there and name not in there}
+        certain |= absent(asked)
     return tuple(pin for pin in pins if pin in certain)
+
+
+def _absent(question: _Question, pins: tuple[str, ...], held: Contents, names: Iterable[str]) -> frozenset[str]:
+    """The pins that packages need and that no package of the image brings, as the index says."""
+    by_name = {canonicalize_name(pin.partition("==")[0]): pin for pin in pins}
+    versions = _versions(pins, held)
+    releases = (question.release(name, versions[name]) for name in names if name in versions)
+    needed = {canonicalize_name(need.name) for each in releases if each is not None for need in each.needs("")}
+    uncertain = {name for name in needed & by_name.keys() if held.version(name) is None}
+    there = question.brought(sorted(held.packages)) if uncertain else frozenset()
+    return frozenset(by_name[name] for name in uncertain if there and name not in there)
+
+
+def _with_torch(question: _Question, pins: tuple[str, ...], held: Contents) -> Iterator[str]:
+    """The pins that the job's PyTorch wants exactly so: its Triton."""
+    version = _versions(pins, held).get("torch")
+    release = question.release("torch", version) if version is not None else None
+    wanted = release.needs("") if release is not None else []
+    exact = {f"{canonicalize_name(each.name)}{each.specifier}" for each in wanted}
+    yield from (pin for pin in pins if pin in exact)
 
 
 def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
@@ -330,16 +367,17 @@ def _own_programs(job: JobSpec) -> dict[str, str]:
     }
 
 
-def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
-    """What the job's program, and what it imports, will not find in the releases that the job will surely have."""
+def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> tuple[list[str], list[str]]:
+    """What the job's program, and what it imports, will not find in the releases that the job will surely have; and what the packages that
+    it requires will not find, which others may import where they are there.
+    """
     programs = _own_programs(job)
     if any(installs(text) for text in programs.values()):
-        return  # what it installs by itself is not known
+        return [], []  # what it installs by itself is not known
     wanted = list(requirements_of("\n".join(question.lines), python_of(held)))
     sources = {each.name: each.exact for each in wanted if each.name in question.left_out and each.exact is not None}
     versions = sources | _versions(pins, held)
 
-    @functools.cache
     def release(name: str) -> Release | None:
         return question.release(name, versions[name]) if name in versions else None
 
@@ -353,7 +391,11 @@ def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Con
 
     own = Release("", "", {path: text.encode() for path, text in programs.items()})
     entry = source.entry_name(job).removesuffix(".py").replace("/", ".")
-    yield from (str(each) for each in Follower(own, release_of, frozenset(HELD)).lacking(entry))
+    follower = Follower(own, release_of, frozenset(HELD))
+    told = [str(each) for each in follower.lacking(entry)]
+    required = (release(each.name) for each in wanted)
+    tops = [top for each in required if each is not None for top in each.modules & {each.name.replace("-", "_")}]
+    return told, [str(each) for top in tops for each in follower.lacking(top)]
 
 
 def find_uv() -> str | None:

@@ -43,6 +43,8 @@ LIBRARY = release(
         "library/lazy/__init__.py": LAZY,
         "library/lazy/parts.py": "class Below:\n    pass\n",
         "library/asked.py": "def __getattr__(name):\n    return 1\n",
+        "library/lazily.py": "if TYPE_CHECKING:\n    from .values import Value\n"
+        "else:\n    NAMES = {'Named': 1}\n    def __getattr__(name):\n        raise AttributeError(NAMES[name])\n",
         "library/spaced/__init__.py": "__path__ = __import__('pkgutil').extend_path(__path__, __name__)\n",
         "library/made/__init__.py": "import sys\nsys.modules[__name__ + '.later'] = sys\n",
         "library/broad.py": "def fill():\n    global Filled\n    Filled = 1\n",
@@ -59,6 +61,7 @@ LIBRARY = release(
         "from library.native import anything",
         "from library.lazy import Listed, Below",
         "from library.asked import anything",
+        "from library.lazily import Named",
         "import library.spaced.of_another_package",
         "import library.made.later",
         "from library.broad import Filled",

@@ -303,12 +303,12 @@ def test_what_another_package_of_the_image_brings_is_not_certain() -> None:
         held for held in all_contents() if "optimum-neuron" in held.packages and "accelerate" not in held.packages
     )
     assert () == _certain(pins, "", neuron, frozenset)
-    assert pins[:1] == _certain(pins, "accelerate\n", neuron, frozenset)
+    assert pins[:1] == _certain(pins, "accelerate\n", neuron, lambda _: frozenset(pins))
     brought = dataclasses.replace(neuron, processor="gpu")  # trl is brought by no package that is known
     assert pins[1:2] == _certain(pins, "", brought, lambda _: frozenset())  # the index does not say
-    assert pins[1:] == _certain(pins, "", brought, lambda _: frozenset({"accelerate"}))
+    assert pins[1:] == _certain(pins, "", brought, lambda _: frozenset(pins[2:]))
     other = next(held for held in all_contents() if not {"accelerate", "peft", "trl"} & held.packages.keys())
-    assert pins[:2] == _certain(pins, "", other, lambda _: frozenset({"of-nobody"}))
+    assert pins[:2] == _certain(pins, "", other, lambda _: frozenset())
 
 
 @needs_uv
@@ -337,3 +337,19 @@ def test_sources_are_read_where_there_is_no_wheel(tmp_path: Path, packages: Path
     assert ("elder 1.0 imports gone from torch, which torch 2.5.1 does not have",) == found.misfits
     (tmp_path / "requirements.txt").write_text("elder\n")
     assert not resolve(asked).misfits  # nobody knows which release
+
+
+@needs_uv
+def test_a_required_package_that_cannot_be_imported_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "triton", "3.2.0")
+    wheel(packages, "torch", "2.5.1", "triton==3.2.0", "filelock")
+    wheel(packages, "quantized", "1.0", "torch", program="import triton.gone\n")
+    wheel(packages, "filelock", "1.0")
+    asked = job(tmp_path, "quantized==1.0\n")
+    found = resolve(asked)
+    assert not found.misfits  # the program does not import it
+    assert ("quantized 1.0 imports triton.gone, which triton 3.2.0 does not have",) == found.excluded
+    (tmp_path / "train.py").write_text("import quantized\n")
+    found = resolve(asked)
+    assert ("quantized 1.0 imports triton.gone, which triton 3.2.0 does not have",) == found.misfits
+    assert not found.excluded
