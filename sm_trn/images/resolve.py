@@ -79,7 +79,7 @@ class Resolved:
     unread: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass
 class _Question:
     """What uv is asked, in a folder of its own, until every package without any wheel is left out."""
 
@@ -108,12 +108,16 @@ class _Question:
         wanted = f"{missing['name']}{missing['spec'].rstrip(',')}"
         return not any(not self._once([wanted], [], python, "--no-deps")[0] for python in _PYTHONS)
 
+    @functools.cached_property
+    def newest(self) -> tuple[str, ...]:
+        """What the requirements allow without what they need."""
+        return self._once(self.lines, [], self.python, "--no-deps")[1]
+
     def built(self, pins: tuple[str, ...]) -> Iterator[str]:
         """What pip takes before these pins, where a wheel is lacking for this Python alone: it goes on with a build, and not with an older
         release.
         """
-        _, newest = self._once(self.lines, [], self.python, "--no-deps")
-        for pin in set(newest) - set(pins):
+        for pin in set(self.newest) - set(pins):
             if Version(pin.split(";", maxsplit=1)[0].partition("==")[2].strip()).is_prerelease:
                 continue  # its later releases have no wheels, and are not seen here
             words, _ = self._once([*self.lines, pin], [], self.python)
@@ -236,7 +240,7 @@ def resolve(job: JobSpec) -> Resolved:
         if conflict:
             return Resolved(image=held.name, conflict=conflict, unread=(*addresses, *question.left_out))
         question.lock(list(pins))
-        certain = _certain(pins, text, held, functools.partial(_absent, question, pins, held))
+        certain = _certain(pins, text, held, question.newest, functools.partial(_absent, question, pins, held))
         certain = tuple(pin for pin in pins if pin in {*certain, *_with_torch(question, pins, held)})
         lacking, required = _lacking(question, certain, job, held)
         misfits = tuple(dict.fromkeys([*_misfits(certain, held), *lacking]))
@@ -282,9 +286,14 @@ def _of_neuron(line: str, held: Contents) -> bool:
 
 
 def _certain(
-    pins: tuple[str, ...], text: str, held: Contents, absent: Callable[[Iterable[str]], frozenset[str]]
+    pins: tuple[str, ...],
+    text: str,
+    held: Contents,
+    newest: tuple[str, ...],
+    absent: Callable[[Iterable[str]], frozenset[str]],
 ) -> tuple[str, ...]:
-    """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone.
+    """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone; or pip
+    takes a newer one, whose needs have no wheels, and builds those.
 
     ``absent`` says which pins the image does not have of those that the packages of these names need.
     """
@@ -295,7 +304,7 @@ def _certain(
         pin
         for pin, name in ((pin, canonicalize_name(pin.partition("==")[0])) for pin in pins)
         if name in exact
-        or (name in asked and name not in held.packages)
+        or (name in asked and name not in held.packages and pin in newest)
         or held.version(name) is not None
         or held.holds(name) is False
     }
