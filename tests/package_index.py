@@ -9,11 +9,18 @@ from pathlib import Path
 
 
 def wheel(
-    folder: Path, name: str, version: str, *requires: str, python: str = "", program: str = "", **modules: str
+    folder: Path,
+    name: str,
+    version: str,
+    *requires: str,
+    python: str = "",
+    program: str = "",
+    native: str = "",
+    **modules: str,
 ) -> None:
     """A package whose module tells its version, then runs ``program``, in an index of its own; for one Python where ``python`` says.
 
-    ``modules`` are the texts of modules below it, by name.
+    ``modules`` are the texts of modules below it, by name; ``native`` is what its compiled module holds.
     """
     folder = folder / name
     folder.mkdir(exist_ok=True)
@@ -25,6 +32,8 @@ def wheel(
         packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
         packed.writestr(f"{info}/RECORD", "")
         packed.writestr(f"{name.replace('-', '_')}/__init__.py", f"__version__ = {version!r}\n{program}")
+        if native:
+            packed.writestr(f"{name.replace('-', '_')}/_native.so", native)
         for module, text in modules.items():
             packed.writestr(f"{name.replace('-', '_')}/{module}.py", text)
     index(folder)

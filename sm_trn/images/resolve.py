@@ -349,6 +349,15 @@ def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Co
         if words:
             yield f"{name} {version} of {held.name} does not allow what pip installs: {words}"
     there = _versions(pins, held)
+    torch = held.version("torch")
+    for name in (
+        sorted(imported) if torch is not None and Version(there["torch"]).release[:2] != torch.release[:2] else ()
+    ):
+        version = held.version(name)
+        stays = version is not None and Version(there[name]).public == version.public
+        release = question.release(name, there[name]) if stays and name not in HELD[:1] else None
+        if release is not None and release.links("libtorch"):
+            yield f"{name} {version} of {held.name} is built for torch {torch}, and the job will have {there['torch']}: it may not load"
     for name in sorted(imported & taken) if "torch" in there else ():
         release = question.release(name, there[name])
         if release is not None and not takes_torch(release, there["torch"]):

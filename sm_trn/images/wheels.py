@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import tarfile
@@ -70,6 +71,14 @@ class Release:
         """The modules at its top: ``sklearn`` of scikit-learn."""
         tops = {PurePosixPath(path).parts[0] for path in self.files if path.endswith((".py", *_NATIVE))}
         return frozenset(top.split(".")[0] for top in tops)
+
+    def links(self, library: str) -> bool:
+        """Whether a compiled module of it, of those that are not long, names a shared library."""
+        for path in self.files:
+            with contextlib.suppress(UnreadError):
+                if path.endswith(_NATIVE) and library.encode() in self.files[path]:
+                    return True
+        return False
 
     def needs(self, extra: str) -> list[Requirement]:
         """What the release says that it needs together with one of its extras: ``accelerate`` for ``transformers[torch]``."""

@@ -354,3 +354,15 @@ def test_a_required_package_that_cannot_be_imported_is_told(tmp_path: Path, pack
     found = resolve(asked)
     assert ("quantized 1.0 imports triton.gone, which triton 3.2.0 does not have",) == found.misfits
     assert not found.excluded
+
+
+@needs_uv
+def test_what_the_image_built_for_its_torch_may_not_load_into_another(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "torchtext", "0.18.0", "torch>=2.3", native="ELF libtorch.so")
+    wheel(packages, "fastai", "2.8.2", "torch>=1")
+    asked = job(tmp_path, "torch==2.6.0\ntorchtext\n")
+    (tmp_path / "train.py").write_text("import torch\nimport torchtext\nimport fastai\n")
+    told = "torchtext 0.18.0+cu124 of pytorch-2.5.1-gpu is built for torch 2.5.1+cu124, and the job will have 2.6.0"
+    assert (f"{told}: it may not load",) == resolve(asked).excluded
+    (tmp_path / "requirements.txt").write_text("torchtext\n")
+    assert not resolve(asked).excluded
