@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -365,4 +366,42 @@ def test_what_the_image_built_for_its_torch_may_not_load_into_another(tmp_path: 
     told = "torchtext 0.18.0+cu124 of pytorch-2.5.1-gpu is built for torch 2.5.1+cu124, and the job will have 2.6.0"
     assert (f"{told}: it may not load",) == resolve(asked).excluded
     (tmp_path / "requirements.txt").write_text("torchtext\n")
+    assert not resolve(asked).excluded
+
+
+FLASH = """
+def is_flash_attn_2_available():
+    if torch.version.cuda:
+        return version.parse(importlib.metadata.version("flash_attn")) >= version.parse("%s")
+    return version.parse(importlib.metadata.version("flash_attn")) >= version.parse("2.0.4")
+
+def is_other(): return version.parse("1") >= version.parse("9.9")
+"""
+
+
+@needs_uv
+@pytest.mark.parametrize(
+    ("least", "instance", "told"),
+    [
+        ("2.7.0", "ml.g5.xlarge", "transformers 4.49.0 wants flash-attn 2.7.0, and the job will have 2.6.3"),
+        ("2.1.0", "ml.g5.xlarge", None),
+        ("2.1.0", "ml.m5.xlarge", "neither pytorch-2.11.0-cpu nor requirements.txt has flash-attn"),
+    ],
+)
+def test_a_flash_attention_that_transformers_refuse_is_told(
+    tmp_path: Path, packages: Path, least: str, instance: str, told: str | None
+) -> None:
+    (packages / "transformers" / "transformers-4.49.0-py3-none-any.whl").unlink(missing_ok=True)
+    wheel(packages, "transformers", "4.49.0")
+    with zipfile.ZipFile(packages / "transformers" / "transformers-4.49.0-py3-none-any.whl", "a") as packed:
+        packed.writestr("transformers/utils/import_utils.py", FLASH % least)
+    asked = job(tmp_path, "transformers==4.49.0\n").replace(compute=st.Compute(instance))
+    if instance == "ml.m5.xlarge":  # of this image every package is published
+        wheel(packages, "torch", "2.11.0")
+        asked = asked.replace(framework=st.PyTorch("2.11.0", python="py312"))
+    loading = "import transformers\ntransformers.AutoModel.from_pretrained('a', attn_implementation='%s')\n"
+    (tmp_path / "train.py").write_text(loading % "flash_attention_2")
+    found = resolve(asked).excluded
+    assert [told] == [each.partition(": ")[2] or each.partition(", and ")[2] for each in found] if told else not found
+    (tmp_path / "train.py").write_text(loading % "sdpa")
     assert not resolve(asked).excluded
