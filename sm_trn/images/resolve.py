@@ -47,8 +47,18 @@ _NO_WHEEL = re.compile(
     r"(?:all versions of )?(?P<name>[A-Za-z0-9][\w.-]*?)(?P<spec>(?:[<>=!~]=?[\w.+*]+,?)*) ha(?:s|ve) no usable wheels"
 )
 _NOT_FOUND = re.compile(r"Because (?P<name>[A-Za-z0-9][\w.-]*) was not found")
-_LEAST_FLASH = re.compile(
-    r"def is_flash_attn_2_available\b(?:(?!\ndef ).)*?>= version\.parse\(\"([\d.]+)\"\)", re.DOTALL
+# What a program may ask of transformers, the package that they want for it, and where their release says which.
+_REFUSALS = (
+    (
+        ("attn_implementation", "flash_attention_2"),
+        "flash-attn",
+        r"def is_flash_attn_2_available\b(?:(?!\ndef ).)*?>= version\.parse\(\"([\d.]+)\"\)",
+    ),
+    (
+        ("resume_from_checkpoint", True),
+        "torch",
+        r"def check_torch_load_is_safe\b(?:(?!\ndef ).)*?is_torch_greater_or_equal\(\"([\d.]+)\"\)",
+    ),
 )
 _PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 MOST_PROGRAMS = 500  # of a source folder
@@ -366,27 +376,25 @@ def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Co
         if release is not None and not takes_torch(release, there["torch"]):
             wanted = ", ".join(str(each.specifier) for each in wanted_torch(release))
             yield f"{release} goes with torch {wanted}, as its extra says, and the job will have {there['torch']}"
-    yield from _without_flash(question, there, job, held)
+    yield from _refused(question, there, job, held)
 
 
-def _without_flash(question: _Question, there: dict[str, str], job: JobSpec, held: Contents) -> Iterator[str]:
-    """Why transformers will not load a model with FlashAttention 2, which the program asks for: what they say themselves of its release."""
+def _refused(question: _Question, there: dict[str, str], job: JobSpec, held: Contents) -> Iterator[str]:
+    """What transformers refuse to do beside an older package, as their release says, and the program asks for."""
     calls = source.calls(source.program(job) or "")
-    asked = any(
-        word.arg == "attn_implementation" and getattr(word.value, "value", None) == "flash_attention_2"
-        for call in calls
-        for word in call.keywords
-    )
+    words = {(word.arg, getattr(word.value, "value", None)) for call in calls for word in call.keywords}
+    asked = [(word, package, says) for word, package, says in _REFUSALS if word in words]
     release = question.release("transformers", there["transformers"]) if asked and "transformers" in there else None
     text = release.text("transformers.utils.import_utils") if release is not None else None
-    least = _LEAST_FLASH.search(text or "")
-    if least is None or "flash-attn" in question.left_out:
-        return
-    version = there.get("flash-attn")
-    if version is None and held.holds("flash-attn") is False:
-        yield f"{source.entry_name(job)} asks for flash_attention_2, and neither {held.name} nor requirements.txt has flash-attn"
-    elif version is not None and Version(version) < Version(least[1]):
-        yield f"{source.entry_name(job)} asks for flash_attention_2: {release} wants flash-attn {least[1]}, and the job will have {version}"
+    for word, package, says in asked:
+        least, version = re.search(says, text or "", re.DOTALL), there.get(package)
+        if least is None or package in question.left_out:
+            continue
+        wanted = f"{source.entry_name(job)} asks for {word[0]}={word[1]}: {release} wants {package} {least[1]}"
+        if version is None and held.holds(package) is False:
+            yield f"{wanted}, and neither {held.name} nor requirements.txt has it"
+        elif version is not None and Version(version) < Version(least[1]):
+            yield f"{wanted}, and the job will have {version}"
 
 
 def _versions(pins: tuple[str, ...], held: Contents) -> dict[str, str]:

@@ -375,6 +375,10 @@ def is_flash_attn_2_available():
         return version.parse(importlib.metadata.version("flash_attn")) >= version.parse("%s")
     return version.parse(importlib.metadata.version("flash_attn")) >= version.parse("2.0.4")
 
+def check_torch_load_is_safe():
+    if not is_torch_greater_or_equal("2.6"):
+        raise ValueError
+
 def is_other(): return version.parse("1") >= version.parse("9.9")
 """
 
@@ -385,10 +389,14 @@ def is_other(): return version.parse("1") >= version.parse("9.9")
     [
         ("2.7.0", "ml.g5.xlarge", "transformers 4.49.0 wants flash-attn 2.7.0, and the job will have 2.6.3"),
         ("2.1.0", "ml.g5.xlarge", None),
-        ("2.1.0", "ml.m5.xlarge", "neither pytorch-2.11.0-cpu nor requirements.txt has flash-attn"),
+        (
+            "2.1.0",
+            "ml.m5.xlarge",
+            "transformers 4.49.0 wants flash-attn 2.1.0, and neither pytorch-2.11.0-cpu nor requirements.txt has it",
+        ),
     ],
 )
-def test_a_flash_attention_that_transformers_refuse_is_told(
+def test_what_transformers_refuse_is_told(
     tmp_path: Path, packages: Path, least: str, instance: str, told: str | None
 ) -> None:
     (packages / "transformers" / "transformers-4.49.0-py3-none-any.whl").unlink(missing_ok=True)
@@ -402,6 +410,13 @@ def test_a_flash_attention_that_transformers_refuse_is_told(
     loading = "import transformers\ntransformers.AutoModel.from_pretrained('a', attn_implementation='%s')\n"
     (tmp_path / "train.py").write_text(loading % "flash_attention_2")
     found = resolve(asked).excluded
-    assert [told] == [each.partition(": ")[2] or each.partition(", and ")[2] for each in found] if told else not found
+    assert [told] == [each.partition(": ")[2] for each in found] if told else not found
     (tmp_path / "train.py").write_text(loading % "sdpa")
     assert not resolve(asked).excluded
+    (tmp_path / "train.py").write_text(
+        "import transformers\ntransformers.Trainer().train(resume_from_checkpoint=True)\n"
+    )
+    refused = (
+        "train.py asks for resume_from_checkpoint=True: transformers 4.49.0 wants torch 2.6, and the job will have 2.5.1",
+    )
+    assert (refused if instance == "ml.g5.xlarge" else ()) == resolve(asked).excluded
