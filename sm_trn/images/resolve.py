@@ -19,6 +19,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from ..core.catalog.instances import find_instances
 from ..core.errors import SmTrnError
 from ..core.preflight import source
 from ..core.preflight.source import REQUIREMENTS, requirements, source_folder
@@ -47,6 +48,18 @@ _NO_WHEEL = re.compile(
     r"(?:all versions of )?(?P<name>[A-Za-z0-9][\w.-]*?)(?P<spec>(?:[<>=!~]=?[\w.+*]+,?)*) ha(?:s|ve) no usable wheels"
 )
 _NOT_FOUND = re.compile(r"Because (?P<name>[A-Za-z0-9][\w.-]*) was not found")
+_CUDA = re.compile(r"^cuda\b.* = '([\d.]+)'", re.MULTILINE)
+# The first CUDA whose programs run on a GPU: within a major compute capability they run on newer ones. Source: NVIDIA, CUDA release notes.
+_FIRST_CUDA = {
+    "A100": "11.0",
+    "A10G": "11.0",
+    "L4": "11.0",
+    "L40S": "11.0",
+    "H100": "11.8",
+    "H200": "11.8",
+    "B200": "12.8",
+    "B300": "12.9",
+}
 # What a program may ask of transformers, the package that they want for it, and where their release says which.
 _REFUSALS = (
     (
@@ -377,6 +390,12 @@ def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Co
             wanted = ", ".join(str(each.specifier) for each in wanted_torch(release))
             yield f"{release} goes with torch {wanted}, as its extra says, and the job will have {there['torch']}"
     yield from _refused(question, there, job, held)
+    release = question.release("torch", there["torch"]) if "torch" in taken else None
+    cuda = _CUDA.search((release.text("torch.version") or "") if release is not None else "")
+    for row in find_instances(job.compute.instances) if cuda is not None else ():
+        first = _FIRST_CUDA.get((row.chip or "").partition("-")[0])
+        if cuda is not None and first is not None and Version(cuda[1]) < Version(first):
+            yield f"{release} is built with CUDA {cuda[1]}, and the {row.chip} of {row.name} wants CUDA {first} or newer"
 
 
 def _refused(question: _Question, there: dict[str, str], job: JobSpec, held: Contents) -> Iterator[str]:

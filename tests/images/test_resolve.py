@@ -420,3 +420,16 @@ def test_what_transformers_refuse_is_told(
         "train.py asks for resume_from_checkpoint=True: transformers 4.49.0 wants torch 2.6, and the job will have 2.5.1",
     )
     assert (refused if instance == "ml.g5.xlarge" else ()) == resolve(asked).excluded
+
+
+@needs_uv
+@pytest.mark.parametrize(
+    ("instance", "told"), [("ml.g5.xlarge", True), ("ml.g4dn.xlarge", False), ("ml.m5.xlarge", False)]
+)
+def test_a_torch_that_is_older_than_the_gpu_is_told(tmp_path: Path, packages: Path, instance: str, told: bool) -> None:
+    wheel(packages, "torch", "1.8.0")
+    with zipfile.ZipFile(packages / "torch" / "torch-1.8.0-py3-none-any.whl", "a") as packed:
+        packed.writestr("torch/version.py", "cuda = '10.2'\n")
+    asked = job(tmp_path, "torch==1.8.0\n").replace(compute=st.Compute(instance))
+    expected = "torch 1.8.0 is built with CUDA 10.2, and the A10G of ml.g5.xlarge wants CUDA 11.0 or newer"
+    assert ((expected,) if told else ()) == resolve(asked).excluded
