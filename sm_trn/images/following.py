@@ -221,7 +221,7 @@ class Follower:
         """Whether a package surely has no such module: the one above is there, is Python, and makes none itself."""
         parent, _, last = module.rpartition(".")
         if not parent or release.has_module(module):
-            return False
+            return not parent and module not in release.modules
         if not release.is_package(parent):
             return self._lacks_module(release, parent)
         above = [".".join(parent.split(".")[: at + 1]) for at in range(parent.count(".") + 1)]

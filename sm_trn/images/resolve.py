@@ -25,7 +25,7 @@ from ..core.preflight import source
 from ..core.preflight.source import REQUIREMENTS, requirements, source_folder
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
-from .contents import Contents, contents_of, imports_of, packages_of, python_of
+from .contents import Contents, contents_of, imports_of, package_of, packages_of, python_of
 from .following import Follower, takes_torch, wanted_torch
 from .releases import misfits
 from .requirements import requirements_of
@@ -456,7 +456,8 @@ def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Con
         if not module or top in sys.stdlib_module_names:
             return None
         found = (release(name) for name in (*packages_of(module), *(each.name for each in wanted)))
-        return next((each for each in found if each is not None and top in each.modules), None)
+        holder = next((each for each in found if each is not None and top in each.modules), None)
+        return holder or (release(package_of(top)) if package_of(top) != top.replace("_", "-").lower() else None)
 
     own = Release("", "", {path: text.encode() for path, text in programs.items()})
     entry = source.entry_name(job).removesuffix(".py").replace("/", ".")

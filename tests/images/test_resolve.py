@@ -433,3 +433,14 @@ def test_a_torch_that_is_older_than_the_gpu_is_told(tmp_path: Path, packages: Pa
     asked = job(tmp_path, "torch==1.8.0\n").replace(compute=st.Compute(instance))
     expected = "torch 1.8.0 is built with CUDA 10.2, and the A10G of ml.g5.xlarge wants CUDA 11.0 or newer"
     assert ((expected,) if told else ()) == resolve(asked).excluded
+
+
+@needs_uv
+def test_a_module_that_its_package_no_longer_has_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "setuptools", "82.0.0")
+    wheel(packages, "old-plots", "1.0", program="import pkg_resources\n")
+    asked = job(tmp_path, "old-plots==1.0\nsetuptools==82.0.0\n")
+    (tmp_path / "train.py").write_text("import old_plots\n")
+    assert ("old-plots 1.0 imports pkg_resources, which setuptools 82.0.0 does not have",) == resolve(asked).misfits
+    wheel(packages, "old-plots", "1.0", program="try:\n    import pkg_resources\nexcept ImportError:\n    pass\n")
+    assert not resolve(asked).misfits
