@@ -9,11 +9,18 @@ from pathlib import Path
 
 
 def wheel(
-    folder: Path, name: str, version: str, *requires: str, python: str = "", program: str = "", **modules: str
+    folder: Path,
+    name: str,
+    version: str,
+    *requires: str,
+    python: str = "",
+    program: str = "",
+    native: str = "",
+    **modules: str,
 ) -> None:
     """A package whose module tells its version, then runs ``program``, in an index of its own; for one Python where ``python`` says.
 
-    ``modules`` are the texts of modules below it, by name.
+    ``modules`` are the texts of modules below it, by name; ``native`` is what its compiled module holds.
     """
     folder = folder / name
     folder.mkdir(exist_ok=True)
@@ -25,20 +32,22 @@ def wheel(
         packed.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
         packed.writestr(f"{info}/RECORD", "")
         packed.writestr(f"{name.replace('-', '_')}/__init__.py", f"__version__ = {version!r}\n{program}")
+        if native:
+            packed.writestr(f"{name.replace('-', '_')}/_native.so", native)
         for module, text in modules.items():
             packed.writestr(f"{name.replace('-', '_')}/{module}.py", text)
     index(folder)
 
 
-def sdist(folder: Path, name: str, version: str) -> None:
+def sdist(folder: Path, name: str, version: str, module: str = "") -> None:
     """A package that has no wheel: what it needs is told by a build."""
     folder = folder / name
     folder.mkdir()
-    program = b"raise SystemExit('built')"
     with tarfile.open(folder / f"{name}-{version}.tar.gz", "w:gz") as packed:
-        member = tarfile.TarInfo(f"{name}-{version}/setup.py")
-        member.size = len(program)
-        packed.addfile(member, io.BytesIO(program))
+        for path, text in (("setup.py", "raise SystemExit('built')"), (f"src/{name}/__init__.py", module)):
+            member = tarfile.TarInfo(f"{name}-{version}/{path}")
+            member.size = len(text)
+            packed.addfile(member, io.BytesIO(text.encode()))
     index(folder)
 
 

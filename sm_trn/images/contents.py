@@ -23,7 +23,7 @@ from ..core.specs.job import JobSpec
 NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
 # Modules whose package has another name.
 _PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
-             "dotenv": "python-dotenv"}  # fmt: skip
+             "dotenv": "python-dotenv", "pkg_resources": "setuptools"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from .wheels import Release, UnreadError
 
 MOST = 600  # modules that are followed of one job
 # How a module gets names that no syntax shows.
 _DYNAMIC = re.compile(
-    r"\b(?:globals|locals|vars)\(\)|_LazyModule|\bexec\(|lazy_loader|\battach\w*\(|^def __getattr__|^(?: {4})?setattr\(|^ +global \w"
+    r"\b(?:globals|locals|vars)\(\)|_LazyModule|\bexec\(|lazy_loader|\battach\w*\(|^(?: {4})?setattr\(|^ +global \w"
     r"|\bsys\.modules\[[^\]]*\]\s*(?:=[^=]|\.__class__)|\bsys\.modules\.\w+\(|setattr\(\s*sys\.modules",
     re.MULTILINE,
 )
 _TYPES_ALONE = re.compile(r"(?:typing\.|t\.)?TYPE_CHECKING")
-_FINDS = re.compile(r"return (?:importlib\.)?(?:util\.)?find_spec\('(\w+)'\) is not None")
+_FINDS = re.compile(
+    r"(?:importlib\.)?(?:util\.)?find_spec\('(\w+)'\) is not None|\w*_available\('(\w+)'(?:, \w+=True)?\)(?:\[0\])?"
+)
+_LEAST = re.compile(r"version\.parse\((\w+)\) >= version\.parse\((\w+)\)")
+_IMPORTS = re.compile(r"(?:\w+\.)*(?:import_module|get_module)\('(\w+)'\)")
+# What is evaluated later, or not surely.
+_LATER = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NAMESPACE = re.compile(r"\bextend_path\b|\bdeclare_namespace\b")
 _MAKES_MODULES = ("sys.modules", "__path__", "find_spec", "meta_path")
 
@@ -44,21 +51,24 @@ class Lacking:
 
 @dataclass(slots=True)
 class _Module:
-    """What the syntax of one module says: the names that it binds, and the imports of whole modules, ``from … import *``."""
+    """What the syntax of one module says: the names that it binds, the imports of whole modules, ``from … import *``, and the modules
+    that a name is bound to once and for all.
+    """
 
     text: str
     tree: ast.Module
     bound: set[str]
     stars: list[ast.ImportFrom]
+    aliases: dict[str, str]
 
     @property
     def dynamic(self) -> bool:
-        return _DYNAMIC.search(self.text) is not None
+        return "__getattr__" in self.bound or _DYNAMIC.search(self.text) is not None
 
 
 @dataclass
 class Follower:
-    """Follows imports. ``own`` are the job's programs; ``release_of`` gives the release that a module at the top is of, where known.
+    """Follows imports. ``own`` are the job's programs; ``release_of`` gives the release that a module is of, where known.
 
     The imports of packages in ``left_alone`` are not followed.
     """
@@ -67,24 +77,29 @@ class Follower:
     release_of: Callable[[str], Release | None]
     left_alone: frozenset[str] = frozenset()
     _modules: dict[tuple[str, str], _Module | None] = field(default_factory=dict)
+    _seen: set[tuple[str, str]] = field(default_factory=set)
+    _told: set[tuple[str, str]] = field(default_factory=set)
 
     def lacking(self, entry: str) -> Iterator[Lacking]:
-        """What the program of a module and what it imports lack, the nearest first: one thing for two releases."""
-        waiting: deque[tuple[Release, str]] = deque([(self.own, entry)])
-        seen: set[tuple[str, str]] = set()
-        told: set[tuple[str, str]] = set()
-        while waiting and len(seen) < MOST:
+        """What the program of a module and what it imports lack, the nearest first: one thing for two releases. What was followed before
+        is not followed again.
+        """
+        start = self._origin(self.own, entry)
+        waiting: deque[tuple[Release, str]] = deque([(start, entry)] if start is not None else [])
+        most = len(self._seen) + MOST
+        while waiting and len(self._seen) < most:
             release, module = waiting.popleft()
-            if (release.name, module) in seen or release.name in self.left_alone or not self._goes_with_torch(release):
+            known = (release.name, module) in self._seen
+            if known or release.name in self.left_alone or not self._goes_with_torch(release):
                 continue
-            seen.add((release.name, module))
+            self._seen.add((release.name, module))
             for origin, name, line in self._imported(release, module):
                 other = self._origin(release, origin)
                 if other is None:
                     continue
                 lacks = other not in (release, self.own) and self._missing(other, origin, name)
-                if lacks and (release.name, other.name) not in told:
-                    told.add((release.name, other.name))
+                if lacks and (release.name, other.name) not in self._told:
+                    self._told.add((release.name, other.name))
                     importer = f"{release.path(module)}:{line}" if release is self.own else str(release)
                     yield Lacking(importer, origin, "" if self._lacks_module(other, origin) else name, other)
                 waiting += [(other, each) for each in self._entered(other, origin, name)]
@@ -94,10 +109,16 @@ class Follower:
         top = origin.partition(".")[0]
         if self.own.path(top) is not None:
             return self.own
-        return release if top in release.modules else self.release_of(top)
+        return (
+            release
+            if top in release.modules and release.has_module(origin)
+            else self.release_of(origin) or (release if top in release.modules else None)
+        )
 
     def _imported(self, release: Release, module: str) -> Iterator[tuple[str, str, int]]:
-        """Module, name and line of what a module imports whenever it is imported itself; the name is empty for ``import module``."""
+        """Module, name and line of what a module imports, or uses of other modules, whenever it is imported itself; the name is empty for
+        ``import module``.
+        """
         read = self._module(release, module)
         for node in self._executed(release, module, read.tree.body) if read is not None else ():
             if isinstance(node, ast.Import):
@@ -105,6 +126,12 @@ class Follower:
             elif isinstance(node, ast.ImportFrom):
                 origin = absolute(node, module, package=release.is_package(module))
                 yield from ((origin, alias.name, node.lineno) for alias in node.names if origin)
+            elif read is not None:
+                yield from (
+                    (read.aliases[name], attribute, line)
+                    for name, attribute, line in _uses(node)
+                    if name in read.aliases
+                )
 
     def _executed(self, release: Release, module: str, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """The statements that surely run, in a module's order."""
@@ -114,6 +141,7 @@ class Follower:
                 branch = node.body if holds else node.orelse
                 yield from self._executed(release, module, branch if holds is not None else [])
             elif isinstance(node, ast.With | ast.ClassDef):
+                yield from (ast.Expr(each) for each in getattr(node, "bases", ()))
                 yield from self._executed(release, module, node.body)
             elif isinstance(node, ast.Try):
                 yield from self._executed(release, module, [] if node.handlers else node.body)
@@ -124,31 +152,55 @@ class Follower:
 
     def _holds(self, release: Release, module: str, test: ast.expr) -> bool | None:
         """Whether a condition holds; None where that is not known."""
-        words = ast.unparse(test)
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             holds = self._holds(release, module, test.operand)
             return None if holds is None else not holds
-        if _TYPES_ALONE.fullmatch(words):
+        if _TYPES_ALONE.fullmatch(ast.unparse(test)):
             return False
-        if release is self.own and words == "__name__ == '__main__'":
-            return True
-        if words == "is_torch_available()":
-            return True if self._has_torch(release) else None
+        return True if self._surely(release, module, test) else None
+
+    def _surely(self, release: Release, module: str, test: ast.expr) -> bool:
+        """Whether a condition surely holds: it asks for packages that are there."""
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            return all(self._surely(release, module, each) for each in test.values)
+        if isinstance(test, ast.Name):
+            read = self._module(release, module)
+            return read is not None and self.release_of(read.aliases.get(test.id, "")) is not None
         if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and not test.args and not test.keywords:
-            return True if self._finds(release, module, test.func.id) else None
-        return None
+            function = test.func.id
+            return (
+                self._has_torch(release) if function == "is_torch_available" else self._finds(release, module, function)
+            )
+        return release is self.own and ast.unparse(test) == "__name__ == '__main__'"
 
     def _finds(self, release: Release, module: str, function: str, hops: int = 5) -> bool:
-        """Whether a function asks for nothing but a package, and that one is there."""
+        """Whether a function asks for nothing but a package, and that one is there and new enough."""
         read = self._module(release, module)
         for node in read.tree.body if read is not None else ():
             if isinstance(node, ast.ImportFrom) and any(alias.name == function for alias in node.names):
                 origin = absolute(node, module, package=release.is_package(module))
                 return hops > 0 and self._finds(release, origin, function, hops - 1)
-            if isinstance(node, ast.FunctionDef) and node.name == function:
-                found = _FINDS.fullmatch(ast.unparse(node.body[-1])) if len(node.body) == 1 else None
-                return found is not None and self.release_of(found[1]) is not None
+            if isinstance(node, ast.FunctionDef) and node.name == function and read is not None:
+                return self._asks(_Values.of(read.tree, node), node.body[-1])
         return False
+
+    def _asks(self, values: _Values, last: ast.stmt) -> bool:
+        """Whether what a function returns holds: that a package is there, and that it is no older than a release."""
+        if not isinstance(last, ast.Return) or last.value is None:
+            return False
+        first, *others = last.value.values if isinstance(last.value, ast.BoolOp) else [last.value]
+        found = _FINDS.fullmatch(values.words(first))
+        package = self.release_of(found[1] or found[2]) if found is not None else None
+        if found is None or package is None or isinstance(getattr(last.value, "op", None), ast.Or):
+            return False
+        wanted = [_LEAST.fullmatch(ast.unparse(each)) for each in others]
+        least = [values.words(ast.Name(each[2])) for each in wanted if each is not None]
+        try:
+            return len(least) == len(others) and all(
+                Version(package.version) >= Version(ast.literal_eval(each)) for each in least
+            )
+        except (ValueError, SyntaxError):
+            return False
 
     def _has_torch(self, release: Release) -> bool:
         """Whether a library of Hugging Face finds a PyTorch that is new enough for it: its extra says from which release on."""
@@ -157,7 +209,8 @@ class Follower:
 
     def _goes_with_torch(self, release: Release) -> bool:
         """Whether a library takes the PyTorch that is there. One that does not makes its modules without it: nobody knows which."""
-        torch = self.release_of("torch") if wanted_torch(release) else None
+        lazy = any("_LazyModule" in (release.text(top) or "") for top in release.modules)
+        torch = self.release_of("torch") if lazy and wanted_torch(release) else None
         return torch is None or takes_torch(release, torch.version)
 
     def _missing(self, other: Release, origin: str, name: str) -> bool:
@@ -168,7 +221,7 @@ class Follower:
         """Whether a package surely has no such module: the one above is there, is Python, and makes none itself."""
         parent, _, last = module.rpartition(".")
         if not parent or release.has_module(module):
-            return False
+            return not parent and module not in release.modules
         if not release.is_package(parent):
             return self._lacks_module(release, parent)
         above = [".".join(parent.split(".")[: at + 1]) for at in range(parent.count(".") + 1)]
@@ -230,7 +283,74 @@ def _parsed(text: str | None) -> _Module | None:
     if text is None or tree is None:
         return None
     bound, stars = _bound(tree)
-    return _Module(text, tree, bound, stars)
+    return _Module(text, tree, bound, stars, _aliases(tree))
+
+
+def _aliases(tree: ast.Module) -> dict[str, str]:
+    """The modules that names are bound to at the top of a module, where nothing else binds them there."""
+    found: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            found |= {
+                alias.asname or alias.name.split(".")[0]: alias.name if alias.asname else alias.name.split(".")[0]
+                for alias in node.names
+            }
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            imported = _IMPORTS.fullmatch(ast.unparse(node.value))
+            found |= {node.targets[0].id: imported[1]} if imported is not None else {}
+    stored = Counter(
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    imported_again = Counter(
+        (alias.asname or alias.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    )
+    return {name: module for name, module in found.items() if stored[name] + imported_again[name] == 1}
+
+
+def _uses(node: ast.stmt) -> Iterator[tuple[str, str, int]]:
+    """The attributes of names that a statement surely reads when it is run, with their lines."""
+    waiting: list[ast.AST] = [node]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        waiting = [
+            *node.decorator_list,
+            *node.args.defaults,
+            *(each for each in node.args.kw_defaults if each is not None),
+        ]
+    elif not isinstance(node, ast.Assign | ast.Expr | ast.AugAssign):
+        return
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, _LATER):
+            continue
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and isinstance(each.ctx, ast.Load):
+            yield each.value.id, each.attr, each.lineno
+        waiting += ast.iter_child_nodes(each)
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """What names stand for in a function: its defaults, what it assigns, and what its module does."""
+
+    by_name: dict[str, ast.expr]
+
+    @classmethod
+    def of(cls, tree: ast.Module, function: ast.FunctionDef) -> _Values:
+        known: dict[str, ast.expr] = {}
+        for node in (*tree.body, *function.body):
+            if isinstance(node, ast.Assign):
+                first = node.targets[0].elts[0] if isinstance(node.targets[0], ast.Tuple) else node.targets[0]
+                known |= {first.id: node.value} if isinstance(first, ast.Name) else {}
+        given = function.args.args[len(function.args.args) - len(function.args.defaults) :]
+        return cls(known | {each.arg: value for each, value in zip(given, function.args.defaults, strict=True)})
+
+    def words(self, value: ast.expr, hops: int = 5) -> str:
+        """A value as text; of a name what it stands for."""
+        if isinstance(value, ast.Name) and value.id in self.by_name and hops:
+            return self.words(self.by_name[value.id], hops - 1)
+        return ast.unparse(value)
 
 
 def _bound(tree: ast.Module) -> tuple[set[str], list[ast.ImportFrom]]:

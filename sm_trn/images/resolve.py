@@ -5,29 +5,32 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from ..core.catalog.instances import find_instances
 from ..core.errors import SmTrnError
 from ..core.preflight import source
 from ..core.preflight.source import REQUIREMENTS, requirements, source_folder
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
-from .contents import Contents, contents_of, imports_of, packages_of, python_of
+from .contents import Contents, contents_of, imports_of, package_of, packages_of, python_of
 from .following import Follower, takes_torch, wanted_torch
 from .releases import misfits
 from .requirements import requirements_of
 from .rules import installs
-from .wheels import Release, UnreadError, read_wheel
+from .wheels import Release, UnreadError, read_sources, read_wheel
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -44,18 +47,46 @@ PLATFORM = "x86_64-manylinux_2_28"
 _NO_WHEEL = re.compile(
     r"(?:all versions of )?(?P<name>[A-Za-z0-9][\w.-]*?)(?P<spec>(?:[<>=!~]=?[\w.+*]+,?)*) ha(?:s|ve) no usable wheels"
 )
+_NOT_FOUND = re.compile(r"Because (?P<name>[A-Za-z0-9][\w.-]*) was not found")
+_CUDA = re.compile(r"^cuda\b.* = '([\d.]+)'", re.MULTILINE)
+# The first CUDA whose programs run on a GPU: within a major compute capability they run on newer ones. Source: NVIDIA, CUDA release notes.
+_FIRST_CUDA = {
+    "A100": "11.0",
+    "A10G": "11.0",
+    "L4": "11.0",
+    "L40S": "11.0",
+    "H100": "11.8",
+    "H200": "11.8",
+    "B200": "12.8",
+    "B300": "12.9",
+}
+# What a program may ask of transformers, the package that they want for it, and where their release says which.
+_REFUSALS = (
+    (
+        ("attn_implementation", "flash_attention_2"),
+        "flash-attn",
+        r"def is_flash_attn_2_available\b(?:(?!\ndef ).)*?>= version\.parse\(\"([\d.]+)\"\)",
+    ),
+    (
+        ("resume_from_checkpoint", True),
+        "torch",
+        r"def check_torch_load_is_safe\b(?:(?!\ndef ).)*?is_torch_greater_or_equal\(\"([\d.]+)\"\)",
+    ),
+)
 _PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 MOST_PROGRAMS = 500  # of a source folder
-_MOST_LEFT_OUT = 12  # packages without any wheel: a set with more of them is not looked at
+_MOST_LEFT_OUT = (
+    12  # packages without any wheel, or that the index does not have: a set with more of them is not looked at
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
     """``pins`` are versions that can be installed together into the image, as lines of a constraints file; empty where there are none,
-    and ``conflict`` says why in the resolver's words. ``replaced`` are packages of the image that they replace: name, version there,
-    version wanted; ``drags`` says in the resolver's words why what the image is built for cannot stay. ``misfits`` are sentences about
-    pins that fail together and imports that will fail; ``excluded`` about packages of the image that the script imports and that do not
-    allow the pins;
+    and ``conflict`` says why in the resolver's words. ``certain`` are the pins that the job surely has. ``replaced`` are packages of the
+    image that they replace: name, version there, version wanted; ``drags`` says in the resolver's words why what the image is built for
+    cannot stay. ``misfits`` are sentences about pins that fail together and imports that will fail; ``excluded`` about packages of the
+    image that the script imports and that do not allow the pins;
     ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
     ``problems`` are what ``check`` finds with these pins, and not without. ``unread`` are requirements that only a build could tell about:
     addresses, and packages without any wheel.
@@ -63,6 +94,7 @@ class Resolved:
 
     image: str
     pins: tuple[str, ...] = ()
+    certain: tuple[str, ...] = ()
     conflict: str = ""
     replaced: tuple[tuple[str, str, str], ...] = ()
     drags: str = ""
@@ -73,7 +105,7 @@ class Resolved:
     unread: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass
 class _Question:
     """What uv is asked, in a folder of its own, until every package without any wheel is left out."""
 
@@ -83,6 +115,8 @@ class _Question:
     lines: list[str]
     there: list[str]
     left_out: list[str]
+    wheels: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    releases: dict[tuple[str, str], Release | None] = field(default_factory=dict)
 
     def ask(self, limits: list[str]) -> tuple[str, tuple[str, ...]]:
         """The conflict, empty where there is none, and the pins. Raises SmTrnError where uv gives no answer."""
@@ -100,12 +134,16 @@ class _Question:
         wanted = f"{missing['name']}{missing['spec'].rstrip(',')}"
         return not any(not self._once([wanted], [], python, "--no-deps")[0] for python in _PYTHONS)
 
+    @functools.cached_property
+    def newest(self) -> tuple[str, ...]:
+        """What the requirements allow without what they need."""
+        return self._once(self.lines, [], self.python, "--no-deps")[1]
+
     def built(self, pins: tuple[str, ...]) -> Iterator[str]:
         """What pip takes before these pins, where a wheel is lacking for this Python alone: it goes on with a build, and not with an older
         release.
         """
-        _, newest = self._once(self.lines, [], self.python, "--no-deps")
-        for pin in set(newest) - set(pins):
+        for pin in set(self.newest) - set(pins):
             if Version(pin.split(";", maxsplit=1)[0].partition("==")[2].strip()).is_prerelease:
                 continue  # its later releases have no wheels, and are not seen here
             words, _ = self._once([*self.lines, pin], [], self.python)
@@ -120,23 +158,66 @@ class _Question:
             return ""
         return self._once([*options, package, *pins], [], self.python)[0]
 
-    def release(self, name: str, version: str) -> Release | None:
-        """One release, read out of its wheel; None where the index has no wheel of it."""
+    def brought(self, wanted: list[str]) -> frozenset[str]:
+        """The names of what packages bring when they are installed, and their own; none where no set of them goes together."""
+        lacking: list[str] = []
+        for options in (["--no-deps"], []):  # the wanted ones by themselves are looked at sooner
+            words, pins = self._once(wanted, [], self.python, *options, there=[], gone=lacking)
+            while (missing := _NO_WHEEL.search(words) or _NOT_FOUND.search(words)) and missing["name"] not in lacking:
+                if len(lacking) >= _MOST_LEFT_OUT:
+                    return frozenset()
+                lacking.append(missing["name"])
+                words, pins = self._once(wanted, [], self.python, *options, there=[], gone=lacking)
+        return frozenset(canonicalize_name(pin.partition("==")[0]) for pin in pins) | frozenset(lacking if pins else ())
+
+    def lock(self, pins: list[str]) -> None:
+        """Find where the wheels of pins are."""
         options = [line for line in self.lines if line.lstrip().startswith("-")]
-        (self.folder / "one.txt").write_text("".join(f"{line}\n" for line in [*options, f"{name}=={version}"]), "utf-8")
+        (self.folder / "locked.txt").write_text("".join(f"{line}\n" for line in [*options, *pins]), "utf-8")
         output = self.folder / "pylock.toml"
         output.unlink(missing_ok=True)
-        done = self._compile("one.txt", "--no-deps", "--format", "pylock.toml", "--output-file", output.name)
+        done = self._compile("locked.txt", "--no-deps", "--format", "pylock.toml", "--output-file", output.name)
         packages = tomllib.loads(output.read_text("utf-8")).get("packages", ()) if not done.returncode else ()
-        for each in (wheel for package in packages for wheel in package.get("wheels", ())):
+        self.wheels |= {f"{each['name']}=={each['version']}": each.get("wheels", []) for each in packages}
+
+    def release(self, name: str, version: str) -> Release | None:
+        """One release, read once."""
+        if (name, version) not in self.releases:
+            self.releases[name, version] = self._read(name, version)
+        return self.releases[name, version]
+
+    def _read(self, name: str, version: str) -> Release | None:
+        """One release, read out of its wheel, or its sources where it has none; None where the index has neither."""
+        if f"{name}=={version}" not in self.wheels:
+            self.lock([f"{name}=={version}"])
+        for each in self.wheels.get(f"{name}=={version}", ()):
             url = each.get("url") or Path(self.folder, each["path"]).resolve().as_uri()
             with contextlib.suppress(UnreadError):
                 return read_wheel(name, version, url, each.get("size"))
+        with contextlib.suppress(UnreadError):
+            return read_sources(name, version, self._index()) if name in self.left_out else None
         return None
 
-    def _once(self, lines: list[str], limits: list[str], python: str, *more: str) -> tuple[str, tuple[str, ...]]:
-        gone = [f"{name} ; python_version < '3'" for name in self.left_out]
-        for name, content in (("asked", lines), ("limits", limits), ("pinned", self.there), ("gone", gone)):
+    def _index(self) -> str:
+        """The index that the requirements name, or that uv is told to ask."""
+        named = (re.match(r"\s*(?:-i|--index-url)[ =](\S+)", line) for line in self.lines)
+        asked = next((each[1] for each in named if each is not None), None)
+        return (
+            asked or os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL") or "https://pypi.org/simple"
+        )
+
+    def _once(
+        self,
+        lines: list[str],
+        limits: list[str],
+        python: str,
+        *more: str,
+        there: list[str] | None = None,
+        gone: list[str] | None = None,
+    ) -> tuple[str, tuple[str, ...]]:
+        without = [f"{name} ; python_version < '3'" for name in (self.left_out if gone is None else gone)]
+        kept = self.there if there is None else there
+        for name, content in (("asked", lines), ("limits", limits), ("pinned", kept), ("gone", without)):
             (self.folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in content), "utf-8")
         # uv keeps what stands in its output where that fits, as pip keeps what is installed.
         files = ("--constraint", "limits.txt", "--override", "gone.txt", "--output-file", "pinned.txt")
@@ -184,14 +265,19 @@ def resolve(job: JobSpec) -> Resolved:
         conflict, pins = question.ask([]) if conflict else ("", pins)
         if conflict:
             return Resolved(image=held.name, conflict=conflict, unread=(*addresses, *question.left_out))
-        certain = _certain(pins, text, held)
+        question.lock(list(pins))
+        certain = _certain(pins, text, held, question.newest, functools.partial(_absent, question, pins, held))
+        certain = tuple(pin for pin in pins if pin in {*certain, *_with_torch(question, pins, held)})
+        lacking, required = _lacking(question, certain, job, held)
+        misfits = tuple(dict.fromkeys([*_misfits(certain, held), *lacking]))
         return Resolved(
             image=held.name,
             pins=pins,
+            certain=certain,
             replaced=tuple(_replaced(pins, held)),
             drags=drags,
-            misfits=tuple(dict.fromkeys([*_misfits(certain, held), *_lacking(question, certain, job, held)])),
-            excluded=tuple(_excluded(question, certain, job, held)),
+            misfits=misfits,
+            excluded=(*_excluded(question, certain, job, held), *(each for each in required if each not in misfits)),
             builds=tuple(question.built(pins)),
             unread=(*addresses, *question.left_out),
         )
@@ -208,9 +294,8 @@ def with_pins(job: JobSpec, resolved: Resolved) -> Iterator[JobSpec]:
         for entry in folder.iterdir():
             if entry.name != REQUIREMENTS:
                 Path(beside, entry.name).symlink_to(entry.absolute())
-        certain = _certain(resolved.pins, requirements(job) or "", contents_of(job))
-        names = [pin.partition("==")[0] for pin in resolved.pins if pin not in certain]
-        lines = [*certain, *names, *resolved.unread]
+        names = [pin.partition("==")[0] for pin in resolved.pins if pin not in resolved.certain]
+        lines = [*resolved.certain, *names, *resolved.unread]
         Path(beside, REQUIREMENTS).write_text("".join(f"{line}\n" for line in lines), "utf-8")
         yield job.replace(script=dataclasses.replace(job.script, source_dir=beside))
 
@@ -226,20 +311,52 @@ def _of_neuron(line: str, held: Contents) -> bool:
     return held.processor == "neuron" and re.match(r"\s*(?:torch[-_]|lib|aws[-_])?neuronx", line) is not None
 
 
-def _certain(pins: tuple[str, ...], text: str, held: Contents | None) -> tuple[str, ...]:
-    """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone."""
-    if held is None:
-        return pins
+def _certain(
+    pins: tuple[str, ...],
+    text: str,
+    held: Contents,
+    newest: tuple[str, ...],
+    absent: Callable[[Iterable[str]], frozenset[str]],
+) -> tuple[str, ...]:
+    """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone; or pip
+    takes a newer one, whose needs have no wheels, and builds those.
+
+    ``absent`` says which pins the image does not have of those that the packages of these names need.
+    """
     wanted = list(requirements_of(text, python_of(held)))
     asked = {each.name for each in wanted}
     exact = {each.name for each in wanted if each.exact is not None}
-    certain = []
-    for pin in pins:
-        name = canonicalize_name(pin.partition("==")[0])
-        unnamed = name in asked and name not in held.packages
-        if name in exact or unnamed or held.version(name) is not None or held.holds(name) is False:
-            certain.append(pin)
-    return tuple(certain)
+    certain = {
+        pin
+        for pin, name in ((pin, canonicalize_name(pin.partition("==")[0])) for pin in pins)
+        if name in exact
+        or (name in asked and name not in held.packages and pin in newest)
+        or held.version(name) is not None
+        or held.holds(name) is False
+    }
+    if held.published and held.processor != "neuron" and len(certain) < len(pins):
+        certain |= absent(asked)
+    return tuple(pin for pin in pins if pin in certain)
+
+
+def _absent(question: _Question, pins: tuple[str, ...], held: Contents, names: Iterable[str]) -> frozenset[str]:
+    """The pins that packages need and that no package of the image brings, as the index says."""
+    by_name = {canonicalize_name(pin.partition("==")[0]): pin for pin in pins}
+    versions = _versions(pins, held)
+    releases = (question.release(name, versions[name]) for name in names if name in versions)
+    needed = {canonicalize_name(need.name) for each in releases if each is not None for need in each.needs("")}
+    uncertain = {name for name in needed & by_name.keys() if held.version(name) is None}
+    there = question.brought(sorted(held.packages)) if uncertain else frozenset()
+    return frozenset(by_name[name] for name in uncertain if there and name not in there)
+
+
+def _with_torch(question: _Question, pins: tuple[str, ...], held: Contents) -> Iterator[str]:
+    """The pins that the job's PyTorch wants exactly so: its Triton."""
+    version = _versions(pins, held).get("torch")
+    release = question.release("torch", version) if version is not None else None
+    wanted = release.needs("") if release is not None else []
+    exact = {f"{canonicalize_name(each.name)}{each.specifier}" for each in wanted}
+    yield from (pin for pin in pins if pin in exact)
 
 
 def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
@@ -258,11 +375,45 @@ def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Co
         if words:
             yield f"{name} {version} of {held.name} does not allow what pip installs: {words}"
     there = _versions(pins, held)
+    torch = held.version("torch")
+    for name in (
+        sorted(imported) if torch is not None and Version(there["torch"]).release[:2] != torch.release[:2] else ()
+    ):
+        version = held.version(name)
+        stays = version is not None and Version(there[name]).public == version.public
+        release = question.release(name, there[name]) if stays and name not in HELD[:1] else None
+        if release is not None and release.links("libtorch"):
+            yield f"{name} {version} of {held.name} is built for torch {torch}, and the job will have {there['torch']}: it may not load"
     for name in sorted(imported & taken) if "torch" in there else ():
         release = question.release(name, there[name])
         if release is not None and not takes_torch(release, there["torch"]):
             wanted = ", ".join(str(each.specifier) for each in wanted_torch(release))
             yield f"{release} goes with torch {wanted}, as its extra says, and the job will have {there['torch']}"
+    yield from _refused(question, there, job, held)
+    release = question.release("torch", there["torch"]) if "torch" in taken else None
+    cuda = _CUDA.search((release.text("torch.version") or "") if release is not None else "")
+    for row in find_instances(job.compute.instances) if cuda is not None else ():
+        first = _FIRST_CUDA.get((row.chip or "").partition("-")[0])
+        if cuda is not None and first is not None and Version(cuda[1]) < Version(first):
+            yield f"{release} is built with CUDA {cuda[1]}, and the {row.chip} of {row.name} wants CUDA {first} or newer"
+
+
+def _refused(question: _Question, there: dict[str, str], job: JobSpec, held: Contents) -> Iterator[str]:
+    """What transformers refuse to do beside an older package, as their release says, and the program asks for."""
+    calls = source.calls(source.program(job) or "")
+    words = {(word.arg, getattr(word.value, "value", None)) for call in calls for word in call.keywords}
+    asked = [(word, package, says) for word, package, says in _REFUSALS if word in words]
+    release = question.release("transformers", there["transformers"]) if asked and "transformers" in there else None
+    text = release.text("transformers.utils.import_utils") if release is not None else None
+    for word, package, says in asked:
+        least, version = re.search(says, text or "", re.DOTALL), there.get(package)
+        if least is None or package in question.left_out:
+            continue
+        wanted = f"{source.entry_name(job)} asks for {word[0]}={word[1]}: {release} wants {package} {least[1]}"
+        if version is None and held.holds(package) is False:
+            yield f"{wanted}, and neither {held.name} nor requirements.txt has it"
+        elif version is not None and Version(version) < Version(least[1]):
+            yield f"{wanted}, and the job will have {version}"
 
 
 def _versions(pins: tuple[str, ...], held: Contents) -> dict[str, str]:
@@ -285,30 +436,36 @@ def _own_programs(job: JobSpec) -> dict[str, str]:
     }
 
 
-def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
-    """What the job's program, and what it imports, will not find in the releases that the job will surely have."""
+def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> tuple[list[str], list[str]]:
+    """What the job's program, and what it imports, will not find in the releases that the job will surely have; and what the packages that
+    it requires will not find, which others may import where they are there.
+    """
     programs = _own_programs(job)
     if any(installs(text) for text in programs.values()):
-        return  # what it installs by itself is not known
-    versions = _versions(pins, held)
+        return [], []  # what it installs by itself is not known
+    wanted = list(requirements_of("\n".join(question.lines), python_of(held)))
+    sources = {each.name: each.exact for each in wanted if each.name in question.left_out and each.exact is not None}
+    versions = sources | _versions(pins, held)
 
-    @functools.cache
     def release(name: str) -> Release | None:
         return question.release(name, versions[name]) if name in versions else None
 
+    @functools.cache
     def release_of(module: str) -> Release | None:
-        if module in sys.stdlib_module_names:
+        top = module.partition(".")[0]
+        if not module or top in sys.stdlib_module_names:
             return None
-        named = (
-            *packages_of(module),
-            *(each.name for each in requirements_of("\n".join(question.lines), python_of(held))),
-        )
-        found = (release(name) for name in named)
-        return next((each for each in found if each is not None and module in each.modules), None)
+        found = (release(name) for name in (*packages_of(module), *(each.name for each in wanted)))
+        holder = next((each for each in found if each is not None and top in each.modules), None)
+        return holder or (release(package_of(top)) if package_of(top) != top.replace("_", "-").lower() else None)
 
     own = Release("", "", {path: text.encode() for path, text in programs.items()})
     entry = source.entry_name(job).removesuffix(".py").replace("/", ".")
-    yield from (str(each) for each in Follower(own, release_of, frozenset(HELD)).lacking(entry))
+    follower = Follower(own, release_of, frozenset(HELD))
+    told = [str(each) for each in follower.lacking(entry)]
+    required = (release(each.name) for each in wanted)
+    tops = [top for each in required if each is not None for top in each.modules & {each.name.replace("-", "_")}]
+    return told, [str(each) for top in tops for each in follower.lacking(top)]
 
 
 def find_uv() -> str | None:

@@ -48,26 +48,41 @@ def language(job: JobSpec) -> Iterator[Problem]:
     text = source.text(source.entry_path(job))
     if text is None or job.script is None or not job.script.entry.endswith(".py") or _refused(text) is not None:
         return  # what no Python parses is told by the script's own rule
-    newer = sorted(_newer_annotations(text))
-    if not newer and _refused(text, OLDEST) is None:
-        return
-    from .contents import contents_of  # noqa: PLC0415 - the table loads for what needs it alone
+    for path, program in _at_once(job, text):
+        newer = sorted(_newer_annotations(program))
+        if not newer and _refused(program, OLDEST) is None:
+            continue
+        from .contents import contents_of  # noqa: PLC0415 - the table loads for what needs it alone
 
-    held = contents_of(job)
-    there = held.python_minor if held is not None else None
-    if held is None or there is None or there > sys.version_info[:2]:
-        return  # a newer Python than this one is not asked
-    error = _refused(text, there)
-    faults = [(error.lineno or 1, error.msg)] if error is not None else []
-    faults += [(place[0], f"{what} cannot be evaluated") for place, since, what in newer if there < since]
-    for line, what in faults[:1]:
-        yield ENV001.problem(
-            Line(job.script.entry, line),
-            f"{what}, and the image has Python {held.python}",
-            got=f"an image with Python {held.python}",
-            wanted="a program that it can run",
-            fix=Advice("a newer image (sm-trn images), the older syntax, or from __future__ import annotations"),
-        )
+        held = contents_of(job)
+        there = held.python_minor if held is not None else None
+        if held is None or there is None or there > sys.version_info[:2]:
+            return  # a newer Python than this one is not asked
+        error = _refused(program, there)
+        faults = [(error.lineno or 1, error.msg)] if error is not None else []
+        faults += [(place[0], f"{what} cannot be evaluated") for place, since, what in newer if there < since]
+        for line, what in faults[:1]:
+            yield ENV001.problem(
+                Line(path, line),
+                f"{what}, and the image has Python {held.python}",
+                got=f"an image with Python {held.python}",
+                wanted="a program that it can run",
+                fix=Advice("a newer image (sm-trn images), the older syntax, or from __future__ import annotations"),
+            )
+
+
+def _at_once(job: JobSpec, entry: str) -> Iterator[tuple[str, str]]:
+    """The entry script and what it imports beside it under no condition: their paths and texts."""
+    folder, found, waiting = source.source_folder(job), set[str](), [(source.entry_name(job), entry)]
+    while waiting:
+        path, text = waiting.pop(0)
+        yield path, text
+        names = [alias.name for node in source.tree(text).body if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module or "" for node in source.tree(text).body if isinstance(node, ast.ImportFrom)]
+        for beside in (f"{name.replace('.', '/')}.py" for name in names if name and "/" not in path):
+            own = source.text(folder / beside) if folder is not None and beside not in found else None
+            found.add(beside)
+            waiting += [(beside, own)] if own is not None and source.parses(own) else []
 
 
 def _newer_annotations(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int], str]]:

@@ -96,14 +96,15 @@ class _Every:
         at = releases["transformers"]
         self.hyphened = at is None or hyphens(at)
 
-    def fields(self, name: str) -> dict[str, FieldKind] | None:
-        """A class's fields with those of its bases; None where one of them is unknown."""
-        found = self.own.get(name) or self._of_libraries(name)
+    def fields(self, name: str, below: frozenset[str] = frozenset()) -> dict[str, FieldKind] | None:
+        """A class's fields with those of its bases; None where one of them is unknown. Those ``below`` it may have its name."""
+        found = None if name in below else self.own.get(name)
+        found = found or self._of_libraries(name)
         if found is None or found.open:
             return None
         taken: dict[str, FieldKind] = {}
         for base in found.bases:
-            above = self.fields(base)
+            above = self.fields(base, below | {name})
             if above is None:
                 return None
             taken |= above

@@ -29,7 +29,9 @@ def lacking(program: str, *packages: Release, **own: str) -> list[str]:
     """What a program lacks among packages."""
     programs = release("", {"train.py": program, **{f"{name}.py": text for name, text in own.items()}})
     by_name = {module: package for package in packages for module in package.modules}
-    return [str(each) for each in Follower(programs, by_name.get).lacking("train")]
+    return [
+        str(each) for each in Follower(programs, lambda module: by_name.get(module.partition(".")[0])).lacking("train")
+    ]
 
 
 LIBRARY = release(
@@ -41,6 +43,8 @@ LIBRARY = release(
         "library/lazy/__init__.py": LAZY,
         "library/lazy/parts.py": "class Below:\n    pass\n",
         "library/asked.py": "def __getattr__(name):\n    return 1\n",
+        "library/lazily.py": "if TYPE_CHECKING:\n    from .values import Value\n"
+        "else:\n    NAMES = {'Named': 1}\n    def __getattr__(name):\n        raise AttributeError(NAMES[name])\n",
         "library/spaced/__init__.py": "__path__ = __import__('pkgutil').extend_path(__path__, __name__)\n",
         "library/made/__init__.py": "import sys\nsys.modules[__name__ + '.later'] = sys\n",
         "library/broad.py": "def fill():\n    global Filled\n    Filled = 1\n",
@@ -57,6 +61,7 @@ LIBRARY = release(
         "from library.native import anything",
         "from library.lazy import Listed, Below",
         "from library.asked import anything",
+        "from library.lazily import Named",
         "import library.spaced.of_another_package",
         "import library.made.later",
         "from library.broad import Filled",
@@ -253,3 +258,82 @@ def served(tmp_path: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+GUARD = """
+import importlib.util
+NEWEST = "2.0"
+def _is_package_available(name, return_version=False):
+    return importlib.util.find_spec(name) is not None
+_other_available = _is_package_available("other")
+_new_available, _new_version = _is_package_available("other", return_version=True)
+def is_other_available(): return _other_available
+def is_found(): return importlib.util.find_spec("other") is not None
+def is_asked(): return _is_package_available("other")[0]
+def is_new_available(min_version=NEWEST): return _new_available and version.parse(_new_version) >= version.parse(min_version)
+def is_old_available(min_version="1.0"): return _new_available and version.parse(_new_version) >= version.parse(min_version)
+def is_any_available(): return _other_available or _new_available
+def is_elsewhere(): return _is_package_available("elsewhere")
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("is_other_available()", True),
+        ("is_found()", True),
+        ("is_asked()", True),
+        ("is_old_available()", True),
+        ("is_other_available() and is_found()", True),
+        ("is_new_available()", False),
+        ("is_any_available()", False),
+        ("is_elsewhere()", False),
+        ("is_other_available() and is_elsewhere()", False),
+        ("not is_other_available()", False),
+        ("is_other_available('2')", False),
+    ],
+)
+def test_an_import_under_a_condition_is_followed_where_the_condition_surely_holds(condition: str, holds: bool) -> None:
+    library = release(
+        "library",
+        {
+            "library/__init__.py": "",
+            "library/utils.py": GUARD,
+            "library/model.py": f"from .utils import {', '.join(FUNCTIONS)}\nif {condition}:\n    from other import gone\n",
+        },
+    )
+    other = release("other", {"other/__init__.py": ""})
+    assert holds == bool(lacking("import library.model\n", library, other))
+
+
+FUNCTIONS = [line.split("(")[0].removeprefix("def ") for line in GUARD.splitlines() if line.startswith("def is_")]
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("import library\nx = library.gone\n", True),
+        ("import library as l\nclass A(l.gone):\n    pass\n", True),
+        ("import library as l\nprint(l.gone)\n", True),
+        ("import library.values\nx = library.values.gone\n", False),  # further down is not looked at
+        ("import importlib\nl = importlib.import_module('library')\nif l:\n    print(l.gone)\n", True),
+        ("import library as l\ndef f(x=l.gone):\n    return x\n", True),
+        ("import library as l\nx = l.Value\n", False),
+        ("import library as l\ndef f():\n    return l.gone\n", False),
+        ("import library as l\nx = l.gone if hasattr(l, 'gone') else 1\n", False),
+        ("import library as l\nx = hasattr(l, 'gone') and l.gone\n", False),
+        ("import library as l\nl.gone = 1\nx = 1\n", False),
+        ("import library as l\nl = 1\nprint(l.gone)\n", False),
+        ("try:\n    import library as l\nexcept ImportError:\n    l = None\nif l:\n    print(l.gone)\n", False),
+    ],
+)
+def test_an_attribute_that_a_module_lacks_is_told_where_it_is_surely_read(program: str, told: bool) -> None:
+    assert told == bool(lacking(program, LIBRARY))
+
+
+def test_a_library_below_a_namespace_is_found_by_its_whole_name() -> None:
+    above = release("above", {"above/__init__.py": ""})
+    below = release("above-below", {"above/below/__init__.py": ""})
+    programs = release("", {"train.py": "from above.below import gone\n"})
+    by_name = {"above": above, "above.below": below}
+    assert ["gone"] == [each.name for each in Follower(programs, by_name.get).lacking("train")]

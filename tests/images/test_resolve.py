@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -298,13 +299,148 @@ def test_a_job_is_checked_with_the_versions_that_pip_takes(tmp_path: Path, packa
 
 
 def test_what_another_package_of_the_image_brings_is_not_certain() -> None:
-    pins = ("accelerate==1.0.0", "trl==0.9.0")
+    pins = ("accelerate==1.0.0", "trl==0.9.0", "of-nobody==1.0")
     neuron = next(
         held for held in all_contents() if "optimum-neuron" in held.packages and "accelerate" not in held.packages
     )
-    assert () == _certain(pins, "", neuron)
-    assert pins[:1] == _certain(pins, "accelerate\n", neuron)
+    assert () == _certain(pins, "", neuron, pins, frozenset)
+    assert pins[:1] == _certain(pins, "accelerate\n", neuron, pins, lambda _: frozenset(pins))
+    assert () == _certain(pins, "accelerate\n", neuron, (), frozenset)  # pip takes a newer one
     brought = dataclasses.replace(neuron, processor="gpu")  # trl is brought by no package that is known
-    assert pins[1:] == _certain(pins, "", brought)
+    assert pins[1:2] == _certain(pins, "", brought, pins, lambda _: frozenset())  # the index does not say
+    assert pins[1:] == _certain(pins, "", brought, pins, lambda _: frozenset(pins[2:]))
     other = next(held for held in all_contents() if not {"accelerate", "peft", "trl"} & held.packages.keys())
-    assert pins == _certain(pins, "", other)
+    assert pins[:2] == _certain(pins, "", other, pins, lambda _: frozenset())
+
+
+@needs_uv
+def test_what_no_package_of_the_image_brings_is_taken_by_pip(tmp_path: Path, packages: Path) -> None:
+    held = next(each for each in all_contents() if "pytorch-2.5.1-gpu" == each.name)
+    for name in held.packages.keys() - {"torch", "accelerate", "fastai"}:
+        wheel(packages, name, "1.0")
+    wheel(packages, "fastai", "2.8.2", "metrics")
+    wheel(packages, "metrics", "2.0")
+    wheel(packages, "helpers", "2.0")
+    wheel(packages, "trainer", "1.0", "metrics", "helpers", program="from helpers import gone\n")
+    asked = job(tmp_path, "trainer==1.0\n")
+    (tmp_path / "train.py").write_text("import trainer\n")
+    assert ("trainer 1.0 imports gone from helpers, which helpers 2.0 does not have",) == resolve(asked).misfits
+    wheel(packages, "trainer", "1.0", "metrics", "helpers", program="from metrics import gone\n")
+    assert not resolve(asked).misfits  # fastai of the image may have brought another release
+
+
+@needs_uv
+def test_sources_are_read_where_there_is_no_wheel(tmp_path: Path, packages: Path) -> None:
+    sdist(packages, "elder", "1.0", module="from torch import gone\n")
+    asked = job(tmp_path, "elder==1.0\n")
+    (tmp_path / "train.py").write_text("import elder\n")
+    found = resolve(asked)
+    assert ("elder",) == found.unread
+    assert ("elder 1.0 imports gone from torch, which torch 2.5.1 does not have",) == found.misfits
+    (tmp_path / "requirements.txt").write_text("elder\n")
+    assert not resolve(asked).misfits  # nobody knows which release
+
+
+@needs_uv
+def test_a_required_package_that_cannot_be_imported_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "triton", "3.2.0")
+    wheel(packages, "torch", "2.5.1", "triton==3.2.0", "filelock")
+    wheel(packages, "quantized", "1.0", "torch", program="import triton.gone\n")
+    wheel(packages, "filelock", "1.0")
+    asked = job(tmp_path, "quantized==1.0\n")
+    found = resolve(asked)
+    assert not found.misfits  # the program does not import it
+    assert ("quantized 1.0 imports triton.gone, which triton 3.2.0 does not have",) == found.excluded
+    (tmp_path / "train.py").write_text("import quantized\n")
+    found = resolve(asked)
+    assert ("quantized 1.0 imports triton.gone, which triton 3.2.0 does not have",) == found.misfits
+    assert not found.excluded
+
+
+@needs_uv
+def test_what_the_image_built_for_its_torch_may_not_load_into_another(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "torchtext", "0.18.0", "torch>=2.3", native="ELF libtorch.so")
+    wheel(packages, "fastai", "2.8.2", "torch>=1")
+    asked = job(tmp_path, "torch==2.6.0\ntorchtext\n")
+    (tmp_path / "train.py").write_text("import torch\nimport torchtext\nimport fastai\n")
+    told = "torchtext 0.18.0+cu124 of pytorch-2.5.1-gpu is built for torch 2.5.1+cu124, and the job will have 2.6.0"
+    assert (f"{told}: it may not load",) == resolve(asked).excluded
+    (tmp_path / "requirements.txt").write_text("torchtext\n")
+    assert not resolve(asked).excluded
+
+
+FLASH = """
+def is_flash_attn_2_available():
+    if torch.version.cuda:
+        return version.parse(importlib.metadata.version("flash_attn")) >= version.parse("%s")
+    return version.parse(importlib.metadata.version("flash_attn")) >= version.parse("2.0.4")
+
+def check_torch_load_is_safe():
+    if not is_torch_greater_or_equal("2.6"):
+        raise ValueError
+
+def is_other(): return version.parse("1") >= version.parse("9.9")
+"""
+
+
+@needs_uv
+@pytest.mark.parametrize(
+    ("least", "instance", "told"),
+    [
+        ("2.7.0", "ml.g5.xlarge", "transformers 4.49.0 wants flash-attn 2.7.0, and the job will have 2.6.3"),
+        ("2.1.0", "ml.g5.xlarge", None),
+        (
+            "2.1.0",
+            "ml.m5.xlarge",
+            "transformers 4.49.0 wants flash-attn 2.1.0, and neither pytorch-2.11.0-cpu nor requirements.txt has it",
+        ),
+    ],
+)
+def test_what_transformers_refuse_is_told(
+    tmp_path: Path, packages: Path, least: str, instance: str, told: str | None
+) -> None:
+    (packages / "transformers" / "transformers-4.49.0-py3-none-any.whl").unlink(missing_ok=True)
+    wheel(packages, "transformers", "4.49.0")
+    with zipfile.ZipFile(packages / "transformers" / "transformers-4.49.0-py3-none-any.whl", "a") as packed:
+        packed.writestr("transformers/utils/import_utils.py", FLASH % least)
+    asked = job(tmp_path, "transformers==4.49.0\n").replace(compute=st.Compute(instance))
+    if instance == "ml.m5.xlarge":  # of this image every package is published
+        wheel(packages, "torch", "2.11.0")
+        asked = asked.replace(framework=st.PyTorch("2.11.0", python="py312"))
+    loading = "import transformers\ntransformers.AutoModel.from_pretrained('a', attn_implementation='%s')\n"
+    (tmp_path / "train.py").write_text(loading % "flash_attention_2")
+    found = resolve(asked).excluded
+    assert [told] == [each.partition(": ")[2] for each in found] if told else not found
+    (tmp_path / "train.py").write_text(loading % "sdpa")
+    assert not resolve(asked).excluded
+    (tmp_path / "train.py").write_text(
+        "import transformers\ntransformers.Trainer().train(resume_from_checkpoint=True)\n"
+    )
+    refused = (
+        "train.py asks for resume_from_checkpoint=True: transformers 4.49.0 wants torch 2.6, and the job will have 2.5.1",
+    )
+    assert (refused if instance == "ml.g5.xlarge" else ()) == resolve(asked).excluded
+
+
+@needs_uv
+@pytest.mark.parametrize(
+    ("instance", "told"), [("ml.g5.xlarge", True), ("ml.g4dn.xlarge", False), ("ml.m5.xlarge", False)]
+)
+def test_a_torch_that_is_older_than_the_gpu_is_told(tmp_path: Path, packages: Path, instance: str, told: bool) -> None:
+    wheel(packages, "torch", "1.8.0")
+    with zipfile.ZipFile(packages / "torch" / "torch-1.8.0-py3-none-any.whl", "a") as packed:
+        packed.writestr("torch/version.py", "cuda = '10.2'\n")
+    asked = job(tmp_path, "torch==1.8.0\n").replace(compute=st.Compute(instance))
+    expected = "torch 1.8.0 is built with CUDA 10.2, and the A10G of ml.g5.xlarge wants CUDA 11.0 or newer"
+    assert ((expected,) if told else ()) == resolve(asked).excluded
+
+
+@needs_uv
+def test_a_module_that_its_package_no_longer_has_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "setuptools", "82.0.0")
+    wheel(packages, "old-plots", "1.0", program="import pkg_resources\n")
+    asked = job(tmp_path, "old-plots==1.0\nsetuptools==82.0.0\n")
+    (tmp_path / "train.py").write_text("import old_plots\n")
+    assert ("old-plots 1.0 imports pkg_resources, which setuptools 82.0.0 does not have",) == resolve(asked).misfits
+    wheel(packages, "old-plots", "1.0", program="try:\n    import pkg_resources\nexcept ImportError:\n    pass\n")
+    assert not resolve(asked).misfits

@@ -43,6 +43,16 @@ def test_syntax_that_the_containers_python_lacks_is_an_error(tmp_path: Path) -> 
     assert "ENV001" not in found(job(tmp_path, "def f(:\n", framework=OLD))
 
 
+def test_a_module_beside_the_script_is_parsed_too(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text("def f(x: dict[str, int]):\n    pass\n")
+    (tmp_path / "later.py").write_text(MATCH)
+    assert found(job(tmp_path, "import tools\n", framework=OLD))["ENV001"].startswith("tools.py:1 dict[…]")
+    assert "ENV001" in found(job(tmp_path, "from later import f\n", framework=OLD))
+    assert "ENV001" not in found(job(tmp_path, "import tools\n"))
+    guarded = "try:\n    import tools\nexcept TypeError:\n    pass\ndef f():\n    import later\n"
+    assert "ENV001" not in found(job(tmp_path, guarded, framework=OLD))
+
+
 def test_a_newer_syntax_than_this_pythons_is_no_error(tmp_path: Path) -> None:
     newer = f"py{sys.version_info[0]}{sys.version_info[1] + 1}"
     for python, severity in ((newer, st.Severity.WARNING), ("py311", st.Severity.ERROR)):

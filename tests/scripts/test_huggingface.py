@@ -183,3 +183,13 @@ def test_a_class_of_a_release_that_nobody_knows_may_declare_any_argument(tmp_pat
     )
     job = job_of(tmp_path, script, NEXT, name="m", beta=0.2)  # its image is built with a trl that is not in the table
     assert not {"SCRIPT008", "SCRIPT015"} & found(job)
+
+
+def test_a_class_may_have_the_name_of_its_base(tmp_path: Path) -> None:
+    script = OWN + (
+        "import transformers\n\n\n"
+        "@dataclass\nclass TrainingArguments(transformers.TrainingArguments):\n    use_lora: bool = False\n\n\n"
+        "model, args = HfArgumentParser((Model, TrainingArguments)).parse_args_into_dataclasses()\n"
+    )
+    assert not IDS & found(job_of(tmp_path, script, name="m", use_lora=True, learning_rate=1e-4))
+    assert {"SCRIPT008"} == IDS & found(job_of(tmp_path, script, name="m", use_lora=True, rate=1e-4))
