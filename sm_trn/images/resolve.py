@@ -27,6 +27,7 @@ from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
 from .contents import Contents, contents_of, imports_of, package_of, packages_of, python_of
 from .following import Follower, takes_torch, wanted_torch
+from .gpus import first_cuda
 from .releases import misfits
 from .requirements import requirements_of
 from .rules import installs
@@ -49,17 +50,6 @@ _NO_WHEEL = re.compile(
 )
 _NOT_FOUND = re.compile(r"Because (?P<name>[A-Za-z0-9][\w.-]*) was not found")
 _CUDA = re.compile(r"^cuda\b.* = '([\d.]+)'", re.MULTILINE)
-# The first CUDA whose programs run on a GPU: within a major compute capability they run on newer ones. Source: NVIDIA, CUDA release notes.
-_FIRST_CUDA = {
-    "A100": "11.0",
-    "A10G": "11.0",
-    "L4": "11.0",
-    "L40S": "11.0",
-    "H100": "11.8",
-    "H200": "11.8",
-    "B200": "12.8",
-    "B300": "12.9",
-}
 # What a program may ask of transformers, the package that they want for it, and where their release says which.
 _REFUSALS = (
     (
@@ -75,9 +65,7 @@ _REFUSALS = (
 )
 _PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 MOST_PROGRAMS = 500  # of a source folder
-_MOST_LEFT_OUT = (
-    12  # packages without any wheel, or that the index does not have: a set with more of them is not looked at
-)
+_MOST_LEFT_OUT = 12  # packages without any wheel, or that the index does not have: more are not looked at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,9 +381,10 @@ def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Co
     release = question.release("torch", there["torch"]) if "torch" in taken else None
     cuda = _CUDA.search((release.text("torch.version") or "") if release is not None else "")
     for row in find_instances(job.compute.instances) if cuda is not None else ():
-        first = _FIRST_CUDA.get((row.chip or "").partition("-")[0])
-        if cuda is not None and first is not None and Version(cuda[1]) < Version(first):
-            yield f"{release} is built with CUDA {cuda[1]}, and the {row.chip} of {row.name} wants CUDA {first} or newer"
+        first = first_cuda(row.chip)
+        if cuda is not None and first is not None and Version(cuda[1]).release < first:
+            wanted = ".".join(map(str, first))
+            yield f"{release} is built with CUDA {cuda[1]}, and the {row.chip} of {row.name} wants CUDA {wanted} or newer"
 
 
 def _refused(question: _Question, there: dict[str, str], job: JobSpec, held: Contents) -> Iterator[str]:

@@ -12,6 +12,7 @@ from ..core.specs.framework import Container
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Problem, rules_of
 from ..images.contents import imports_of
+from ..images.gpus import CAPABILITY, first_cuda
 from .sources import programs
 from .training import settings, true
 
@@ -20,34 +21,20 @@ CHIP001 = _RULES["CHIP001"]
 CHIP002 = _RULES["CHIP002"]
 CHIP003 = _RULES["CHIP003"]
 
-# Compute capabilities. Source: NVIDIA, CUDA GPUs and Legacy CUDA GPUs.
-_CAPABILITY = {
-    "K80": 3.7, "V100": 7.0, "T4": 7.5, "A100-40GB": 8.0, "A100-80GB": 8.0, "A10G": 8.6, "L4": 8.9, "L40S": 8.9,
-    "H100": 9.0, "H100-80GB": 9.0, "H200": 9.0, "B200": 10.0, "GB200": 10.0, "B300": 10.3,
-}  # fmt: skip
 _AMPERE = 8.0  # the first with bfloat16 and TF32; FlashAttention 2 begins there too (its README)
-# The first CUDA that compiles for a chip. Source: release notes of CUDA 11.8 and 12.8.
-_FIRST_CUDA = ((10.0, (12, 8)), (9.0, (11, 8)))
 _FLASH = "flash_attention_2"
 _BITS = ("load_in_4bit", "load_in_8bit")
-_OPTIMIZERS = (
-    "paged_",
-    "adamw_8bit",
-    "bnb",
-    "lion_8bit",
-    "ademamix_8bit",
-    "rmsprop_8bit",
-)  # of bitsandbytes, in their names
-_TORCH = {9.0: (2, 0), 10.0: (2, 7)}  # the first PyTorch whose builds are of that CUDA
+_OPTIMIZERS = ("paged_", "adamw_8bit", "bnb", "lion_8bit", "ademamix_8bit", "rmsprop_8bit")  # of bitsandbytes
+_TORCH = {(11, 8): (2, 0), (12, 8): (2, 7)}  # the first PyTorch whose builds are of that CUDA
 
 
 def _gpus(job: JobSpec) -> list[InstanceType]:
-    return [row for row in find_instances(job.compute.instances) if row.chip in _CAPABILITY]
+    return [row for row in find_instances(job.compute.instances) if row.chip in CAPABILITY]
 
 
 def precision(job: JobSpec) -> Iterator[Problem]:
     """CHIP001: bfloat16 and TF32 came with Ampere, and a CPU has no fp16 for training."""
-    old = [row for row in _gpus(job) if _CAPABILITY[row.chip] < _AMPERE]
+    old = [row for row in _gpus(job) if CAPABILITY[row.chip] < _AMPERE]
     none = [row for row in find_instances(job.compute.instances) if row.accelerator is Accelerator.CPU]
     lacking = [(name, row) for row in old[:1] for name in ("bf16", "bf16_full_eval", "tf32")]
     lacking += [("fp16", row) for row in none[:1]]
@@ -65,7 +52,7 @@ def precision(job: JobSpec) -> Iterator[Problem]:
 
 def kernels(job: JobSpec) -> Iterator[Problem]:
     """CHIP002: FlashAttention 2 needs Ampere or newer, bitsandbytes a GPU."""
-    old = [row for row in _gpus(job) if _CAPABILITY[row.chip] < _AMPERE]
+    old = [row for row in _gpus(job) if CAPABILITY[row.chip] < _AMPERE]
     neuron = [row for row in find_instances(job.compute.instances) if row.accelerator is Accelerator.NEURON]
     given = reading.keywords(job) if old or neuron else {}
     optimizers = [str(each.values.get("optim", "")) for each in settings(job)] if neuron else []
@@ -108,15 +95,14 @@ def too_new(job: JobSpec) -> Iterator[Problem]:
         int(part) for part in (row.pytorch if row is not None else version or "").split(".")[:2] if part.isdigit()
     )
     for each in _gpus(job) if pytorch else ():
-        first = next(
-            ((capability, cuda) for capability, cuda in _FIRST_CUDA if _CAPABILITY[each.chip] >= capability), None
-        )
-        if first is not None and pytorch < _TORCH[first[0]]:
+        cuda = first_cuda(each.chip)
+        least = _TORCH.get(cuda) if cuda is not None else None
+        if cuda is not None and least is not None and pytorch < least:
             yield CHIP003.problem(
                 Field("framework.version"),
                 f"this PyTorch has no code for {each.chip}",
                 got=f"PyTorch {job.framework.pytorch!r} on {each.name!r}",
-                wanted=f"CUDA {first[1][0]}.{first[1][1]}, which comes with PyTorch {'.'.join(map(str, _TORCH[first[0]]))}, or newer",
+                wanted=f"CUDA {'.'.join(map(str, cuda))}, which comes with PyTorch {'.'.join(map(str, least))}, or newer",
                 fix=Advice("choose a newer container, or an older GPU"),
             )
 
