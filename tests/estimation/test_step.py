@@ -143,9 +143,15 @@ def test_frozen_weights_are_gathered_in_their_own_bits_and_leave_no_gradient(c: 
     assert work.work_of(frozen).gather_host <= 0.02 * whole.gather_host
     assert work.work_of(frozen).gather_net <= 0.02 * whole.gather_net
     full = dataclasses.replace(frozen, sharding=Sharding.FULL)
-    bits = work.work_of(dataclasses.replace(full, weight_bits=4))
-    assert (
-        bits.gather_host
-        <= work.work_of(full).gather_host
-        <= work.work_of(dataclasses.replace(full, adapters=False)).gather_host
+    choices = (dataclasses.replace(full, weight_bits=4), full, dataclasses.replace(full, adapters=False))
+    gathered = [found.gather_host + found.gather_net for found in map(work.work_of, choices)]
+    assert gathered == sorted(set(gathered))
+
+
+@given(configurations())
+def test_gradients_of_what_is_trained_alone_are_exchanged(c: Configuration) -> None:
+    assume(c.data > 1)
+    whole, frozen = (
+        work.work_of(dataclasses.replace(c, sharding=Sharding.NONE, adapters=adapters)) for adapters in (False, True)
     )
+    assert 0 < frozen.host_reduce + frozen.net_reduce <= 0.02 * (whole.host_reduce + whole.net_reduce)

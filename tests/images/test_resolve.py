@@ -423,6 +423,20 @@ def test_what_transformers_refuse_is_told(
 
 
 @needs_uv
+def test_what_is_built_from_its_sources_is_not_told_to_be_too_old(tmp_path: Path, packages: Path) -> None:
+    """The image has flash-attn 2.6.3, and the job builds another one."""
+    wheel(packages, "transformers", "4.49.0")
+    with zipfile.ZipFile(packages / "transformers" / "transformers-4.49.0-py3-none-any.whl", "a") as packed:
+        packed.writestr("transformers/utils/import_utils.py", FLASH % "2.7.0")
+    sdist(packages, "flash-attn", "2.8.0")
+    asked = job(tmp_path, "transformers==4.49.0\nflash-attn==2.8.0\n")
+    (tmp_path / "train.py").write_text("import transformers\nload(attn_implementation='flash_attention_2')\n")
+    found = resolve(asked.replace(compute=st.Compute("ml.g5.xlarge")))
+    assert ("flash-attn",) == found.unread
+    assert not found.excluded
+
+
+@needs_uv
 @pytest.mark.parametrize(
     ("instance", "told"), [("ml.g5.xlarge", True), ("ml.g4dn.xlarge", False), ("ml.m5.xlarge", False)]
 )

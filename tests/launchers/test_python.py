@@ -2255,6 +2255,17 @@ u=id(a)%2
     "setorder": """
 a=list({'x','y','z'})
 """,
+    "chained": """
+def grow():
+    a.append(9)
+    return 5
+u=0 < grow() < 3
+""",
+    "unknown arguments": """
+def second(x, y='whole'):
+    return y
+s=second(*globals().get('given', (1, 'other')))
+""",
 }
 
 
