@@ -2262,9 +2262,10 @@ def grow():
 u=0 < grow() < 3
 """,
     "unknown arguments": """
+import itertools
 def second(x, y='whole'):
     return y
-s=second(*globals().get('given', (1, 'other')))
+s=second(*itertools.repeat('other', 2))
 """,
 }
 
