@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -125,7 +125,11 @@ class _Question:
     @functools.cached_property
     def newest(self) -> tuple[str, ...]:
         """What the requirements allow without what they need."""
-        return self._once(self.lines, [], self.python, "--no-deps")[1]
+        return self.alone(self.lines)
+
+    def alone(self, lines: list[str]) -> tuple[str, ...]:
+        """The newest releases that requirements allow by themselves."""
+        return self._once(lines, [], self.python, "--no-deps")[1]
 
     def built(self, pins: tuple[str, ...]) -> Iterator[str]:
         """What pip takes before these pins, where a wheel is lacking for this Python alone: it goes on with a build, and not with an older
@@ -304,7 +308,7 @@ def _certain(
     text: str,
     held: Contents,
     newest: tuple[str, ...],
-    absent: Callable[[Iterable[str]], frozenset[str]],
+    absent: Callable[[frozenset[str]], frozenset[str]],
 ) -> tuple[str, ...]:
     """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone; or pip
     takes a newer one, whose needs have no wheels, and builds those.
@@ -312,30 +316,35 @@ def _certain(
     ``absent`` says which pins the image does not have of those that the packages of these names need.
     """
     wanted = list(requirements_of(text, python_of(held)))
-    asked = {each.name for each in wanted}
+    asked = frozenset(each.name for each in wanted)
     exact = {each.name for each in wanted if each.exact is not None}
     certain = {
         pin
         for pin, name in ((pin, canonicalize_name(pin.partition("==")[0])) for pin in pins)
         if name in exact
-        or (name in asked and name not in held.packages and pin in newest)
         or held.version(name) is not None
-        or held.holds(name) is False
+        or (name in asked and name not in held.packages and pin in newest)
+        or (held.holds(name) is False and (name not in asked or pin in newest))
     }
     if held.published and held.processor != "neuron" and len(certain) < len(pins):
         certain |= absent(asked)
     return tuple(pin for pin in pins if pin in certain)
 
 
-def _absent(question: _Question, pins: tuple[str, ...], held: Contents, names: Iterable[str]) -> frozenset[str]:
+def _absent(question: _Question, pins: tuple[str, ...], held: Contents, names: frozenset[str]) -> frozenset[str]:
     """The pins that packages need and that no package of the image brings, as the index says."""
     by_name = {canonicalize_name(pin.partition("==")[0]): pin for pin in pins}
     versions = _versions(pins, held)
     releases = (question.release(name, versions[name]) for name in names if name in versions)
-    needed = {canonicalize_name(need.name) for each in releases if each is not None for need in each.needs("")}
+    needs = [need for each in releases if each is not None for need in each.needs("")]
+    needed = {canonicalize_name(need.name) for need in needs} - names
     uncertain = {name for name in needed & by_name.keys() if held.version(name) is None}
-    there = question.brought(sorted(held.packages)) if uncertain else frozenset()
-    return frozenset(by_name[name] for name in uncertain if there and name not in there)
+    if not uncertain:
+        return frozenset()
+    there = question.brought(sorted(held.packages))
+    limits = [f"{need.name}{need.specifier}" for need in needs if canonicalize_name(need.name) in uncertain]
+    newest = question.alone(limits)
+    return frozenset(by_name[name] for name in uncertain if there and name not in there and by_name[name] in newest)
 
 
 def _with_torch(question: _Question, pins: tuple[str, ...], held: Contents) -> Iterator[str]:

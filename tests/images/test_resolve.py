@@ -314,6 +314,24 @@ def test_what_another_package_of_the_image_brings_is_not_certain() -> None:
 
 
 @needs_uv
+@pytest.mark.parametrize("asked", ["trl\n", "helper\n"])
+def test_an_older_release_that_the_resolver_takes_for_want_of_wheels_is_not_certain(
+    tmp_path: Path, packages: Path, asked: str
+) -> None:
+    """The image surely has no trl; pip takes the newest, and builds what it needs."""
+    wheel(packages, "trl", "0.5.0", program="from torch import gone\n")
+    wheel(packages, "helper", "1.0", "trl")
+    made = job(tmp_path, asked)
+    (tmp_path / "train.py").write_text("import trl\n")
+    told = ("trl 0.5.0 imports gone from torch, which torch 2.5.1 does not have",)
+    assert told == resolve(made).misfits
+    wheel(packages, "trl", "0.9.0", "built==2.0")
+    found = resolve(made)
+    assert "trl==0.5.0" in found.pins
+    assert not found.misfits
+
+
+@needs_uv
 def test_what_no_package_of_the_image_brings_is_taken_by_pip(tmp_path: Path, packages: Path) -> None:
     held = next(each for each in all_contents() if "pytorch-2.5.1-gpu" == each.name)
     for name in held.packages.keys() - {"torch", "accelerate", "fastai"}:
