@@ -258,7 +258,10 @@ def resolve(job: JobSpec) -> Resolved:
         if conflict:
             return Resolved(image=held.name, conflict=conflict, unread=(*addresses, *question.left_out))
         question.lock(list(pins))
-        certain = _certain(pins, text, held, question.newest, functools.partial(_absent, question, pins, held))
+        asked = frozenset(each.name for each in requirements_of(text, python_of(held)))
+        needed = _needed(question, pins, held, asked)
+        newest = (*question.newest, *(question.alone(needed) if needed else ()))
+        certain = _certain(pins, text, held, newest, functools.partial(_absent, question, pins, held))
         certain = tuple(pin for pin in pins if pin in {*certain, *_with_torch(question, pins, held)})
         lacking, required = _lacking(question, certain, job, held)
         misfits = tuple(dict.fromkeys([*_misfits(certain, held), *lacking]))
@@ -308,43 +311,45 @@ def _certain(
     text: str,
     held: Contents,
     newest: tuple[str, ...],
-    absent: Callable[[frozenset[str]], frozenset[str]],
+    absent: Callable[[], frozenset[str]],
 ) -> tuple[str, ...]:
     """The pins that the job surely has. Of the others the image may have a version that is not published, and pip leaves it alone; or pip
     takes a newer one, whose needs have no wheels, and builds those.
 
-    ``absent`` says which pins the image does not have of those that the packages of these names need.
+    ``newest`` are the releases that pip would rather take; ``absent`` says which pins no package of the image brings.
     """
     wanted = list(requirements_of(text, python_of(held)))
-    asked = frozenset(each.name for each in wanted)
+    asked = {each.name for each in wanted}
     exact = {each.name for each in wanted if each.exact is not None}
+    names = {pin: canonicalize_name(pin.partition("==")[0]) for pin in pins}
+    rather = {canonicalize_name(pin.partition("==")[0]): pin for pin in newest}
     certain = {
         pin
-        for pin, name in ((pin, canonicalize_name(pin.partition("==")[0])) for pin in pins)
+        for pin, name in names.items()
         if name in exact
         or held.version(name) is not None
         or (name in asked and name not in held.packages and pin in newest)
-        or (held.holds(name) is False and (name not in asked or pin in newest))
+        or (held.holds(name) is False and (pin in newest or name not in {*asked, *rather}))
     }
-    if held.published and held.processor != "neuron" and len(certain) < len(pins):
-        certain |= absent(asked)
+    undecided = {pin for pin, name in names.items() if pin not in certain and rather.get(name) == pin}
+    if undecided and held.published and held.processor != "neuron":
+        certain |= undecided & absent()
     return tuple(pin for pin in pins if pin in certain)
 
 
-def _absent(question: _Question, pins: tuple[str, ...], held: Contents, names: frozenset[str]) -> frozenset[str]:
-    """The pins that packages need and that no package of the image brings, as the index says."""
-    by_name = {canonicalize_name(pin.partition("==")[0]): pin for pin in pins}
+def _needed(question: _Question, pins: tuple[str, ...], held: Contents, asked: frozenset[str]) -> list[str]:
+    """What the releases of packages that are asked for need of the other pins, as lines of requirements."""
+    names = {canonicalize_name(pin.partition("==")[0]) for pin in pins} - asked
     versions = _versions(pins, held)
-    releases = (question.release(name, versions[name]) for name in names if name in versions)
+    releases = (question.release(name, versions[name]) for name in asked if name in versions)
     needs = [need for each in releases if each is not None for need in each.needs("")]
-    needed = {canonicalize_name(need.name) for need in needs} - names
-    uncertain = {name for name in needed & by_name.keys() if held.version(name) is None}
-    if not uncertain:
-        return frozenset()
+    return [f"{need.name}{need.specifier}" for need in needs if canonicalize_name(need.name) in names]
+
+
+def _absent(question: _Question, pins: tuple[str, ...], held: Contents) -> frozenset[str]:
+    """The pins that no package of the image brings, as the index says."""
     there = question.brought(sorted(held.packages))
-    limits = [f"{need.name}{need.specifier}" for need in needs if canonicalize_name(need.name) in uncertain]
-    newest = question.alone(limits)
-    return frozenset(by_name[name] for name in uncertain if there and name not in there and by_name[name] in newest)
+    return frozenset(pin for pin in pins if there and canonicalize_name(pin.partition("==")[0]) not in there)
 
 
 def _with_torch(question: _Question, pins: tuple[str, ...], held: Contents) -> Iterator[str]:

@@ -304,13 +304,13 @@ def test_what_another_package_of_the_image_brings_is_not_certain() -> None:
         held for held in all_contents() if "optimum-neuron" in held.packages and "accelerate" not in held.packages
     )
     assert () == _certain(pins, "", neuron, pins, frozenset)
-    assert pins[:1] == _certain(pins, "accelerate\n", neuron, pins, lambda _: frozenset(pins))
+    assert pins[:1] == _certain(pins, "accelerate\n", neuron, pins, lambda: frozenset(pins))
     assert () == _certain(pins, "accelerate\n", neuron, (), frozenset)  # pip takes a newer one
     brought = dataclasses.replace(neuron, processor="gpu")  # trl is brought by no package that is known
-    assert pins[1:2] == _certain(pins, "", brought, pins, lambda _: frozenset())  # the index does not say
-    assert pins[1:] == _certain(pins, "", brought, pins, lambda _: frozenset(pins[2:]))
+    assert pins[1:2] == _certain(pins, "", brought, pins, frozenset)  # the index does not say
+    assert pins[1:] == _certain(pins, "", brought, pins, lambda: frozenset(pins[2:]))
     other = next(held for held in all_contents() if not {"accelerate", "peft", "trl"} & held.packages.keys())
-    assert pins[:2] == _certain(pins, "", other, pins, lambda _: frozenset())
+    assert pins[:2] == _certain(pins, "", other, pins, frozenset)
 
 
 @needs_uv
