@@ -270,6 +270,8 @@ def test_a_head_on_frozen_layers_keeps_none_of_their_activations(tmp_path: Path)
     ("transforms", "arguments", "pixels"),
     [
         ("transforms.RandomCrop(32, padding=4)", {}, 32 * 32),
+        ("transforms.RandomCrop(32, 4)\ntransforms.Resize(64, 3)", {}, 32 * 32),
+        ("import albumentations as A\nA.Resize(128, 256)", {}, 128 * 256),
         ("transforms.Resize(256)\ntransforms.CenterCrop(224)", {}, 224 * 224),
         ("transforms.RandomResizedCrop(size=(64, 96))", {}, 64 * 96),
         ("SIDE = 48\nA.Resize(height=SIDE, width=SIDE)", {}, 48 * 48),

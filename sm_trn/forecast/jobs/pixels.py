@@ -33,10 +33,15 @@ def pixels(facts: Facts) -> float | None:
 
 
 def _size(call: ast.Call, text: str) -> float | None:
-    """Pixels that a transform leaves: of ``32``, ``(32, 48)``, ``32, 48``, or these by name; None where they are not written out."""
+    """Pixels that a transform leaves: of ``32``, ``(32, 48)``, albumentations' ``32, 48``, or these by name; None where they are not
+    written out.
+    """
     names = constants(text)
     given = {word.arg: word.value for word in call.keywords}
-    sides = [given[name] for name in ("height", "width") if name in given] or [*call.args[:2]]
+    placed = call.args[
+        : 2 if "albumentations" in text else 1
+    ]  # torchvision's second is the padding, or how to interpolate
+    sides = [given[name] for name in ("height", "width") if name in given] or placed
     try:
         values = [literal(each, names) for each in ([given["size"]] if "size" in given else sides)]
     except ValueError:
