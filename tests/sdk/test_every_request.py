@@ -134,7 +134,7 @@ def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Wire, source: str
 
     compare()
     print(f"\n{dict(compared)} compared; refused by {dict(refused)}")
-    assert len(compared) >= (9 if EXAMPLES >= 500 else 7), compared
+    assert len(compared) >= 7, compared  # of ten kinds; which ones are drawn is Hypothesis' own
     assert sum(compared[name] for name in ("cpu", "gpu", "neuron")) >= EXAMPLES / 4, compared
 
 
