@@ -495,7 +495,9 @@ class Checkpoints:
             for old in self.folder.glob("torn-checkpoint-*"):
                 shutil.rmtree(old, ignore_errors=True)
         for step in newer:
-            self.path(step).rename(self.folder / f"torn-checkpoint-{step}")
+            # hosts that share the folder, as on a cluster, do this at once: one of them finds it done
+            with contextlib.suppress(FileNotFoundError):
+                self.path(step).rename(self.folder / f"torn-checkpoint-{step}")
 
 
 def _manifest_of(host: int) -> str:

@@ -96,6 +96,19 @@ def test_two_workers_of_which_one_has_no_checkpoint_begin_together(tmp_path: Pat
     assert "from the start" in again.said
 
 
+def test_hosts_that_share_a_folder_put_a_torn_checkpoint_aside_at_once(tmp_path: Path) -> None:
+    """On a cluster: both have seen it, and one of them has moved it already."""
+
+    class Late(Checkpoints):
+        def steps(self) -> list[int]:
+            return [20]
+
+    (tmp_path / "checkpoint-20").mkdir()
+    Checkpoints(tmp_path).put_aside(newer_than=0)
+    Late(tmp_path).put_aside(newer_than=0)
+    assert not (tmp_path / "checkpoint-20").exists()
+
+
 def test_an_exception_is_left_where_torchrun_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = tmp_path / "error.json"
     monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(left))
