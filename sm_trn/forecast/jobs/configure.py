@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import re
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import TypedDict
 
 from ...core.catalog.chips import Chip, find_chip
 from ...core.catalog.instances import find_instance
-from ...core.preflight import reading, source
+from ...core.preflight import reading
 from ...core.preflight.distribution import one_process
 from ...core.specs.compute import Accelerator, InstanceType
 from ...core.specs.job import JobSpec
@@ -20,13 +19,12 @@ from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
 from ...scripts.arguments import declared
-from ...scripts.parsers import called, constants, literal
-from ...scripts.sources import programs
 from ...scripts.training import DECIDED_LATER, arguments_of
 from ..architectures import Architecture, ImageModel, Model
 from ..configuration import Configuration, Head, Recompute, Style
 from ..method import Method, method_of
 from .facts import ACCUMULATION, BATCH, SHIPPED, TARGET, Facts, Known, MissingFact
+from .images import Loaders, loaders_of
 from .lengths import lengths, packs
 
 # When a version of PyTorch came out, in years.
@@ -37,17 +35,7 @@ PYTORCH: Mapping[str, float] = MappingProxyType(
 )  # fmt: skip
 _SIZES = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps")
 SDPA_SINCE = (4, 36)  # transformers: PyTorch's fused attention is the default of decoders and of BERT's newer classes
-# Images that one process reads, crops and makes a tensor of in a second: 42 to 77 in four public jobs; and how many times fewer it may be.
-IMAGES_S, LOADED = 50, 1.6
 TF32_OFF = 2022.45  # PyTorch 1.12 turned TF32 off for products
-
-
-@dataclass(frozen=True, slots=True)
-class Loaders:
-    """How many processes of a worker load its images, at the ``fewest``: 0 is the training process itself. ``said``: it is no more."""
-
-    fewest: int
-    said: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,40 +125,15 @@ def configure(facts: Facts) -> Configured:
         assumed.append(f"what the arguments say, for {read.why}, and what it does with them is decided when it runs")
     if isinstance(model, ImageModel) and tokens.least < tokens.longest:
         may = dataclasses.replace(may or configuration, sequence=tokens.least)
-    loaders = _loaders(job) if isinstance(model, ImageModel) else None
+    loaders = loaders_of(job) if isinstance(model, ImageModel) else None
     if loaders is not None:
-        processes = f"{max(1, loaders.fewest)} of a worker's processes"
-        by = processes if loaders.said else "processes whose number is not said"
-        assumed.append(f"images are loaded by {by}, {IMAGES_S} a second in each: small ones take less")
+        assumed.append(loaders.assumed)
     if job.profiling is not None and job.profiling.parameters:
         assumed.append(
             "profiling takes no time: that of the framework took longer than the training of two public jobs"
         )
     packed = packs(facts, model)
     return Configured(configuration, average, tuple(others), tuple(assumed), doubt, may, packed, loaders)
-
-
-def _loaders(job: JobSpec) -> Loaders | None:
-    """The processes in which PyTorch's loaders read image files. A loader that is told no number reads in the training process."""
-    words = reading.words(job)
-    if words is None or not words.any_of("ImageFolder", "imread", "albumentations"):
-        return None
-    calls = [(call, text) for _, text in programs(job) for call in source.calls(text) if called(call) == "DataLoader"]
-    counts = [_workers(call, text) for call, text in calls]
-    said = [each for each in counts if each is not None]
-    return Loaders(max(said, default=0), len(said) == len(counts)) if counts else None
-
-
-def _workers(call: ast.Call, text: str) -> int | None:
-    """Processes of a loader; None where its call does not write their number out."""
-    given = {word.arg: word.value for word in call.keywords}
-    if None in given:
-        return None
-    try:
-        value = literal(given["num_workers"], constants(text)) if "num_workers" in given else 0
-    except ValueError:
-        return None
-    return value if isinstance(value, int) else None
 
 
 def _as(c: Configuration, method: Method) -> Configuration:

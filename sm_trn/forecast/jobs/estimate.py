@@ -22,7 +22,7 @@ from ..rates import shipped, support_key
 from ..step import StepParts, host_seconds, step_parts
 from ..work import fastest_seconds, model_flop, work_of
 from .calibration import Calibration, calibration_key, step_key
-from .configure import IMAGES_S, LOADED, Configured, Loaders, configure, facts_of
+from .configure import Configured, configure, facts_of
 from .data import steps_of
 from .facts import COUNTS, KNOWN, Facts, Known, MissingFact
 from .phases import billed, phases
@@ -215,17 +215,9 @@ def step_interval(configured: Configured, calibration: Calibration | None) -> tu
         there = _likely(other, factor, width=1.0, taught=jobs > 0)
         found = Interval(min(found.p10, there.p10), found.p50, max(found.p90, there.p90))
     if configured.loaders is not None and not jobs:
-        found = _loaded(found, c.micro_batch * c.micro_steps * c.driven, configured.loaders)
+        found = configured.loaders.with_loading(found, c.micro_batch * c.micro_steps * c.driven)
     fastest = min(fastest_seconds(c, work), *(fastest_seconds(other) for other in configured.others), found.p50)
     return Interval(max(found.p10, fastest), found.p50, found.p90), parts, dataclasses.replace(basis, calibrated=jobs)
-
-
-def _loaded(step: Interval, images: float, loaders: Loaders) -> Interval:
-    """The step where its images must be loaded: by processes beside the training, or before it by the training process."""
-    loading = images / max(1, loaders.fewest) / IMAGES_S
-    before = 0.0 if loaders.fewest else step.p50
-    likely = max(step.p50, before + loading) if loaders.said else step.p50
-    return Interval(step.p10, likely, max(step.p90, likely, before + loading * LOADED))
 
 
 def _likely(c: Configuration, factor: float, *, width: float, taught: bool) -> Interval:

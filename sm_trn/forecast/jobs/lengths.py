@@ -15,7 +15,7 @@ from ...core.specs.job import JobSpec
 from ..architectures import Architecture, ImageModel, Model
 from .data import Data, count
 from .facts import LENGTH, Facts, MissingFact
-from .pixels import pixels
+from .images import pixels
 
 UNSURE = 1.25  # times more or fewer tokens than characters tell
 UNKNOWN = 8.0  # a sample whose length nobody says has between an eighth of the cap and the cap
