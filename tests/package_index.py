@@ -39,15 +39,15 @@ def wheel(
     index(folder)
 
 
-def sdist(folder: Path, name: str, version: str, module: str = "") -> None:
+def sdist(folder: Path, name: str, version: str) -> None:
     """A package that has no wheel: what it needs is told by a build."""
     folder = folder / name
     folder.mkdir()
+    program = b"raise SystemExit('built')"
     with tarfile.open(folder / f"{name}-{version}.tar.gz", "w:gz") as packed:
-        for path, text in (("setup.py", "raise SystemExit('built')"), (f"src/{name}/__init__.py", module)):
-            member = tarfile.TarInfo(f"{name}-{version}/{path}")
-            member.size = len(text)
-            packed.addfile(member, io.BytesIO(text.encode()))
+        member = tarfile.TarInfo(f"{name}-{version}/setup.py")
+        member.size = len(program)
+        packed.addfile(member, io.BytesIO(program))
     index(folder)
 
 

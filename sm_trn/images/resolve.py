@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import os
 import re
 import shutil
 import subprocess
@@ -31,7 +30,7 @@ from .gpus import first_cuda
 from .releases import misfits
 from .requirements import requirements_of
 from .rules import installs
-from .wheels import Release, UnreadError, read_sources, read_wheel
+from .wheels import Release, UnreadError, read_wheel
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -160,7 +159,7 @@ class _Question:
                     return frozenset()
                 lacking.append(missing["name"])
                 words, pins = self._once(wanted, [], self.python, *options, there=[], gone=lacking)
-        return frozenset(canonicalize_name(pin.partition("==")[0]) for pin in pins) | frozenset(lacking if pins else ())
+        return frozenset(_name_of(pin) for pin in pins) | frozenset(lacking if pins else ())
 
     def lock(self, pins: list[str]) -> None:
         """Find where the wheels of pins are."""
@@ -179,24 +178,14 @@ class _Question:
         return self.releases[name, version]
 
     def _read(self, name: str, version: str) -> Release | None:
-        """One release, read out of its wheel, or its sources where it has none; None where the index has neither."""
+        """One release, read out of its wheel; None where the index has no wheel of it."""
         if f"{name}=={version}" not in self.wheels:
             self.lock([f"{name}=={version}"])
         for each in self.wheels.get(f"{name}=={version}", ()):
             url = each.get("url") or Path(self.folder, each["path"]).resolve().as_uri()
             with contextlib.suppress(UnreadError):
                 return read_wheel(name, version, url, each.get("size"))
-        with contextlib.suppress(UnreadError):
-            return read_sources(name, version, self._index()) if name in self.left_out else None
         return None
-
-    def _index(self) -> str:
-        """The index that the requirements name, or that uv is told to ask."""
-        named = (re.match(r"\s*(?:-i|--index-url)[ =](\S+)", line) for line in self.lines)
-        asked = next((each[1] for each in named if each is not None), None)
-        return (
-            asked or os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL") or "https://pypi.org/simple"
-        )
 
     def _once(
         self,
@@ -321,8 +310,8 @@ def _certain(
     wanted = list(requirements_of(text, python_of(held)))
     asked = {each.name for each in wanted}
     exact = {each.name for each in wanted if each.exact is not None}
-    names = {pin: canonicalize_name(pin.partition("==")[0]) for pin in pins}
-    rather = {canonicalize_name(pin.partition("==")[0]): pin for pin in newest}
+    names = {pin: _name_of(pin) for pin in pins}
+    rather = {_name_of(pin): pin for pin in newest}
     certain = {
         pin
         for pin, name in names.items()
@@ -337,9 +326,13 @@ def _certain(
     return tuple(pin for pin in pins if pin in certain)
 
 
+def _name_of(pin: str) -> str:
+    return canonicalize_name(pin.partition("==")[0])
+
+
 def _needed(question: _Question, pins: tuple[str, ...], held: Contents, asked: frozenset[str]) -> list[str]:
     """What the releases of packages that are asked for need of the other pins, as lines of requirements."""
-    names = {canonicalize_name(pin.partition("==")[0]) for pin in pins} - asked
+    names = {_name_of(pin) for pin in pins} - asked
     versions = _versions(pins, held)
     releases = (question.release(name, versions[name]) for name in asked if name in versions)
     needs = [need for each in releases if each is not None for need in each.needs("")]
@@ -349,7 +342,7 @@ def _needed(question: _Question, pins: tuple[str, ...], held: Contents, asked: f
 def _absent(question: _Question, pins: tuple[str, ...], held: Contents) -> frozenset[str]:
     """The pins that no package of the image brings, as the index says."""
     there = question.brought(sorted(held.packages))
-    return frozenset(pin for pin in pins if there and canonicalize_name(pin.partition("==")[0]) not in there)
+    return frozenset(pin for pin in pins if there and _name_of(pin) not in there)
 
 
 def _with_torch(question: _Question, pins: tuple[str, ...], held: Contents) -> Iterator[str]:
@@ -363,13 +356,13 @@ def _with_torch(question: _Question, pins: tuple[str, ...], held: Contents) -> I
 
 def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
     """What fails together of what the job will surely have."""
-    taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
+    taken = {_name_of(pin) for pin in pins}
     yield from (str(misfit) for misfit in misfits(_versions(pins, held)) if misfit.library in taken)
 
 
 def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
     """What the script imports of the image and does not allow what pip installs beside it: pip does not look at what it leaves alone."""
-    taken = {canonicalize_name(pin.partition("==")[0]) for pin in pins}
+    taken = {_name_of(pin) for pin in pins}
     imported = {name for module, _ in imports_of(source.program(job) or "") for name in packages_of(module)}
     for name in sorted(imported - taken):
         version = held.version(name)
@@ -447,8 +440,7 @@ def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Con
     if any(installs(text) for text in programs.values()):
         return [], []  # what it installs by itself is not known
     wanted = list(requirements_of("\n".join(question.lines), python_of(held)))
-    sources = {each.name: each.exact for each in wanted if each.name in question.left_out and each.exact is not None}
-    versions = sources | _versions(pins, held)
+    versions = _versions(pins, held)
 
     def release(name: str) -> Release | None:
         return question.release(name, versions[name]) if name in versions else None

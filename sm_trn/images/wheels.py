@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import tarfile
-import urllib.parse
 import urllib.request
 import zipfile
 import zlib
@@ -17,7 +15,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 WHOLE = 40_000_000  # bytes: of a longer wheel – PyTorch's – only the parts that are asked for are fetched
 LONGEST = 3_000_000  # bytes of a program that is read
@@ -149,38 +146,6 @@ def read_wheel(name: str, version: str, url: str, size: int | None) -> Release:
         return Release(name, version, _Wheel(zipfile.ZipFile(parts)), partial=True)
     except (OSError, zipfile.BadZipFile, ValueError) as error:
         raise UnreadError(f"{url}: {error}") from error
-
-
-def read_sources(name: str, version: str, index: str) -> Release:
-    """The programs of one release that has no wheel, out of the sources that an index has. They are read as they lie there; nothing is
-    built. Raises UnreadError.
-    """
-    page = f"{index.rstrip('/')}/{canonicalize_name(name)}/"
-    try:
-        links = re.findall(
-            r'href="([^"]+)"',
-            _whole(page if "file:" not in page else f"{page}index.html").decode("utf-8", errors="replace"),
-        )
-        wanted = f"{canonicalize_name(name)}-{version}.tar.gz"
-        url = next(each for each in links if wanted == _file_name(each).replace("_", "-").lower())
-        with tarfile.open(fileobj=io.BytesIO(_whole(urllib.parse.urljoin(page, url)))) as archive:
-            texts = {
-                member.name: archive.extractfile(member)
-                for member in archive
-                if member.isfile() and member.size <= LONGEST
-            }
-            files = {
-                path.partition("/")[2].removeprefix("src/"): text.read()
-                for path, text in texts.items()
-                if text is not None
-            }
-    except (OSError, StopIteration, tarfile.TarError) as error:
-        raise UnreadError(f"{page}: {error}") from error
-    return Release(name, version, files)
-
-
-def _file_name(link: str) -> str:
-    return PurePosixPath(urllib.parse.urlsplit(link).path).name
 
 
 def _whole(url: str) -> bytes:

@@ -348,18 +348,6 @@ def test_what_no_package_of_the_image_brings_is_taken_by_pip(tmp_path: Path, pac
 
 
 @needs_uv
-def test_sources_are_read_where_there_is_no_wheel(tmp_path: Path, packages: Path) -> None:
-    sdist(packages, "elder", "1.0", module="from torch import gone\n")
-    asked = job(tmp_path, "elder==1.0\n")
-    (tmp_path / "train.py").write_text("import elder\n")
-    found = resolve(asked)
-    assert ("elder",) == found.unread
-    assert ("elder 1.0 imports gone from torch, which torch 2.5.1 does not have",) == found.misfits
-    (tmp_path / "requirements.txt").write_text("elder\n")
-    assert not resolve(asked).misfits  # nobody knows which release
-
-
-@needs_uv
 def test_a_required_package_that_cannot_be_imported_is_told(tmp_path: Path, packages: Path) -> None:
     wheel(packages, "triton", "3.2.0")
     wheel(packages, "torch", "2.5.1", "triton==3.2.0", "filelock")
