@@ -6,12 +6,13 @@ import functools
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
 from ..core.specs.json import Json
+from ..images.models import types_in
 
 CONFIG_CAP = 1_000_000  # bytes: a configuration is a few kilobytes
 DECODERS = ("decoder", "mixture", "memory-decoder")
@@ -258,6 +259,11 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"command-?r-?plus", "command-r-plus-104b"),
     (r"command-?r(-v01)?$", "command-r-35b"),
     (r"glm-?4\.5-?air", "glm-4.5-air-106b"),
+    (r"ministral-3-8b", "ministral-3-8b"),
+    (r"olmo-3-7b", "olmo-3-7b"),
+    (r"olmo-7b", "olmo-7b"),
+    (r"mellum2-12b", "mellum2-12b-a2.5b"),
+    (r"solar-open-100b", "solar-open-100b"),
     (r"bge-m3", "xlm-roberta-large"),
     (r"(bge|e5|gte)-large", "bert-large"),
     (r"(bge|e5|gte)-base", "bert-base"),
@@ -272,21 +278,21 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"bert.*tiny", "bert-tiny"),
     (r"(bio|fin|sci|legal|clinical|med|pubmed|blue|hate)?-?bert", "bert-base"),
 )
-# Families whose sizes are part of the name: family pattern -> prefixes of our names.
+# Families whose sizes are part of the name: family pattern -> prefixes of our names. What a pattern leaves of a version is another family.
 _SIZED: tuple[tuple[str, str], ...] = (
-    (r"gpt.?-?neo", "gpt-neo"),
+    (r"gpt.?neo", "gpt-neo"),
     (r"pythia", "pythia"),
-    (r"\bopt\b", "opt"),
-    (r"bloom", "bloom"),
-    (r"\bmpt", "mpt"),
-    (r"nemotron", "nemotron"),
+    (r"opt\b", "opt"),
+    (r"bloomz?", "bloom"),
+    (r"mpt", "mpt"),
+    (r"nemotron-?[34]?", "nemotron"),
     (r"dolly.?v2", "pythia"),
     (r"falcon.?3", "falcon3"),
-    (r"(^|/)yi-", "yi"),
-    (r"internlm.?2", "internlm2"),
+    (r"yi(-1\.5)?-", "yi"),
+    (r"internlm.?2(.5)?", "internlm2"),
     (r"deepseek.?llm", "deepseek-llm"),
     (r"olmo.?2", "olmo-2"),
-    (r"granite.?3", "granite-3"),
+    (r"granite.?3(\.\d)?", "granite-3"),
     (r"glm.?4", "glm-4"),
     (r"baichuan.?2", "baichuan2"),
     (r"solar", "solar"),
@@ -296,17 +302,17 @@ _SIZED: tuple[tuple[str, str], ...] = (
     (r"ministral", "ministral"),
     (r"mistral.?small", "mistral-small"),
     (r"mistral.?large", "mistral-large"),
-    (r"gpt-?2(?!\d)", "gpt2"),
+    (r"gpt-?2", "gpt2"),
     (r"code.?llama", "codellama|llama-2|llama"),
     (r"llama.?-?v?3\.?2", "llama-3.2|llama-3.1|llama-3"),
-    (r"llama.?-?v?3", "llama-3|llama-3.1|llama-3.2"),
+    (r"llama.?-?v?3(\.\d)?", "llama-3|llama-3.1|llama-3.2"),
     (r"llama.?-?v?2", "llama-2|llama"),
     (r"llama|alpaca|vicuna|open.?llama", "llama|llama-2|llama-3"),
     (r"qwen.?-?3", "qwen3"),
-    (r"qwen", "qwen"),
+    (r"qwen(1\.5|2\.5|2)?", "qwen"),
     (r"gemma.?-?3", "gemma-3"),
     (r"gemma.?-?2", "gemma-2"),
-    (r"gemma", "gemma"),
+    (r"(code)?gemma(-1\.1)?", "gemma"),
     (r"falcon", "falcon"),
     (r"starcoder.?2", "starcoder2"),
     (r"starcoder|santacoder", "starcoder|santacoder"),
@@ -314,15 +320,18 @@ _SIZED: tuple[tuple[str, str], ...] = (
     (r"stable.?lm-(zephyr|3b-4e1t)", "stablelm-zephyr"),
     (r"stable.?lm", "stablelm"),
     (r"smollm3", "smollm3"),
-    (r"smollm", "smollm"),
-    (r"gpt|megatron|turing", "gpt3"),
+    (r"smollm2?", "smollm"),
+    (r"gpt-?3?|megatron|turing", "gpt3"),
 )
+# Model types of transformers that share a shape with the rows of another.
+_SAME_SHAPE = frozenset({"open-llama", "code_llama", "qwen2", "deit", "beit", "xlm", "swinv2", "convnextv2"})
+_VERSION = re.compile(r"\.\d|[-.]?\d{1,2}(\.\d+)?(?![\d.]*\s*-?[bm])(?!\d)")
 
 
 # Words that make another shape of a family, and those of kinds that no row has: images beside text, states instead of attention.
 _SHAPE_WORDS = frozenset(
     {"nano", "tiny", "mini", "xsmall", "small", "medium", "base", "large", "xl", "xlarge", "xxl", "xxlarge", "huge", "giant", "turbo",
-     "plus", "multilingual"}
+     "plus", "multilingual", "generator"}
 )  # fmt: skip
 _OTHER_KINDS = frozenset(
     {"vl", "vlm", "vision", "multimodal", "llava", "clip", "siglip", "blip", "omni", "audio", "pixtral", "paligemma", "detr", "w2v",
@@ -333,11 +342,12 @@ _NEAR = 0.2  # of a size: names round, and two shapes of a family differ by more
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What a name says of a model's size: ``billions`` in all, the words of it, and whether only a part of it is active."""
+    """What a name says of a model: ``billions`` of parameters in all, its words, whether only a part of it is active, its types."""
 
     billions: float | None
     words: frozenset[str]
     mixture: bool
+    types: frozenset[str]
 
 
 def _said(text: str) -> _Said:
@@ -355,6 +365,7 @@ def _said(text: str) -> _Said:
         billions=None if experts else max(sizes, default=None),
         words=words,
         mixture=bool(active or experts or "moe" in words),
+        types=types_in(text),
     )
 
 
@@ -388,44 +399,58 @@ def _by_name(text: str, parameters: float | None) -> Model | None:
         if re.search(rf"(?<![a-z])(?:{pattern})", text) and _agrees(said, known()[ours], pattern):
             return known()[ours]
     size = said.billions or (parameters / 1e9 if parameters else None)
-    family = next((prefixes for pattern, prefixes in _SIZED if re.search(pattern, text)), "")
+    family = _family(text)
     if size is not None:
         return _nearest(family.split("|"), size, said) if family else None
     return known()["llama-3-8b"] if family == "llama-3|llama-3.1|llama-3.2" else None
 
 
+def _family(text: str) -> str:
+    """The prefixes of our names for the family of a name; empty where none is known, or only other versions of it."""
+    for pattern, prefixes in _SIZED:
+        found = re.search(rf"(?<![a-z])(?:{pattern})", text)
+        if found:
+            return "" if _VERSION.match(text, found.end()) else prefixes
+    return ""
+
+
 def _agrees(said: _Said, model: Model, pattern: str = "") -> bool:
-    """Whether a name says nothing else than this shape: no other size, no other word for one, no experts that it lacks."""
-    of_row = set(re.split(r"[^a-z0-9.]+", model.name))
-    for word in said.words & (_SHAPE_WORDS | _OTHER_KINDS):
-        pretrained = word == "base" and not of_row & (_SHAPE_WORDS - {"base"})  # Mistral-Nemo-Base: not tuned for chats
-        if word not in of_row and not re.search(rf"(?<![a-z]){word}(?![a-z])", pattern) and not pretrained:
-            return False
+    """Whether a name says nothing else than this shape: no other size, type or word for one, no experts that it lacks."""
     if said.mixture and getattr(model, "experts", 1) == 1:
         return False
-    return said.billions is None or any(abs(size / said.billions - 1) <= _NEAR for size in _sizes(model))
+    if not said.types <= types_in(model.name) | _SAME_SHAPE:
+        return False
+    of_row = set(re.split(r"[^a-z0-9.]+", model.name))
+    for word in said.words - of_row:
+        if re.fullmatch(r"\d+(\.\d+)?v", word):  # glm-4v, glm-4.1v: it sees
+            return False
+        sized = _said(model.name).billions or not of_row & (_SHAPE_WORDS - {"base"})
+        pretrained = word == "base" and sized  # Mistral-Nemo-Base: not tuned for chats
+        another = word in _SHAPE_WORDS | _OTHER_KINDS and not pretrained
+        if another and not re.search(rf"(?<![a-z]){word}(?![a-z])", pattern):
+            return False
+    return said.billions is None or _away(said.billions, model) <= _NEAR
 
 
-def _sizes(model: Model) -> list[float]:
-    """Billions of a shape: counted, and as its name rounds them."""
+def _away(billions: float, model: Model) -> float:
+    """How far a size lies from a shape's: from its count of parameters, or from what its name rounds it to."""
     named = _said(model.name).billions
-    return [model.parameters / 1e9, *([named] if named else [])]
+    return min(abs(size / billions - 1) for size in (model.parameters / 1e9, named) if size)
 
 
 def _nearest(prefixes: list[str], billions: float, said: _Said) -> Architecture | None:
     """The known size of a family nearest to what is asked; None where none is within a fifth of it."""
-    best: tuple[float, Architecture] | None = None
-    for prefix in prefixes:
-        for name, model in known().items():
-            member = name == prefix or re.fullmatch(re.escape(prefix) + r"-(\d.*|medium|large|xl)", name)
-            if not member or not isinstance(model, Architecture) or (model.experts > 1) != said.mixture:
-                continue
-            if said.words & _OTHER_KINDS:
-                continue
-            away = min(abs(size / billions - 1) for size in _sizes(model))
-            if away <= _NEAR and (best is None or away < best[0] - 1e-9):
-                best = away, model
-    return best[1] if best else None
+    sized = replace(said, billions=billions)
+    members = [
+        model
+        for prefix in prefixes
+        for name, model in known().items()
+        if (name == prefix or re.fullmatch(re.escape(prefix) + r"-(\d.*|medium|large|xl)", name))
+        and isinstance(model, Architecture)
+        and (model.experts > 1) == said.mixture
+        and _agrees(sized, model)
+    ]
+    return min(members, key=lambda model: _away(billions, model), default=None)
 
 
 def generic(parameters: float, name: str = "") -> Architecture:
@@ -459,6 +484,7 @@ _NAMES = {
     "n_inner": "intermediate_size",
     "hidden_dim": "intermediate_size",
     "encoder_ffn_dim": "intermediate_size",
+    "num_kv_heads": "num_key_value_heads",
 }
 _COMPOSED_ACTIVATIONS = frozenset({"gelu_new", "gelu_fast"})
 _GATED_ACTIVATIONS = frozenset({"silu", "swish", "swiglu", "geglu"})
@@ -481,9 +507,19 @@ _ENCODERS = frozenset(
 )  # fmt: skip
 
 
-def from_config(config: Mapping[str, Json], name: str = "") -> Architecture | None:
-    """The shape that a ``config.json`` says; None where it lacks a size, or says a model that is built otherwise."""
+@functools.cache
+def verified_types() -> frozenset[str]:
+    """The model types whose configurations say their shape: what it counts is what transformers build, by ``.github/model_types.py``."""
+    return frozenset(
+        json.loads(files(__package__).joinpath("architectures.json").read_text("utf-8"))["verified"]["types"]
+    )
+
+
+def from_config(config: Mapping[str, Json], name: str = "", *, verified: bool = True) -> Architecture | None:
+    """The shape that a ``config.json`` says; None where it lacks a size, or its type is built otherwise, as far as is ``verified``."""
     if any(config.get(key) is not None for key in _ANOTHER_SHAPE):
+        return None
+    if verified and config.get("model_type") not in verified_types():
         return None
     sizes = dict(config)
     for theirs, ours in _NAMES.items():
@@ -513,6 +549,7 @@ def from_config(config: Mapping[str, Json], name: str = "") -> Architecture | No
     gated = bool(acts & _GATED_ACTIVATIONS) or kind_of in _GATED or "gated" in str(sizes.get("feed_forward_proj", ""))
     head = _whole(sizes.get("head_dim")) or _whole(sizes.get("d_kv"))
     decoders = _whole(sizes.get("decoder_layers")) or _whole(sizes.get("num_decoder_layers")) or layers
+    one_key = sizes.get("multi_query") is True and not sizes.get("new_decoder_architecture")
     return Architecture(
         name=name or kind_of,
         kind="mixture" if experts > 1 else kind,
@@ -520,7 +557,7 @@ def from_config(config: Mapping[str, Json], name: str = "") -> Architecture | No
         width=width,
         inner=inner or 4 * width,
         heads=heads,
-        kv_heads=_whole(sizes.get("num_key_value_heads")) or heads,
+        kv_heads=1 if one_key else _whole(sizes.get("num_key_value_heads")) or heads,
         vocabulary=words or 1000,
         gated=gated,
         attention_width=head * heads if head else 0,
@@ -550,19 +587,34 @@ def _experts(sizes: Mapping[str, Json]) -> tuple[int, int, int]:
 
 
 def in_folder(name: str) -> Architecture | None:
-    """The shape in a folder's ``config.json``, or in that file itself; None where there is none."""
+    """The shape in a folder's ``config.json``, or in that file itself; None where there is none, or weights beside it say another size."""
     if "\n" in name or len(name) > 1000:
         return None
     path = Path(name) if name.endswith(".json") else Path(name, "config.json")
+    body = _json(path)
+    shape = from_config(body, name.rstrip("/").rpartition("/")[2])
+    weights = _weights(path.with_name("model.safetensors.index.json"), body)
+    return None if shape and weights and abs(shape.parameters / weights - 1) > _NEAR else shape
+
+
+def _json(path: Path) -> Mapping[str, Json]:
     try:
         text = path.read_text("utf-8") if path.is_file() and path.stat().st_size <= CONFIG_CAP else ""
         body = json.loads(text or "{}")
     except (OSError, ValueError):
-        return None
-    return from_config(body, name.rstrip("/").rpartition("/")[2]) if isinstance(body, dict) else None
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
-def _whole(value: Json) -> int:
-    """A positive whole number below what any model has; 0 for all else."""
+def _weights(index: Path, config: Mapping[str, Json]) -> float | None:
+    """Parameters that the index of a model's weight files counts; None where there is no index, or they are kept in fewer bits."""
+    about = _json(index).get("metadata")
+    size = _whole(about.get("total_size"), cap=10**14) if isinstance(about, dict) else 0
+    bits = re.search("(16|32)$", str(config.get("dtype") or config.get("torch_dtype") or ""))
+    return size * 8 / int(bits[1]) if size and bits and not config.get("quantization_config") else None
+
+
+def _whole(value: Json, cap: int = 10**8) -> int:
+    """A positive whole number below ``cap``, what any model has; 0 for all else."""
     number = value if isinstance(value, int) and not isinstance(value, bool) else 0
-    return number if 0 < number < 10**8 else 0
+    return number if 0 < number < cap else 0

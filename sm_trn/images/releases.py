@@ -27,11 +27,13 @@ ENV008 = _RULES["ENV008"]
 ENV009 = _RULES["ENV009"]
 # How the names of a family's models begin, and its type in transformers; the first that fits. Source: the config.json of the models.
 _FAMILIES = (
-    ("gemma-3n", "gemma3n"), ("gemma-3", "gemma3"), ("gemma-2", "gemma2"), ("gemma", "gemma"), ("gpt-oss", "gpt_oss"),
-    ("qwen3-next", "qwen3_next"), ("qwen3-vl", "qwen3_vl"), ("qwen3", "qwen3"), ("qwen2.5-vl", "qwen2_5_vl"), ("qwen2-vl", "qwen2_vl"),
-    ("qwen2", "qwen2"), ("qwen1.5", "qwen2"), ("llama-4", "llama4"), ("llama", "llama"), ("mixtral", "mixtral"), ("mistral-small-3", ""),
-    ("ministral", ""), ("mistral", "mistral"), ("phi-2", "phi"), ("phi-3-vision", ""), ("phi-3", "phi3"), ("phi-4", "phi3"),
-    ("smollm3", "smollm3"), ("olmo-2", "olmo2"), ("modernbert", "modernbert"), ("starcoder2", "starcoder2"), ("granite-3", "granite"),
+    ("gemma-4", "gemma4"), ("gemma-3n", "gemma3n"), ("gemma-3", "gemma3"), ("gemma-2", "gemma2"), ("gemma", "gemma"),
+    ("qwen3.5", "qwen3_5"), ("qwen3-next", "qwen3_next"), ("qwen3-vl", "qwen3_vl"), ("qwen3", "qwen3"),
+    ("qwen2.5-vl", "qwen2_5_vl"), ("qwen2-vl", "qwen2_vl"), ("qwen2", "qwen2"), ("qwen1.5", "qwen2"),
+    ("llama-4", "llama4"), ("llama", "llama"), ("gpt-oss", "gpt_oss"), ("mixtral", "mixtral"), ("mistral-small-3", ""),
+    ("ministral-3-", "ministral3"), ("ministral", ""), ("mistral", "mistral"),
+    ("phi-2", "phi"), ("phi-3-vision", ""), ("phi-3", "phi3"), ("phi-4", "phi3"), ("smollm3", "smollm3"),
+    ("olmo-2", "olmo2"), ("olmo-3", "olmo3"), ("modernbert", "modernbert"), ("starcoder2", "starcoder2"), ("granite-3", "granite"),
 )  # fmt: skip
 
 

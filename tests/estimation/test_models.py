@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from sm_trn.core.specs.json import Json
-from sm_trn.forecast.architectures import Architecture, find_model, from_config, known
+from sm_trn.forecast.architectures import Architecture, find_model, from_config, in_folder, known, verified_types
 
 # Public names, and billions of parameters as their pages say them.
 NAMES = """
@@ -81,6 +84,10 @@ mistralai/Mistral-Nemo-Instruct-2407 12.2
 mistralai/Mistral-Small-24B-Instruct-2501 23.6
 mistralai/Mistral-Small-Instruct-2409 22.2
 mistralai/Ministral-8B-Instruct-2410 8.02
+mistralai/Ministral-3-8B-Base-2512 8.49
+allenai/Olmo-3-7B-Instruct 7.3
+JetBrains/Mellum2-12B-A2.5B-Base 12.15
+upstage/Solar-Open-100B 102.7
 mistralai/Codestral-22B-v0.1 22.2
 mistralai/Mistral-Large-Instruct-2407 122.6
 mistralai/Mixtral-8x7B-v0.1 46.7
@@ -321,6 +328,22 @@ def test_a_name_that_says_another_size_or_kind_is_asked_about(name: str) -> None
     assert find_model(name) is None
 
 
+# Names of transformers' own documentation and of newer releases, each once taken for the shape of a family that its words begin with.
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Salesforce/blip2-opt-2.7b", "Salesforce/instructblip-vicuna-7b", "HuggingFaceM4/Idefics3-8B-Llama3", "allenai/Molmo2-8B",
+        "Qwen/Qwen3.5-27B", "Qwen/Qwen3.5-35B-A3B", "Qwen/Qwen3-ASR-1.7B-hf", "Qwen/Qwen4-8B", "google/gemma-4-12B-it",
+        "google/t5gemma-2-270m-270m", "google/shieldgemma-9b", "google/electra-base-generator", "google/bigbird-roberta-base",
+        "zai-org/GLM-4.1V-9B-Thinking", "mistralai/Ministral-4-8B-Base-2712", "abeja/gpt-neox-japanese-2.7b",
+        "nvidia/megatron-bert-cased-345m", "nvidia/NVIDIA-Nemotron-Nano-9B-v2", "tiiuae/Falcon-H1-7B-Instruct",
+        "princeton-nlp/Sheared-LLaMA-2.7B", "facebook/sam-vit-huge", "nlpconnect/vit-gpt2-image-captioning", "google/diffllama-7b",
+    ],
+)  # fmt: skip
+def test_a_name_of_another_family_or_version_is_asked_about(name: str) -> None:
+    assert find_model(name) is None
+
+
 def test_a_configuration_of_another_kind_is_no_shape() -> None:
     plain: dict[str, Json] = {
         "model_type": "llama",
@@ -336,6 +359,54 @@ def test_a_configuration_of_another_kind_is_no_shape() -> None:
     )
     assert mixture is not None
     assert (65, 9, 512) == (mixture.experts, mixture.active_experts, mixture.inner)
+
+
+def test_a_configuration_of_an_unknown_type_is_no_shape() -> None:
+    sizes: dict[str, Json] = {
+        "hidden_size": 2304,
+        "num_hidden_layers": 30,
+        "num_attention_heads": 8,
+        "vocab_size": 262_144,
+    }
+    assert from_config({**sizes, "model_type": "gemma2"}) is not None
+    assert from_config({**sizes, "model_type": "gemma4_text"}) is None
+    assert from_config(sizes) is None
+
+
+def test_weights_beside_a_configuration_are_held_against_it(tmp_path: Path) -> None:
+    config = {
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "intermediate_size": 11_008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "vocab_size": 32_000,
+        "torch_dtype": "float16",
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": 2 * 6_738_000_000}, "weight_map": {}}))
+    shape = in_folder(str(tmp_path))
+    assert shape is not None
+    assert pytest.approx(6.74e9, rel=0.01) == shape.parameters
+    index.write_text(json.dumps({"metadata": {"total_size": 2 * 13_016_000_000}, "weight_map": {}}))
+    assert in_folder(str(tmp_path)) is None
+    for hostile in ("[]", '{"metadata": 7}', '{"metadata": {"total_size": "x"}}', "{"):
+        index.write_text(hostile)
+        assert in_folder(str(tmp_path)) is not None
+
+
+@pytest.mark.parametrize(
+    "kind", ["bert", "falcon", "gemma2", "gpt2", "llama", "mixtral", "olmoe", "qwen3", "t5", "whisper"]
+)
+def test_a_verified_type_counts_what_transformers_build(kind: str) -> None:
+    pytest.importorskip("transformers", minversion="5")
+    from model_types import NEAR, counted
+
+    assert kind in verified_types()
+    both = counted(kind)
+    assert both is not None
+    assert pytest.approx(both[1], rel=NEAR) == both[0]
 
 
 def test_every_row_is_found_by_its_own_name() -> None:

@@ -97,6 +97,9 @@ def test_each_pair_that_was_seen_to_fail_has_its_experiment() -> None:
     ("model", "transformers", "pytorch", "kind"),
     [
         ("google/gemma-3-27b-it", "4.49.0", "2.5.1", "gemma3"),
+        ("google/gemma-4-12B-it", "4.56.2", "2.8.0", "gemma4"),
+        ("Qwen/Qwen3.5-27B", "4.56.2", "2.8.0", "qwen3_5"),
+        ("mistralai/Ministral-8B-Instruct-2410", "4.49.0", "2.5.1", ""),
         ("Qwen/Qwen3-30B-A3B", "4.48.0", "2.3.0", "qwen3_moe"),
         ("Qwen/Qwen3-8B", "4.48.0", "2.3.0", "qwen3"),
         ("meta-llama/Llama-2-7b-hf", "4.26.0", "1.13.1", "llama"),
