@@ -427,6 +427,8 @@ def test_kept_hyperparameters_and_neuron_options_count_against_the_limit(source:
         ({"hyperparameters": {**LLAMA, "tokenizer_name": "x"}}, "print()\n", [WARNING]),
         ({"hyperparameters": {"model_id": "TinyLlama/TinyLlama-1.1B-Chat-v1.0"}}, "print()\n", []),
         ({"hyperparameters": {"model_id": "/opt/ml/input/data/model"}}, "print()\n", []),
+        ({"hyperparameters": {"model_id": "google/gemma-3-4b-it"}}, "print()\n", [WARNING]),
+        ({"hyperparameters": {"model_id": "google/gemma-4-12B-it"}}, "print()\n", []),
         ({}, "from huggingface_hub import login\nlogin(secret())\n", []),
     ],
 )

@@ -18,8 +18,8 @@ from . import reading, source
 from .secrets import holds_secret, is_named_secret
 
 MODEL = "botocore, sagemaker/2017-07-24 service model"
-# Owners and beginnings of models that are downloaded after an agreement only (Hugging Face hub, 2026-11).
-GATED = ("meta-llama/", "google/gemma-", "bigcode/starcoder")
+# Owners and beginnings of models that are downloaded after an agreement only (Hugging Face hub, 2026-11). Gemma 4 is free: Apache 2.0.
+GATED = ("meta-llama/", "google/gemma-1", "google/gemma-2", "google/gemma-3", "google/gemma-7b", "bigcode/starcoder")
 FETCHES_TOKEN = (
     "HF_TOKEN",
     "HUGGING_FACE_HUB_TOKEN",
