@@ -418,7 +418,7 @@ def _agrees(said: _Said, model: Model, pattern: str = "") -> bool:
     """Whether a name says nothing else than this shape: no other size, type or word for one, no experts that it lacks."""
     if said.mixture and getattr(model, "experts", 1) == 1:
         return False
-    if not said.types <= types_in(model.name) | _SAME_SHAPE:
+    if not said.types <= types_in(model.name) | types_in(pattern) | _SAME_SHAPE:
         return False
     of_row = set(re.split(r"[^a-z0-9.]+", model.name))
     for word in said.words - of_row:

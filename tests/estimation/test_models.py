@@ -77,6 +77,7 @@ meta-llama/Llama-4-Maverick-17B-128E 401
 meta-llama/CodeLlama-34b-hf 33.7
 TinyLlama/TinyLlama-1.1B-Chat-v1.0 1.1
 princeton-nlp/Sheared-LLaMA-2.7B 2.7
+tiny-llama 1.1
 lmsys/vicuna-13b-v1.5 13.0
 openlm-research/open_llama_3b_v2 3.43
 mistralai/Mistral-7B-Instruct-v0.3 7.25
@@ -303,6 +304,10 @@ ROWS = [(name, float(billions)) for name, billions in (line.split() for line in 
 def test_a_name_gives_a_shape_of_its_size_or_none(name: str, billions: float) -> None:
     found = find_model(name)
     assert found is None or abs(found.parameters / 1e9 / billions - 1) <= 0.20
+
+
+def test_a_name_may_be_spelled_with_dashes() -> None:
+    assert find_model("tiny-llama") is find_model("TinyLlama/TinyLlama-1.1B-Chat-v1.0") is not None
 
 
 def test_most_names_are_known() -> None:
