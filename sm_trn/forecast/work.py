@@ -78,6 +78,7 @@ def _transformer(c: Configuration, m: Architecture) -> Work:
     if m.composed and c.style is Style.EAGER:
         traffic += layers * tokens * m.inner / c.tensor * COMPOSED_MOVED * c.power_share / hbm * share
     traffic *= 1.4 if m.kind in {"memory-decoder", "disentangled-encoder"} else 1.0
+    traffic += _dequantised(c, m) / split / hbm
     scores = 0.0 if c.flash else _scores(c, m, samples) / split * bytes_of * share * (1 + c.companion)
     logits = 14 * m.vocabulary * predicted / split / hbm * (1 if not c.forward_only else 0.3)
     stored = (m.layer_parameters + m.embedding_parameters) / split
@@ -91,7 +92,7 @@ def _transformer(c: Configuration, m: Architecture) -> Work:
         scores=scores,
         logits=logits,
         image_traffic=0.0,
-        weights=stored * (c.weight_bits / 8 or c.element_bytes) * passes / hbm,
+        weights=stored * (2.0 if c.weight_bits else c.element_bytes) * passes / hbm,
         kernels=layers
         * _kernels(c)
         * c.driven
@@ -153,6 +154,14 @@ def _projections(m: Architecture) -> float:
         if m.kind == "memory-decoder"
         else 1.0
     )
+
+
+def _dequantised(c: Configuration, m: Architecture) -> float:
+    """Bytes that quantised weights move in a micro-step: each product that uses one first writes it out in 16 bits.
+
+    Source: bitsandbytes, autograd/_functions.py: ``MatMul4Bit`` in both directions. Weights of 8 bits are taken alike.
+    """
+    return m.layer_parameters * (c.weight_bits / 8 + 2) * _passes(c) if c.weight_bits else 0.0
 
 
 def _rate(c: Configuration, precision: str) -> float:

@@ -148,6 +148,19 @@ def test_frozen_weights_are_gathered_in_their_own_bits_and_leave_no_gradient(c: 
     assert gathered == sorted(set(gathered))
 
 
+@given(configurations(), some.sampled_from([4, 8]))
+def test_quantised_weights_are_written_out_before_they_are_multiplied(c: Configuration, bits: int) -> None:
+    """They save memory, not time: a step with frozen weights of 16 bits is never slower."""
+    assume(isinstance(c.model, Architecture))
+    half = dataclasses.replace(
+        c, precision="bf16", adapters=True, autocast=False, weight_bits=0, sharding=Sharding.NONE
+    )
+    quantised = dataclasses.replace(half, weight_bits=bits)
+    assert seconds(half) < seconds(quantised)
+    narrow, wide = (work.work_of(dataclasses.replace(quantised, weight_bits=each)) for each in (4, 8))
+    assert narrow.traffic < wide.traffic
+
+
 @given(configurations())
 def test_gradients_of_what_is_trained_alone_are_exchanged(c: Configuration) -> None:
     assume(c.data > 1)
