@@ -56,6 +56,17 @@ def value(launch: Launch) -> object:
             "import argparse\np = argparse.ArgumentParser()\np.add_argument('--kind', default='a')\nfound = p.parse_args().kind",
             "a",
         ),
+        (
+            """
+import argparse
+p = argparse.ArgumentParser()
+p.add_argument("--region", default=os.environ.get("AWS_REGION", "eu-west-1"))
+p.add_argument("--token", default=os.environ.get("TOKEN"))
+p.add_argument("--rate", type=int, default=3)
+found = p.parse_args().rate
+""",
+            3,
+        ),
         ("found = str(datetime.now().timestamp()).split('.')[0]", "YOUR-TIME"),
     ],
 )

@@ -281,8 +281,9 @@ class Calls(Expressions):
             given = [self.resolved(each) for each in given]
             names = {word: self.resolved(each) for word, each in names.items()}
             marked = library.keeps_marks(function)
+            looked_at = library.looked_at(owner, name, names)
             lacking = self.missing(
-                owner, *given, *names.values(), marked=marked, ordered=_hashed(function) not in library.ORDERLESS
+                owner, *given, *looked_at, marked=marked, ordered=_hashed(function) not in library.ORDERLESS
             )
             if lacking:
                 return self._lacking(node, function, owner, [*given, *names.values()], lacking)

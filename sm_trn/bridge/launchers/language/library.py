@@ -118,13 +118,20 @@ def keeps_marks(function: Any) -> bool:
     """Whether Python's function keeps placeholders in texts as they are."""
     try:
         owner = getattr(function, "__self__", None)
-        return (
-            function in _KEEP_MARKS
-            or isinstance(owner, PurePosixPath)
-            or type(owner).__name__ in {"ArgumentParser", "_ArgumentGroup", "Namespace"}
+        return function in _KEEP_MARKS or isinstance(
+            owner, (PurePosixPath, argparse._ActionsContainer, argparse.Namespace)
         )
     except TypeError:
         return False
+
+
+def looked_at(owner: Any, name: str, names: Mapping[str, Any]) -> list[Any]:
+    """The arguments by name that Python's function computes with: argparse hands on a default that is no text as it is."""
+    kind = names.get("type")
+    untouched = (
+        isinstance(owner, argparse._ActionsContainer) and name == "add_argument" and (kind is None or kind is str)
+    )
+    return [value for word, value in names.items() if not (untouched and word == "default")]
 
 
 def affordable(state: Any, node: ast.AST, function: Any, given: list[Any], names: Mapping[str, Any]) -> None:
@@ -347,9 +354,9 @@ def parsed(
         if action.dest in state.given:
             setattr(values, action.dest, state.given[action.dest])
         elif action not in needed and not isinstance(action, argparse._HelpAction):
-            state.assume(
-                node, f"--{action.dest.replace('_', '-')} is left at its default {getattr(values, action.dest, None)!r}"
-            )
+            default = getattr(values, action.dest, None)
+            if not state.missing(default):
+                state.assume(node, f"--{action.dest.replace('_', '-')} is left at its default {default!r}")
     if any(isinstance(action, argparse._SubParsersAction) for action in actions):
         return state.unknown(node, Reason.CALL, detail="a command of the command line")
     return (values, []) if name == "parse_known_args" else values
