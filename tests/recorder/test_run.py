@@ -318,6 +318,32 @@ def test_launches_that_were_reached_and_not_are_said(tmp_path: Path) -> None:
     assert lines[5].startswith("1 job recorded in ")
 
 
+COMMENTED = """
+from sagemaker.estimator import Estimator
+class Trainer:
+    def start(self, count=1):
+        own = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', 'arn:aws:iam::111122223333:role/r', count, 'ml.m5.xlarge')
+        own.fit('s3://b/x')
+def main():
+    Trainer().start()
+if __name__ == "__main__":
+    print("uncomment the next line")
+    # main()
+"""
+
+
+@pytest.mark.parametrize(("call", "count"), [("main", 1), ("Trainer().start(count=2)", 2)])
+@pytest.mark.parametrize("name", ["launch.py", "launch.ipynb"])
+def test_what_nothing_in_the_file_starts_is_called(tmp_path: Path, call: str, count: int, name: str) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    (tmp_path / name).write_text(COMMENTED if name.endswith(".py") else notebook(COMMENTED))
+    recorded = record([name], folder=tmp_path, call=call)
+    (job,) = recorded.jobs
+    assert f'"InstanceCount": {count}' in json.dumps(job.request)
+    done = sm_trn("import", name, cwd=tmp_path)
+    assert "--run --call main runs it" in done.stdout
+
+
 def test_an_sdk_that_is_not_installed_is_named_with_its_line_for_pip(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text("raise ImportError(\"No module named 'sagemaker.core'\")\n")
     done = sm_trn("import", "--run", "--", "python", "launch.py", cwd=tmp_path)

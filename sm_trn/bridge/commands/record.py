@@ -51,6 +51,13 @@ from .giving import variables
     show_default=True,
     help="End the program after this many seconds.",
 )
+@click.option(
+    "--call",
+    "called",
+    metavar="CALL",
+    default="",
+    help="Import the file and call this, instead of running it: main, or 'Trainer().start(epochs=3)'.",
+)
 @click.option("--slice", "as_slice", is_flag=True, help="Run only the statements that the file's launches depend on.")
 @click.option(
     "--env",
@@ -82,6 +89,7 @@ def command(
     given: tuple[str, ...],
     files: tuple[Path, ...],
     isolation: str,
+    called: str,
     **how: Any,
 ) -> int:
     """Run a launcher as it is, without launching: a program, or a notebook whose cells are run one by one.
@@ -108,6 +116,7 @@ def command(
         code=code,
         environment=environment,
         isolation=tier.value,
+        call=called,
     )
     places = reached(_file(program), recorded)
     if how["as_json"]:

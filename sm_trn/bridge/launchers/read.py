@@ -305,8 +305,10 @@ def _asked(state: Statements, site: Site) -> Read:
 
 
 def _way_to(site: Written) -> str:
-    if site.function:
-        return f"not reached by default: give --call {site.function}, or --set for what decides it"
+    if len(site.within) > 1:  # in a class, or in a function of a function: reading does not come there
+        return f"not reached by default: --run --call {site.caller or '.'.join(site.within)} runs it"
+    if site.caller:
+        return f"not reached by default: give --call {site.caller}, or --set for what decides it"
     return "not reached by default: --run runs it, and --set gives what decides it"
 
 

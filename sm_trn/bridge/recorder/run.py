@@ -45,7 +45,7 @@ _TOKENS: Final = ("AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 def record(  # noqa: PLR0913 - what is run, where, and how
     command: Sequence[str], *, folder: Path | None = None, timeout_s: float = 600.0, stop_at_submit: bool = False,
     code: Sequence[tuple[int | None, str]] | None = None, environment: Mapping[str, str] | None = None, isolation: str = "auto",
-    python: Path | None = None, replaced: Mapping[str, str] | None = None,
+    python: Path | None = None, replaced: Mapping[str, str] | None = None, call: str = "",
 ) -> Recorded:  # fmt: skip
     """Run ``command`` in a copy of ``folder`` against the recorder, and return what it asked of AWS.
 
@@ -54,8 +54,8 @@ def record(  # noqa: PLR0913 - what is run, where, and how
     file: a slice of it, and then what it would need of data and sources that are not here is made up. ``environment`` are variables
     of the program beside the few that it has; the secrets among them are in no text of the answer. ``isolation`` is how the program
     is held: a name of Isolation, or ``auto`` for the best one here. ``python`` runs it instead of this Python; ``replaced`` are what
-    files of the folder hold in the copy. Raises SmTrnError where the machine cannot hold it so, for a
-    folder that is too large to copy, and for a program that is not there.
+    files of the folder hold in the copy. ``call`` is called at the end of the file, which is imported then and not run. Raises
+    SmTrnError where the machine cannot hold it so, for a folder that is too large to copy, and for a program that is not there.
 
     >>> record(["python", "launch.py"], environment={"EPOCHS": "3"}).jobs  # doctest: +SKIP
     """
@@ -73,7 +73,7 @@ def record(  # noqa: PLR0913 - what is run, where, and how
         work = above / place.relative_to(top)
         for name, text in (replaced or {}).items():
             (work / name).write_text(text, "utf-8", newline="")
-        argv = _argv(command, work, root) if code is None else _sliced(code, work, command[0], root)
+        argv = _argv(command, work, root, call) if code is None else _sliced(code, work, command[0], root)
         began = time.monotonic()
         program = Program(
             argv=[str(python) if python is not None and word == sys.executable else word for word in argv],
@@ -147,7 +147,7 @@ def _is_left_out(path: Path) -> bool:
     return (path / "pyvenv.cfg").is_file() or not (path.is_file() or path.is_dir() or path.is_symlink())
 
 
-def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
+def _argv(command: Sequence[str], work: Path, root: Path, call: str) -> list[str]:
     if not command:
         raise SmTrnError("command: got none, wanted one, such as: sm-trn import --run -- python launch.py")
     first = command[0]
@@ -155,8 +155,14 @@ def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
     program = command[1] if python and len(command) > 1 else first
     if program.endswith((".py", ".ipynb")):
         _inside(program, work, root)
+    call = f"{call}()" if call and not call.endswith(")") else call
     if first.endswith(".ipynb"):
-        return _cells(_notebook(work / first), root, "whole", command)
+        rows = _notebook(work / first)
+        return _cells([*rows, (len(rows) + 1, call)] if call else rows, root, "whole", command)
+    if call and program.endswith(".py"):
+        return [sys.executable, str(HOOK / "called.py"), call, program, *command[1 + python :]]
+    if call:
+        raise SmTrnError(f"call: got the program {program!r}, wanted a .py or .ipynb file: python launch.py")
     if python:
         return [sys.executable, *command[1:]]
     if first.endswith(".py"):
