@@ -24,6 +24,34 @@ def only(body: str, **modules: str) -> Launch:
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "for line in open('x'):\n    os.environ['RATE'] = line",
+        "for line in open('x'):\n    if line:\n        os.environ['RATE'] = line\n        break",
+        "while True:\n    os.environ['RATE'] = 'b'\n    break",
+        "if os.path.exists('x'):\n    os.environ['RATE'] = 'b'",
+        "if os.path.exists('x'):\n    os.environ.update(RATE='b')",
+        "if os.path.exists('x'):\n    os.environ.setdefault('RATE', 'b')",
+        "try:\n    open('x')\nexcept OSError:\n    os.environ['RATE'] = 'b'",
+        "match open('x'):\n    case _:\n        os.environ['RATE'] = 'b'",
+        "del os.environ['RATE']",
+        "own = os.environ\nmatch open('x'):\n    case _:\n        own['RATE'] = 'b'",
+        "class Own:\n    def set(self):\n        os.environ['RATE'] = 'b'\nOwn().set()",
+        "import elsewhere\nelsewhere.set(os.environ)",
+        "def rates():\n    os.environ['RATE'] = 'b'\n    yield\nlist(rates())",
+        "os.environ[open('x').read()] = 'b'",
+        "os.environ.update(open('x'))",
+        "os.environ |= {'RATE': 'b'}",
+        "os.environ.pop('RATE')",
+    ],
+)
+@pytest.mark.parametrize("asked", ["os.environ.get('RATE', 'a')", "os.getenv('RATE', 'a')"])
+def test_a_variable_that_may_have_been_set_is_a_hole(body: str, asked: str) -> None:
+    launch = only(f"{body}\nrate = {asked}\n{FIT}")
+    assert launch.holes or len(launch.jobs) == 2  # one with it, and one without
+
+
+@pytest.mark.parametrize(
     ("body", "reason"),
     [
         (f"rate = 1\nexec(open('more.py').read())\n{FIT}", Reason.DYNAMIC),

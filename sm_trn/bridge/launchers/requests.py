@@ -56,7 +56,9 @@ def request_of(state: Nodes, site: Site) -> Read:
             "raw": site.raw,
         }
         fit = state.written_event({"id": 0, "kind": "fit", "heap": {}, **site.arguments})
-        job = state.written_job(events, {**more, "args": fit["args"], "kwargs": fit["kwargs"], "heap": fit["heap"]})
+        job = state.written_job(
+            events, {**more, "args": fit["args"], "kwargs": fit["kwargs"], "heap": fit["heap"]}, site.environment
+        )
     if lost:
         return Read(causes=merged(lost), placeholders=frozenset(state.used))
     used = frozenset(state.used | _named_in(events))
@@ -85,7 +87,7 @@ def search_of(state: Nodes, tuner: Site) -> tuple[dict[str, Json] | None, tuple[
         "contexts": [each.number for each in tuner.contexts],
         **{key: fit[key] for key in ("args", "kwargs", "heap")},
     }
-    answer = state.settings.sdk.ask(state.written_job(tuner.events, more))
+    answer = state.settings.sdk.ask(state.written_job(tuner.events, more, tuner.environment))
     if "request" not in answer:
         why = answer.get("failed") or answer.get("refused") or "local mode"
         return None, (Cause(Reason.REFUSED, tuner.place, f"{tuner.cls}(…)", detail=str(why)),)
@@ -163,7 +165,7 @@ def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symb
         role=str(request["RoleArn"]), region=region, source_uri=uploaded, job_name=name,
         bucket=where.removeprefix("s3://").partition("/")[0] or told[1][1],
     )  # fmt: skip
-    named = answer["named"] or site.raw or {"AWS_DEFAULT_REGION", "AWS_REGION"} & set(state.environment.known)
+    named = answer["named"] or site.raw or {"AWS_DEFAULT_REGION", "AWS_REGION"} & set(site.environment)
     placeholders = used | (frozenset() if named else {Symbol.REGION})
     return Read(
         request=request, at=at, placeholders=frozenset(placeholders), remarks=tuple(answer.get("renamed", ())),

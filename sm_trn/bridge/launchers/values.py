@@ -213,6 +213,7 @@ class Environment(Unresolvable):
     """The variables of the environment: those that the launcher has set, and others that nobody knows."""
 
     __slots__ = ("known",)
+    kind = "class"  # a variable that one way sets is not known after both
 
     def __init__(self, cause: Cause) -> None:
         self.causes = (cause,)

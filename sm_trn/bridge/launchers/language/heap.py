@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import GeneratorType
 from typing import Any, TypeAlias
 
-from ..values import Cause, Needs, Node, Unknown, Unresolvable, contents
+from ..values import Cause, Environment, Needs, Node, Unknown, Unresolvable, contents
 from .allowed import BUILTINS
 
 Held: TypeAlias = dict[Any, Any] | list[Any] | set[Any] | None
@@ -64,7 +64,7 @@ class Heap:
         if isinstance(item, Node):
             self.touch(item)
             item.tainted.extend(causes)
-        elif changeable(item):
+        elif changeable(item) or isinstance(item, Environment):
             known = self.lost.get(id(item))
             before = known[1].causes if known else ()
             gone = (item, Unknown((*before, *causes), among=(item,)))
@@ -114,7 +114,7 @@ class Heap:
                 self._joined(item, one, other, cause)
 
     def _joined(self, item: object, one: Any, other: Any, cause: Cause) -> None:
-        if isinstance(item, Scope):
+        if isinstance(item, (Scope, Environment)):
             put(item, _names(item, one, other, cause))
         elif isinstance(one, dict) and list(one) == list(other):
             put(item, {key: either(one[key], other[key], cause) for key in one})
@@ -128,7 +128,7 @@ class Heap:
             self.lose(item, (cause,))
 
 
-def _names(scope: Scope, one: dict[str, Any], other: dict[str, Any], cause: Cause) -> dict[str, Any]:
+def _names(scope: Scope | Environment, one: dict[str, Any], other: dict[str, Any], cause: Cause) -> dict[str, Any]:
     """A name that only one way defines is what that way says: the other way ends where it is used."""
     found = {}
     for name in {**one, **other}:
@@ -199,6 +199,8 @@ def held(item: object) -> Held:
     """A copy of what an object holds; None where that cannot be said."""
     if isinstance(item, Scope):
         return dict(item.names)
+    if isinstance(item, Environment):
+        return dict(item.known)
     if isinstance(item, Node):
         return list(item.events)
     if type(item).__name__ in {"SimpleNamespace", "Namespace"}:
@@ -216,6 +218,8 @@ def put(item: Any, contents_then: Held) -> None:
         return
     if isinstance(item, Scope):
         _put_mapping(item.names, contents_then)
+    elif isinstance(item, Environment):
+        _put_mapping(item.known, contents_then)
     elif isinstance(item, Node):
         item.events[:] = contents_then
     elif isinstance(item, dict):

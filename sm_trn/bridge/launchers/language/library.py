@@ -26,6 +26,7 @@ import yaml
 from ..values import Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
 from . import allowed
 from .allowed import STANDS, QuietParser
+from .functions import READS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -154,6 +155,10 @@ def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, An
     key = given[0] if given else names.get("key")
     if not isinstance(key, str) or state.marks.within(key):
         return state.unknown(node, Reason.CALL)
+    if key in state.given and id(state.environment) in state.lost:
+        return state.given[key]
+    if id(state.environment) in state.lost:
+        return state.lacking(*state.lost[id(state.environment)][1].causes)
     if key in state.environment.known:
         return state.settled(key, state.environment.known[key])
     if key in {"AWS_REGION", "AWS_DEFAULT_REGION"}:
@@ -169,9 +174,7 @@ def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, An
 
 def _set_default(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     value = variable(state, node, given, names)
-    if given and isinstance(given[0], str):
-        state.touch(state.environment.known)
-        state.environment.known[given[0]] = value
+    state.set_item(node, state.environment, given[0], value)
     return value
 
 
@@ -181,11 +184,12 @@ def environment_method(state: Any, node: ast.AST, name: str, given: list[Any], n
         return variable(state, node, given, names)
     if name == "setdefault":
         return _set_default(state, node, given, names)
-    if name == "update":
-        state.touch(state.environment.known)
-        return state.python(state.environment.known.update, *given, **names)
-    if name not in {"copy", "items", "keys", "values"}:
-        state.taint(state.cause(node, Reason.CALL))
+    if name == "update" and not any(isinstance(state.resolved(each), Unresolvable) for each in given):
+        for key, value in state.python(dict, *given, **names).items():
+            state.set_item(node, state.environment, key, value)
+        return None
+    if name not in READS:
+        state.lose(state.environment, [state.cause(node, Reason.CALL)])
     return state.unknown(node, Reason.CALL)
 
 

@@ -52,6 +52,7 @@ _DEFAULTS: Final = (
     "SAGEMAKER_USER_CONFIG_OVERRIDE",
     "SAGEMAKER_ADMIN_CONFIG_OVERRIDE",
 )  # where the SDK's files of defaults are
+_SDKS_OWN: Final = ("AWS_", "SAGEMAKER_")  # variables of the environment that it reads
 _SIDE_EFFECTS: Final = frozenset({"setup_default_session", "set_stream_logger"})
 
 
@@ -387,7 +388,7 @@ class Nodes(Calls):
         events, lost = self._gathered([value])
         if lost:
             raise Needs(lost)
-        return self.written_job(events, {"action": action, "node": value.number})
+        return self.written_job(events, {"action": action, "node": value.number}, self.environment.known)
 
     def closure(self, site: Site) -> tuple[dict[str, Any], ...]:
         """Every making and change that a start depends on, in order."""
@@ -399,6 +400,7 @@ class Nodes(Calls):
         ]
         values += [item for _, held, _ in site.arguments.get("heap", {}).values() for item in held]
         events, lost = self._gathered(values)
+        site.environment = dict(self.environment.known)
         site.lost = list(merged([*site.lost, *lost]))
         found = {event["id"]: event for event in events}
         for earlier in self.starts if site.started is not None else ():
@@ -410,7 +412,10 @@ class Nodes(Calls):
 
     def _gathered(self, values: list[Any]) -> tuple[tuple[dict[str, Any], ...], list[Cause]]:
         found: dict[int, dict[str, Any]] = {}
-        lost: list[Cause] = []
+        gone = self.lost.get(id(self.environment))
+        lost: list[Cause] = [*gone[1].causes] if gone is not None else []
+        for name, value in self.environment.known.items():
+            lost += self.why_unwritten(value) if name.startswith(_SDKS_OWN) else ()
         seen: set[int] = set()
         todo: list[Any] = [*values, *self.effects]
         while todo:
@@ -435,12 +440,11 @@ class Nodes(Calls):
         self.spend(len(seen))
         return tuple(found[number] for number in sorted(found)), lost
 
-    def written_job(self, events: Iterable[dict[str, Any]], more: dict[str, Any]) -> dict[str, Any]:
-        environment = {
-            name: self.filled(value)
-            for name, value in self.environment.known.items()
-            if isinstance(value, str) and name.startswith(("AWS_", "SAGEMAKER_"))
-        }
+    def written_job(
+        self, events: Iterable[dict[str, Any]], more: dict[str, Any], variables: dict[str, Any]
+    ) -> dict[str, Any]:
+        """A job as JSON for the SDK's process, in an environment with these variables. Raises Needs for what is not known."""
+        environment = {name: self.written(value) for name, value in variables.items() if name.startswith(_SDKS_OWN)}
         environment |= {name: os.environ[name] for name in _DEFAULTS if name in os.environ}
         return {
             **more,

@@ -57,6 +57,7 @@ class Site:
     lost: list[Cause] = field(default_factory=list)
     arguments: dict[str, Any] = field(default_factory=dict)
     contexts: tuple[Node, ...] = ()
+    environment: dict[str, Any] = field(default_factory=dict)  # variables at the start
     raw: bool = False  # a call of boto3
     wait: bool = True
     queue: dict[str, Any] = field(default_factory=dict)  # what SubmitServiceJob is told beside the job

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..values import LONGEST, Cause, Environment, Needs, Node, Raised, Reason, Unknown, Unresolvable
 from .definitions import Definitions
-from .functions import local_names
+from .functions import changes_environment, local_names
 from .heap import Scope, either, held
 from .state import expression
 
@@ -101,6 +101,8 @@ class Statements(Definitions):
         for inner in ast.walk(node):
             if isinstance(inner, ast.Name):
                 self._havoc_value(inner, causes)
+            elif changes_environment(inner):
+                self.lose(self.environment, causes)
             elif isinstance(inner, _LEAVING):
                 self.taint(*causes)
         for name in local_names(ast.Module([node], [])):
@@ -153,9 +155,11 @@ class Statements(Definitions):
         """``owner[key] = value``. Raises Needs."""
         key = self.resolved(key)
         if isinstance(owner, Environment):
-            if isinstance(key, str):
-                self.touch(owner.known)
+            if isinstance(key, str) and not self.marks.within(key):
+                self.touch(owner)
                 owner.known[key] = value
+            else:
+                self.lose(owner, self.missing(key) or [self.cause(node, Reason.CONSTRUCT)])
             return
         if isinstance(owner, Unresolvable):
             self.risks += 1
@@ -262,6 +266,8 @@ def _changed(state: Statements, node: ast.AugAssign, before: Any) -> Any:
             return before
         if isinstance(before, Unknown):
             state.reach(before, before.causes)
+        if isinstance(before, Environment):
+            state.lose(before, [state.cause(node, Reason.CONSTRUCT)])
         return state.operated(node, node.op, before, more, in_place=True)
     except Needs as needs:
         state.lose(before, needs.causes)
