@@ -26,7 +26,7 @@ from ..launchers.slice import sliced
 from ..launchers.source import cells
 from ..recorder import Recorded, RecordedCall, record
 from ..recorder.isolation import ENDED, Isolation, chosen
-from ..recorder.recording import LAUNCHING, STOOD_FOR, Failure
+from ..recorder.recording import LAUNCHING, STOOD_FOR
 from ..recorder.searches import recorded_sweep
 from ..recorder.verify import Reached, reached
 from . import shown
@@ -158,8 +158,8 @@ def _say_end(recorded: Recorded, places: Reached, timeout_s: float, *, stop_at_s
     explained = any(not failure.error.startswith("SystemExit") for failure in failures)
     if not explained and (not _sent(recorded) or _failed(recorded, stop_at_submit=stop_at_submit)):
         say("Its last lines:\n" + "\n".join(recorded.output.splitlines()[-8:]))
-    if not _sent(recorded) and any(_lacks_a_file(failure) for failure in failures):
-        say("  --slice runs only the statements that its launches depend on, and makes up the files that are not here.")
+    if not _sent(recorded) and any("FileNotFoundError" in failure.error for failure in failures):
+        say("  --slice runs only the statements that its launches depend on.")
     for place in places.reached:
         say(f"✓ reached: {place}")
     for place in places.missed:
@@ -170,11 +170,6 @@ def _say_end(recorded: Recorded, places: Reached, timeout_s: float, *, stop_at_s
     say(
         f"{told} in {recorded.seconds:.1f} s, {fmt.counted(len(recorded.calls), 'call')}, exit code {recorded.exit_code}."
     )
-
-
-def _lacks_a_file(failure: Failure) -> bool:
-    """Whether a launcher ended for data, or a script, that is not here: SDK v2 says the second in words of its own."""
-    return "FileNotFoundError" in failure.error or "No file named" in failure.error
 
 
 def _say_calls(recorded: Recorded) -> None:
@@ -218,7 +213,7 @@ def _slice(program: tuple[str, ...]) -> tuple[tuple[str, ...], list[tuple[int | 
         raise click.UsageError(f"--slice: got {' '.join(program)!r}, wanted a .py or .ipynb file that is here")
     places = [place for launch in read_launchers(path).launches for place in (launch.place, launch.started) if place]
     text = path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n")
-    return (str(path),), sliced(cells(path.name, text), places)
+    return (str(path), *program[program.index(str(path)) + 1 :]), sliced(cells(path.name, text), places)
 
 
 def _name(call: RecordedCall) -> str:

@@ -51,7 +51,7 @@ def record(  # noqa: PLR0913 - what is run, where, and how
 
     Nothing is started, billed or sent anywhere. A ``.ipynb`` file stands for its cells, run one by one without their magics. With
     ``stop_at_submit`` the first job is refused, which ends most launchers there. ``code`` stands for the cells of ``command``'s
-    file: a slice of it, and then what it would need of data and sources that are not here is made up. ``environment`` are variables
+    file: a slice of it. Data and sources that it uploads and that are not here are made up, and said. ``environment`` are variables
     of the program beside the few that it has; the secrets among them are in no text of the answer. ``isolation`` is how the program
     is held: a name of Isolation, or ``auto`` for the best one here. ``python`` runs it instead of this Python; ``replaced`` are what
     files of the folder hold in the copy. ``call`` is called at the end of the file, which is imported then and not run. Raises
@@ -73,12 +73,12 @@ def record(  # noqa: PLR0913 - what is run, where, and how
         work = above / place.relative_to(top)
         for name, text in (replaced or {}).items():
             (work / name).write_text(text, "utf-8", newline="")
-        argv = _argv(command, work, root, call) if code is None else _sliced(code, work, command[0], root)
+        argv = _argv(command, work, root, call) if code is None else _sliced(code, work, command, root)
         began = time.monotonic()
         program = Program(
             argv=[str(python) if python is not None and word == sys.executable else word for word in argv],
             folder=(work / command[0]).parent if command[0].endswith(".ipynb") else work,
-            environment=_environment(endpoint, root, given, tolerant=code is not None),
+            environment=_environment(endpoint, root, given),
             root=root,
             port=endpoint.port,
         )
@@ -180,13 +180,14 @@ def _inside(name: str, work: Path, root: Path) -> Path:
     return path
 
 
-def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root: Path) -> list[str]:
+def _sliced(code: Sequence[tuple[int | None, str]], work: Path, command: Sequence[str], root: Path) -> list[str]:
+    name = command[0]
     written = (
         [row for row in _notebook(_inside(name, work, root)) if row[1].startswith(_WRITING)]
         if name.endswith(".ipynb")
         else []
     )
-    return _cells([*written, *((number or 0, text) for number, text in code)], root, "apart", [name])
+    return _cells([*written, *((number or 0, text) for number, text in code)], root, "apart", command)
 
 
 def _cells(code: Sequence[tuple[int, str]], root: Path, mode: str, arguments: Sequence[str]) -> list[str]:
@@ -208,7 +209,7 @@ def _notebook(path: Path) -> list[tuple[int, str]]:
     return rows
 
 
-def _environment(endpoint: Endpoint, root: Path, given: Mapping[str, str], *, tolerant: bool) -> dict[str, str]:
+def _environment(endpoint: Endpoint, root: Path, given: Mapping[str, str]) -> dict[str, str]:
     """A small environment, and what is given: none of the user's credentials, profiles and addresses is in it."""
     for name in "tmp", "home":
         (root / name).mkdir()
@@ -219,7 +220,6 @@ def _environment(endpoint: Endpoint, root: Path, given: Mapping[str, str], *, to
         "log": str(root / "log"),
         "region": region,
         "copy": str(root / "copy"),
-        "tolerant": tolerant,
     }
     kept = {name: value for name, value in os.environ.items() if name in _KEPT}
     defaults = {
