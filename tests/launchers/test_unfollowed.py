@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,37 @@ def only(body: str, **modules: str) -> Launch:
 def test_a_variable_that_may_have_been_set_is_a_hole(body: str, asked: str) -> None:
     launch = only(f"{body}\nrate = {asked}\n{FIT}")
     assert launch.holes or len(launch.jobs) == 2  # one with it, and one without
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if os.path.exists('x'):\n    json.dump({'rate': 'b'}, open('c.json', 'w'))",
+        "if os.path.exists('x'):\n    Path('c.json').write_text('{}')",
+        "class Own:\n    def write(self):\n        json.dump({'rate': 'b'}, open('c.json', mode='w'))\nOwn().write()",
+        "while True:\n    open('c.json', os.environ['MODE']).write('{}')",
+    ],
+)
+def test_a_file_that_may_have_been_written_is_a_hole(body: str, tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('{"rate": "a"}')
+    text = f"{HEAD}{body}\nrate = json.load(open('c.json'))['rate']\n{FIT}"
+    (launch,) = read_text(text, "launch.py", folders=[tmp_path]).launches
+    assert launch.holes
+
+
+@pytest.mark.parametrize("how", ["exec('rate = 2')", "globals().update(rate=2)", "vars()['rate'] = 2"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if os.path.exists('x'):\n    {how}",
+        "class Own:\n    def set(self):\n        {how}\nOwn().set()",
+        "while True:\n    {how}",
+        "x = [{call} for y in os.listdir()]",
+        "x = open('x') and {call}",
+    ],
+)
+def test_names_that_a_text_may_have_set_are_holes(how: str, body: str) -> None:
+    assert only(f"rate = 1\n{body.format(how=how, call=how.partition(')')[0] + ')')}\n{FIT}").holes
 
 
 @pytest.mark.parametrize(

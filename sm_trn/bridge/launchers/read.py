@@ -24,9 +24,9 @@ from .requests import Read, pipeline_session, request_of, search_of
 from .sites import Written, written
 from .source import MAGIC, Cell, Unread, cells, parsed
 from .sweeps import Search, sweep_of
-from .values import Cause, ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown
+from .values import Cause, ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown, merged
 
-OPEN: Final = 3  # conditions that are read both ways to the end: 8 readings
+READINGS: Final = 16  # of one file, by the conditions that it leaves open
 SIBLINGS: Final = 200  # modules beside a launcher that are looked at
 _WORDS: Final = {symbol.value for symbol in Symbol}
 
@@ -106,27 +106,25 @@ class Reading:
         self.settings, self.code, self.text = settings, code, text
         self.name, self.given, self.folders = settings.file, settings.given, settings.folders
         self.trees = [(cell, parsed(cell)) for cell in code]
-        self.unread: list[tuple[Place, str]] = []
 
     def state(self, decisions: Mapping[Condition, bool]) -> Statements:
         """Read every cell once, under these decisions."""
         state = Statements(self.settings, decisions, Marks(self.text))
         state.prepare()
-        self.unread = []
         try:
             self._cells(state)
             if self.settings.call:
                 self._called(state)
         except ExhaustedError:
             why = "the file needs more steps than a reading takes; what follows is not read"
-            self.unread.append((Place(self.name, state.main.cell, 1), why))
+            state.unread.append((Place(self.name, state.main.cell, 1), why))
         return state
 
     def _cells(self, state: Statements) -> None:
         for cell, tree in self.trees:
             state.main.cell = cell.number
             if isinstance(tree, Unread):
-                self.unread.append((Place(self.name, tree.cell, tree.line), tree.why))
+                state.unread.append((Place(self.name, tree.cell, tree.line), tree.why))
                 continue
             if cell.number is None:
                 state.main.names["__doc__"] = ast.get_docstring(tree, clean=False)
@@ -146,18 +144,19 @@ class Reading:
         except Raised as raised:
             error = raised.error
             if not isinstance(error, SystemExit):
-                self.unread.append(
+                state.unread.append(
                     (place, f"it raises {type(error).__name__}: {str(error)[:80]}; what follows is not reached")
                 )
             return False
         except RecursionError:
             self._too_deep(state, statement, place)
+        except Needs as needs:
+            state.taint(*needs.causes)
         return True
 
     def _too_deep(self, state: Statements, statement: ast.stmt, place: Place) -> None:
         state.scopes[:] = [state.main]
-        state.notes.clear()
-        self.unread.append((place, "nested too deeply to be followed"))
+        state.unread.append((place, "nested too deeply to be followed"))
         cause = Cause(Reason.CONSTRUCT, place, "…", detail="nested too deeply to be followed")
         for inner in ast.walk(statement):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
@@ -183,55 +182,59 @@ class Reading:
             state.run(function.node, function, places, names)
         except Raised as raised:
             place = Place(self.name, function.cell, function.node.lineno)
-            self.unread.append(
+            state.unread.append(
                 (place, f"{self.settings.call} raises {type(raised.error).__name__}: {str(raised.error)[:80]}")
             )
         except Needs as needs:
             state.taint(*needs.causes)
 
     def launchers(self, check: Check | None) -> Launchers:
-        first = self.state({})
-        unread = list(self.unread)
-        launches = [self._launch(site, first, check) for site in first.sites]
-        wanted = self._wanted(first, launches)
-        if wanted:
-            launches = self._decided(wanted, launches, check)
+        readings = list(self._readings(check))
+        first = readings[0][0]
+        groups: dict[tuple[object, ...], list[Launch]] = {}
+        for state, launches in readings:
+            for site, launch in zip(state.sites, launches, strict=True):
+                groups.setdefault((launch.place, site.turn, launch.started), []).append(launch)
+        together = [_together(group, turns=len(readings)) for group in groups.values()]
         tuners = {site.search.place for site in first.sites if site.search is not None}
         sightings = [item for item in first.sightings if item.place not in tuners]
         return Launchers(
             file=self.name,
-            launches=(*launches, *self._unreached(launches)),
+            launches=(*together, *self._unreached(together, first)),
             seen=tuple(dict.fromkeys(Seen(item.place, item.what, item.kind) for item in sightings)),
             assumed=tuple(Assumption(place, what) for place, what in first.assumed),
-            unread=tuple(unread),
+            unread=tuple(first.unread),
         )
 
-    def _unreached(self, launches: Sequence[Launch]) -> Iterator[Launch]:
+    def _readings(self, check: Check | None) -> Iterator[tuple[Statements, list[Launch]]]:
+        """The file read under each combination of decisions about the conditions that its launches depend on."""
+        todo: list[dict[Condition, bool]] = [{}]
+        count = 0
+        while todo:
+            decisions = todo.pop(0)
+            state = self.state(decisions)
+            launches = [self._launch(site, state, check, decisions) for site in state.sites]
+            condition = self._open(state, launches, decisions)
+            if condition is not None and count + len(todo) + 2 <= READINGS:
+                todo += [{**decisions, condition: True}, {**decisions, condition: False}]
+            else:
+                count += 1
+                yield state, launches
+
+    def _open(self, state: Statements, launches: list[Launch], decisions: Mapping[Condition, bool]) -> Condition | None:
+        """The first condition that is open, and that a launch depends on."""
+        holes = [hole for launch in (*launches, *self._unreached(launches, state)) for hole in launch.holes]
+        places = {hole.place for hole in holes if hole.reason is Reason.BRANCH}
+        return next((each for each in state.wanted if each[0] in places and each not in decisions), None)
+
+    def _unreached(self, launches: Sequence[Launch], state: Statements) -> Iterator[Launch]:
         """The launches that stand in the file, and that its own way through it does not come to."""
         reached = {launch.place for launch in launches} | {launch.started for launch in launches}
         for site in written(self.name, self.trees):
             if site.place not in reached:
-                hole = Unresolved(site.place, f"{site.cls}(…)", Reason.UNREACHED, "", _way_to(site))
-                yield Launch(place=site.place, cls=site.cls, ending=Ending.UNREACHED, holes=(hole,))
-
-    def _wanted(self, state: Statements, launches: list[Launch]) -> list[Condition]:
-        """The conditions that holes come from."""
-        places = [hole.place for launch in launches for hole in launch.holes if hole.reason is Reason.BRANCH]
-        known = [condition for place in dict.fromkeys(places) for condition in state.wanted if condition[0] == place]
-        return known[:OPEN]
-
-    def _decided(self, wanted: list[Condition], before: list[Launch], check: Check | None) -> list[Launch]:
-        """The launches under every combination of decisions, those of one site together."""
-        found: dict[tuple[object, ...], list[Launch]] = {}
-        turns = [
-            dict(zip(wanted, choice, strict=True)) for choice in itertools.product((True, False), repeat=len(wanted))
-        ]
-        for decisions in turns:
-            state = self.state(decisions)
-            for site in state.sites:
-                launch = self._launch(site, state, check, decisions)
-                found.setdefault((launch.place, site.turn, launch.started), []).append(launch)
-        return [_together(group, turns=len(turns)) for group in found.values()] or before
+                holes = tuple(map(_hole, state.skipped.get(site.place, ())))
+                way = Unresolved(site.place, f"{site.cls}(…)", Reason.UNREACHED, "", _way_to(site))
+                yield Launch(place=site.place, cls=site.cls, ending=Ending.UNREACHED, holes=holes or (way,))
 
     def _elsewhere(self, jobs: Sequence[LauncherJob]) -> Iterator[str]:
         """A source that does not lie where SDK v2 would look for it."""
@@ -243,15 +246,18 @@ class Reading:
                 )
 
     def _launch(
-        self, site: Site, state: Statements, check: Check | None, decisions: Mapping[Condition, bool] | None = None
+        self, site: Site, state: Statements, check: Check | None, decisions: Mapping[Condition, bool]
     ) -> Launch:
         read = _asked(state, site)
-        holes = tuple(Unresolved(c.place, c.expression, c.reason, c.give, c.detail) for c in read.causes)
+        again = [
+            cause for place in (site.place, site.started) if place is not None for cause in state.skipped.get(place, ())
+        ]
+        holes = tuple(map(_hole, merged([*read.causes, *again])))
         jobs: tuple[LauncherJob, ...] = ()
         ending = Ending.LOCAL if read.local else _ending(site)
         if read.request is not None:
             try:
-                jobs = (self._job(site, state, read, check, decisions or {}),)
+                jobs = (self._job(site, state, read, check, decisions),)
             except (SmTrnError, ValueError, TypeError) as error:
                 holes = (Unresolved(site.place, f"{site.cls}(…)", Reason.REFUSED, "", str(error)[:200]),)
         if site.search is not None and jobs:
@@ -267,7 +273,7 @@ class Reading:
     ) -> tuple[tuple[LauncherJob, ...], tuple[Unresolved, ...]]:
         """The job with the search that a tuner makes of it, and what keeps that from being known."""
         request, causes = search_of(state, tuner)
-        holes += tuple(Unresolved(c.place, c.expression, c.reason, c.give, c.detail) for c in causes)
+        holes += tuple(map(_hole, causes))
         if request is None:
             return (job,), holes
         try:
@@ -292,6 +298,10 @@ class Reading:
         return LauncherJob(
             spec=spec, request=request, at=read.at, branch=branch, wait=site.wait, problems=problems, folder=folder
         )
+
+
+def _hole(cause: Cause) -> Unresolved:
+    return Unresolved(cause.place, cause.expression, cause.reason, cause.give, cause.detail)
 
 
 def _asked(state: Statements, site: Site) -> Read:

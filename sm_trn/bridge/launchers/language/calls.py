@@ -125,8 +125,6 @@ class Calls(Expressions):
             key = self.found_key(node, owner, key)
         elif isinstance(key, Unresolvable) or (isinstance(key, str) and self.marks.within(key)):
             raise Needs(self.missing(key))
-        if isinstance(owner, dict):
-            self.touch(owner)  # __missing__ and __getitem__ may change it
         return self.python(operator.getitem, owner, key)
 
     def found_key(self, node: ast.AST, owner: dict[Any, Any], key: Any) -> Any:
@@ -154,8 +152,6 @@ class Calls(Expressions):
             raise Needs(self.lost[id(value)][1].causes)
         if isinstance(value, str) and self.marks.within(value):
             raise Needs(self.missing(value))
-        if not isinstance(value, (list, tuple, dict, str, range, set)):
-            self.touch(value)
         if (
             isinstance(value, (set, frozenset))
             and any(isinstance(each, (str, bytes)) for each in value)
@@ -233,16 +229,17 @@ class Calls(Expressions):
         cause = self.cause(node, Reason.HANDED, give=_word(node), detail="its code was not read")
         self.reach(function, function.causes)
         for value in (*given, *names.values()):
-            self.reach(value, function.causes if not known else ())
-            if not known:
+            if known:
+                self.reach_own(value)
+                for each in [] if isinstance(value, Unresolvable) else reachable(value):
+                    self.may_run(each, function.causes)
+            else:
+                self.reach(value, function.causes)
                 self.lose_all(value, [cause])
                 for each in reachable(value):
                     self.may_run(each, [cause])
                     if isinstance(each, Scope):
                         self.taint(cause)
-            else:
-                for each in [] if isinstance(value, Unresolvable) else reachable(value):
-                    self.may_run(each, function.causes)
         for value in handed:
             self.handed_over(value, path.rpartition(".")[2] or "another object")
         if (
@@ -292,10 +289,6 @@ class Calls(Expressions):
             given = self._keyed(node, owner, name, given)
         elif unordered := self._in_order(function, name, given):
             return self._lacking(node, function, owner, [*given, *names.values()], unordered)
-        for each in (owner, *given, *names.values()):
-            if self.notes:
-                for inner in reachable(each):
-                    self.touch(inner)
         try:
             return self.python(function, *given, **names)
         except Needs as needs:

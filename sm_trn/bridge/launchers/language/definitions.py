@@ -20,7 +20,7 @@ from ..values import (
 )
 from . import library
 from .expressions import Rest
-from .functions import Function, asked_outside, bound, local_names, waits
+from .functions import Function, asked_outside, bound, local_names, waits, writes_a_file
 from .heap import Scope
 from .nodes import Nodes
 from .state import expression
@@ -61,6 +61,7 @@ class Definitions(Nodes):
         made = Function(node, name, self.scope, defaults, local_names(node) | parameters, waits(node), self.scope.cell)
         made.host = self._host(made)
         made.leaves, made.outside = asked_outside(node, made.local)
+        made.writes = any(map(writes_a_file, ast.walk(node)))
         self.functions[id(made.host)] = (made.host, made)
         return made.host
 
@@ -104,7 +105,15 @@ class Definitions(Nodes):
             "function", parent=function.scope, file=function.scope.file, cell=function.cell, local=function.local
         )
         scope.names.update(self.python(bound, function, given, names))
-        return self._body(function, scope)
+        handed = list(scope.names.values())
+        try:
+            return self._body(function, scope)
+        except Needs as needs:  # nobody knows where it returns
+            self.skip(function.node, needs.causes)
+            self.may_run(function.host, needs.causes)
+            for each in handed:
+                self.lose_all(each, needs.causes)
+            return Unknown(needs.causes)
 
     def _body(self, function: Function, scope: Scope) -> Any:
         before = len(self.scopes)
@@ -118,6 +127,22 @@ class Definitions(Nodes):
         finally:
             self.depth -= 1
             del self.scopes[before:]
+
+    def skip(self, node: ast.AST, causes: Sequence[Cause]) -> None:
+        """Note the calls in what is not followed to its end, and in the functions that it names: in a loop those too that are made."""
+        again = isinstance(node, (ast.For, ast.While))
+        todo, seen = [(node, self.scope.file, self.scope.cell)], set[str]()
+        while todo:
+            inner, file, cell = todo.pop()
+            for each in ast.walk(inner):
+                place = Place(file, cell, getattr(each, "lineno", 1), getattr(each, "col_offset", 0))
+                if isinstance(each, ast.Call) and (again or place not in self.called):
+                    self.skipped.setdefault(place, tuple(causes))
+                name = each.id if isinstance(each, ast.Name) else ""
+                if name in self.defined and name not in seen:
+                    seen.add(name)
+                    function = self.defined[name]
+                    todo.append((function.node, function.scope.file, function.cell))
 
     # Classes
 
@@ -214,9 +239,11 @@ class Definitions(Nodes):
 
     def _passes(self, node: Any, tests: Sequence[ast.expr]) -> bool:
         for test in tests:
-            decided = self.truth(self.evaluate(test))
+            value = self.evaluate(test)
+            decided = self.truth(value)
             if decided is None:
-                raise Needs((Cause(Reason.BRANCH, self.place(node), expression(test)),))
+                cause = Cause(Reason.BRANCH, self.place(node), expression(test))
+                raise Needs(value.causes if isinstance(value, Unknown) else (cause,))
             if not decided:
                 return False
         return True
@@ -279,6 +306,8 @@ class Definitions(Nodes):
         self.scopes = [scope]
         try:
             self.block(tree.body)
+        except Needs as needs:
+            self.taint(*needs.causes)
         finally:
             self.scopes = before
         return scope

@@ -25,7 +25,8 @@ class Function:
     waits: bool  # it is a generator or a coroutine
     cell: int | None = None
     host: Any = None  # the Python function that stands for it
-    leaves: bool = False  # it gives names of other scopes values
+    leaves: bool = False  # it sets names of other scopes, or variables of the environment
+    writes: bool = False  # it may write files
     outside: frozenset[str] = frozenset()  # names that it asks for and does not assign
 
 
@@ -70,6 +71,15 @@ def changes_environment(node: ast.AST) -> bool:
     if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
         return _last(node.value) == "environ"
     return isinstance(node, ast.Attribute) and node.attr == "environ" and not isinstance(node.ctx, ast.Load)
+
+
+def writes_a_file(node: ast.AST) -> bool:
+    """Whether a node opens a file that it may write."""
+    if not isinstance(node, ast.Call):
+        return False
+    modes = [each.value for each in node.keywords if each.arg == "mode"] or node.args[1:2]
+    reads = all(isinstance(each, ast.Constant) and str(each.value).startswith("r") for each in modes)
+    return _last(node.func) in {"write_text", "write_bytes"} or (_last(node.func) == "open" and not reads)
 
 
 def _last(node: ast.AST) -> str:

@@ -301,7 +301,6 @@ def configured(
     if text is None:
         state.lose(parser, [state.cause(node, Reason.CALL)])
         return state.unknown(node, Reason.CALL)
-    state.touch(parser)
     state.python(parser.read_string, text)
     return [str(given[0])]
 
@@ -455,7 +454,6 @@ def _iterator(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]
     value = state.resolved(given[0])
     if isinstance(value, Unresolvable) or id(value) in state.lost:
         return state.lacking(*(state.missing(value) or (state.cause(node, Reason.CALL),)))
-    state.touch(value)
     return state.python(next, value, *given[1:])
 
 

@@ -191,7 +191,6 @@ class Nodes(Calls):
             return NotImplemented
         if name in estimators.SIGHTED_METHODS:
             return self.unknown(node, Reason.RESULT)
-        self.touch(owner)
         made = Node(function.path, self.place(node), number=self._next(), owner=owner, name=name)
         made.events.append(self._event(made.number, {"kind": "method", "owner": owner, "name": name}, given, names))
         owner.events += made.events  # the SDK says what it changes
@@ -238,7 +237,7 @@ class Nodes(Calls):
             lost = [
                 cause
                 for value in (inputs, *place.values())
-                for cause in self.why_unwritten(value) or self.too_large(value)
+                for cause in self.why_unwritten(value) or self.too_large(value) or self.missing(value, marked=True)
             ]
             site.lost += lost
             site.wait = False
@@ -248,7 +247,6 @@ class Nodes(Calls):
 
     def _start(self, node: ast.AST, owner: Node, given: list[Any], names: dict[str, Any], within: str) -> Site:
         """Note a start: the estimator as it is now, and what it is given."""
-        self.touch(owner)
         waiting = [site for site in self.sites if site.node is owner]
         if waiting and waiting[-1].started is None:
             site = waiting[-1]
@@ -335,7 +333,6 @@ class Nodes(Calls):
         if owner.is_path:
             self.taint(self.cause(node, Reason.DYNAMIC, detail="a part of the SDK is replaced"))
             return
-        self.touch(owner)
         number = self._next()
         owner.events.append(
             {**self._event(number, {"kind": "set", "owner": owner, "name": name}, [value], {}), "value": value}
@@ -517,10 +514,10 @@ class Nodes(Calls):
             return self._word(Symbol.TIME)
         if isinstance(value, Unresolvable):
             raise Needs(value.causes)
+        if isinstance(value, (dict, list, set)):
+            return {"t": "heap", "id": id(value)}  # what it held then is written with the event
         if id(value) in self.lost:
             raise Needs(self.lost[id(value)][1].causes)
-        if isinstance(value, (dict, list, set)):
-            return {"t": "heap", "id": id(value)}
         if isinstance(value, (tuple, range)):
             return {"t": "tuple", "v": [self.written(item) for item in value]}
         if isinstance(value, bytes) and len(value) < LONGEST:

@@ -102,7 +102,9 @@ class State(Heap):
         self.assumed: dict[tuple[Place, str], None] = {}
         self.wanted: dict[Condition, str] = {}  # conditions that cannot be decided, and their text
         self.asked: Counter[Place] = Counter()
-        self.many = 0  # loops around this of which nobody knows how far they go
+        self.unread: list[tuple[Place, str]] = []  # what is not followed at all, and why
+        self.called: set[Place] = set()
+        self.skipped: dict[Place, tuple[Cause, ...]] = {}  # calls in what is not followed, and why
         self.tainted: list[Cause] = []  # why anything may be different from here on
         self.environment = Environment(Cause(Reason.CALL, Place(settings.file, None, 1), "os.environ"))
         self.contexts: list[Node] = []
@@ -166,11 +168,8 @@ class State(Heap):
         self.assumed[self.place(node), what] = None
 
     def undecided(self, node: ast.AST, text: str) -> bool | None:
-        """What was decided about a condition that cannot be decided, which is noted; None where nothing was. Where it is asked in
-        turns that nobody can count, nothing is decided: each turn may go another way."""
+        """What was decided about a condition that cannot be decided, which is noted; None where nothing was."""
         place = self.place(node)
-        if self.many:
-            return None
         self.asked[place] += 1
         condition = (place, self.asked[place])
         self.wanted[condition] = text
@@ -184,15 +183,6 @@ class State(Heap):
             yield
         finally:
             self.guards -= 1
-
-    @contextmanager
-    def in_any_turn(self) -> Any:
-        """A turn of a loop that stands for any number of turns."""
-        self.many += 1
-        try:
-            yield
-        finally:
-            self.many -= 1
 
     def python(self, function: Callable[..., T], *given: Any, **names: Any) -> T:
         """Let Python do it. Raises Raised for what the launcher would raise there, and Needs for what is not known."""
