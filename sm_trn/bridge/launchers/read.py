@@ -26,6 +26,7 @@ from .source import MAGIC, Cell, Unread, cells, parsed
 from .sweeps import Search, sweep_of
 from .values import Cause, ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown, merged
 
+MOST_STEPS: Final = 4 * STEPS  # of all readings, before no further one is begun
 READINGS: Final = 16  # of one file, by the conditions that it leaves open
 SIBLINGS: Final = 200  # modules beside a launcher that are looked at
 _WORDS: Final = {symbol.value for symbol in Symbol}
@@ -209,13 +210,14 @@ class Reading:
     def _readings(self, check: Check | None) -> Iterator[tuple[Statements, list[Launch]]]:
         """The file read under each combination of decisions about the conditions that its launches depend on."""
         todo: list[dict[Condition, bool]] = [{}]
-        count = 0
+        count = spent = 0
         while todo:
             decisions = todo.pop(0)
             state = self.state(decisions)
+            spent += STEPS - state.steps
             launches = [self._launch(site, state, check, decisions) for site in state.sites]
             condition = self._open(state, launches, decisions)
-            if condition is not None and count + len(todo) + 2 <= READINGS:
+            if condition is not None and count + len(todo) + 2 <= READINGS and spent < MOST_STEPS:
                 todo += [{**decisions, condition: True}, {**decisions, condition: False}]
             else:
                 count += 1

@@ -129,20 +129,23 @@ class Definitions(Nodes):
             del self.scopes[before:]
 
     def skip(self, node: ast.AST, causes: Sequence[Cause]) -> None:
-        """Note the calls in what is not followed to its end, and in the functions that it names: in a loop those too that are made."""
-        again = isinstance(node, (ast.For, ast.While))
-        todo, seen = [(node, self.scope.file, self.scope.cell)], set[str]()
+        """Note the calls that are not made in what is not followed to its end – in a loop those too that are made, in further turns –
+        and those of the functions that they name."""
+        todo = [(node, self.scope.file, self.scope.cell, isinstance(node, (ast.For, ast.While)))]
+        seen = set[str]()
         while todo:
-            inner, file, cell = todo.pop()
-            for each in ast.walk(inner):
-                place = Place(file, cell, getattr(each, "lineno", 1), getattr(each, "col_offset", 0))
-                if isinstance(each, ast.Call) and (again or place not in self.called):
-                    self.skipped.setdefault(place, tuple(causes))
-                name = each.id if isinstance(each, ast.Name) else ""
-                if name in self.defined and name not in seen:
+            inner, file, cell, again = todo.pop()
+            for call in ast.walk(inner):
+                place = Place(file, cell, getattr(call, "lineno", 1), getattr(call, "col_offset", 0))
+                if not isinstance(call, ast.Call) or (place in self.called and not again):
+                    continue
+                self.skipped.setdefault(place, tuple(causes))
+                for name in {
+                    each.id for each in ast.walk(call) if isinstance(each, ast.Name)
+                } & self.defined.keys() - seen:
                     seen.add(name)
                     function = self.defined[name]
-                    todo.append((function.node, function.scope.file, function.cell))
+                    todo.append((function.node, function.scope.file, function.cell, True))
 
     # Classes
 
