@@ -128,11 +128,23 @@ def command(
     for path in paths:
         say(f"  {path}")
     _say_faults(recorded, refused)
-    if told := shown.defaults():
+    if told := _defaults():
         say(told)
     if paths:
         say(f"Next: sm-trn check {output}/*.toml")
     return _exit_code(recorded, stop_at_submit=stop) or int(bool(refused))
+
+
+def _defaults() -> str:
+    """A sentence about the SDK's own file of defaults, where this machine has one: the program does not see it."""
+    own = os.environ.get("SAGEMAKER_USER_CONFIG_OVERRIDE") or "~/.config/sagemaker/config.yaml"
+    admin = os.environ.get("SAGEMAKER_ADMIN_CONFIG_OVERRIDE") or "/etc/xdg/sagemaker/config.yaml"
+    found = [name for name in (admin, own) if name.startswith("s3://") or Path(name).expanduser().exists()]
+    return (
+        f"▲ The SDK's defaults in {' and '.join(found)} are not applied here; a real launch takes them."
+        if found
+        else ""
+    )
 
 
 def _exit_code(recorded: Recorded, *, stop_at_submit: bool) -> int:
