@@ -31,7 +31,9 @@ DEPTH: Final = 28  # calls inside calls of the launcher's own functions
 class Definitions(Nodes):
     """What the launcher defines."""
 
-    block: Callable[[Sequence[ast.stmt]], Any]  # of the class that inherits from this one
+    # Of the class that inherits from this one.
+    block: Callable[[Sequence[ast.stmt]], Any]
+    lose_changes: Callable[[ast.stmt, Sequence[Cause]], None]
 
     def prepare(self) -> None:
         """Set what a reading begins with."""
@@ -189,22 +191,10 @@ class Definitions(Nodes):
             return self.python(dict, found)
         return self.python(set, found) if isinstance(node, ast.SetComp) else found
 
-    def lost_in(self, node: ast.AST, causes: Sequence[Cause]) -> None:
-        """A comprehension that is not followed to its end: what its calls may have changed is unknown."""
+    def lost_in(self, node: ast.expr, causes: Sequence[Cause]) -> None:
+        """An expression that is not followed to its end: what its calls may have changed is unknown."""
         if any(isinstance(inner, (ast.Call, ast.NamedExpr)) for inner in ast.walk(node)):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.NamedExpr):
-                    self.assign(inner.target, Unknown(causes))
-                elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
-                    self._lose_named(inner, causes)
-
-    def _lose_named(self, inner: ast.Name, causes: Sequence[Cause]) -> None:
-        try:
-            value = self.lookup(inner)
-        except (Raised, Needs):
-            return
-        self.may_run(value, causes)
-        self.lose_all(value, causes)
+            self.lose_changes(ast.copy_location(ast.Expr(node), node), causes)
 
     def _lazily(self, node: Any, first: Any, scope: Scope) -> Generator[Any, Any, None]:
         """A generator expression, in its own scope at each turn."""

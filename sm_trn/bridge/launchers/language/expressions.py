@@ -65,7 +65,7 @@ class Expressions(State):
     key: Callable[[Any], Any]
     function: Callable[..., Any]
     comprehended: Callable[..., Any]
-    lost_in: Callable[[ast.AST, Sequence[Cause]], None]
+    lost_in: Callable[[ast.expr, Sequence[Cause]], None]
     assign: Callable[[ast.expr, Any], None]
     skip: Callable[[ast.AST, Sequence[Cause]], None]
 
