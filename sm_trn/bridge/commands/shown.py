@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ...core.formatting import numbers as fmt
 from ...core.specs.json import Json
 from ...core.specs.problems import Problem, Severity
-from ..launchers.launches import Ending, Launch, LauncherJob, Launchers, Unresolved
-from ..launchers.values import Place
+from ..launchers.launches import Ending, Launch, LauncherJob, Launchers
+from ..launchers.values import Place, Unresolved
 
 if TYPE_CHECKING:
     from ..recorder import Recorded

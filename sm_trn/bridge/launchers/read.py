@@ -19,12 +19,12 @@ from .. import sdk
 from . import specs
 from .language.state import STEPS, Condition, Settings, Site
 from .language.statements import Statements
-from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
+from .launches import Assumption, Ending, Launch, LauncherJob, Launchers
 from .requests import Read, pipeline_session, request_of, search_of
 from .sites import Written, written
 from .source import MAGIC, Cell, Unread, cells, parsed
 from .sweeps import Search, sweep_of
-from .values import Cause, ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown, merged
+from .values import ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown, Unresolved, merged
 
 MOST_STEPS: Final = 4 * STEPS  # of all readings, before no further one is begun
 READINGS: Final = 16  # of one file, by the conditions that it leaves open
@@ -158,7 +158,7 @@ class Reading:
     def _too_deep(self, state: Statements, statement: ast.stmt, place: Place) -> None:
         state.scopes[:] = [state.main]
         state.unread.append((place, "nested too deeply to be followed"))
-        cause = Cause(Reason.CONSTRUCT, place, "…", detail="nested too deeply to be followed")
+        cause = Unresolved(Reason.CONSTRUCT, place, "…", detail="nested too deeply to be followed")
         for inner in ast.walk(statement):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 state.main.names[inner.id] = Unknown((dataclasses.replace(cause, give=inner.id),))
@@ -202,7 +202,7 @@ class Reading:
         return Launchers(
             file=self.name,
             launches=(*together, *self._unreached(together, first)),
-            seen=tuple(dict.fromkeys(Seen(item.place, item.what, item.kind) for item in sightings)),
+            seen=tuple(dict.fromkeys(sightings)),
             assumed=tuple(Assumption(place, what) for place, what in first.assumed),
             unread=tuple(first.unread),
         )
@@ -234,8 +234,8 @@ class Reading:
         reached = {launch.place for launch in launches} | {launch.started for launch in launches}
         for site in written(self.name, self.trees):
             if site.place not in reached:
-                holes = tuple(map(_hole, state.skipped.get(site.place, ())))
-                way = Unresolved(site.place, f"{site.cls}(…)", Reason.UNREACHED, "", _way_to(site))
+                holes = state.skipped.get(site.place, ())
+                way = Unresolved(Reason.UNREACHED, site.place, f"{site.cls}(…)", detail=_way_to(site))
                 yield Launch(place=site.place, cls=site.cls, ending=Ending.UNREACHED, holes=holes or (way,))
 
     def _elsewhere(self, jobs: Sequence[LauncherJob]) -> Iterator[str]:
@@ -254,14 +254,14 @@ class Reading:
         again = [
             cause for place in (site.place, site.started) if place is not None for cause in state.skipped.get(place, ())
         ]
-        holes = tuple(map(_hole, merged([*read.causes, *again])))
+        holes = merged([*read.causes, *again])
         jobs: tuple[LauncherJob, ...] = ()
         ending = Ending.LOCAL if read.local else _ending(site)
         if read.request is not None:
             try:
                 jobs = (self._job(site, state, read, check, decisions),)
             except (SmTrnError, ValueError, TypeError) as error:
-                holes = (Unresolved(site.place, f"{site.cls}(…)", Reason.REFUSED, "", str(error)[:200]),)
+                holes = (Unresolved(Reason.REFUSED, site.place, f"{site.cls}(…)", detail=str(error)[:200]),)
         if site.search is not None and jobs:
             jobs, holes = self._searched(site.search, state, jobs[0], holes)
         placeholders = tuple(sorted(symbol.value for symbol in read.placeholders if symbol.value not in self.given))
@@ -275,13 +275,13 @@ class Reading:
     ) -> tuple[tuple[LauncherJob, ...], tuple[Unresolved, ...]]:
         """The job with the search that a tuner makes of it, and what keeps that from being known."""
         request, causes = search_of(state, tuner)
-        holes += tuple(map(_hole, causes))
+        holes += causes
         if request is None:
             return (job,), holes
         try:
             sweep = sweep_of(request, job.spec)
         except (SmTrnError, ValueError, TypeError, KeyError) as error:
-            return (job,), (*holes, Unresolved(tuner.place, f"{tuner.cls}(…)", Reason.REFUSED, "", str(error)[:200]))
+            return (job,), (*holes, Unresolved(Reason.REFUSED, tuner.place, f"{tuner.cls}(…)", detail=str(error)[:200]))
         return (dataclasses.replace(job, search=Search(sweep=sweep, request=request)),), holes
 
     def _job(
@@ -302,10 +302,6 @@ class Reading:
         )
 
 
-def _hole(cause: Cause) -> Unresolved:
-    return Unresolved(cause.place, cause.expression, cause.reason, cause.give, cause.detail)
-
-
 def _asked(state: Statements, site: Site) -> Read:
     """What the SDK sends for a site, found out with as many steps as a reading has."""
     state.steps = STEPS
@@ -313,7 +309,7 @@ def _asked(state: Statements, site: Site) -> Read:
         return request_of(state, site)
     except ExhaustedError:
         why = "it needs more steps than a reading takes"
-        return Read(causes=(Cause(Reason.CONSTRUCT, site.place, f"{site.cls}(…)", detail=why),))
+        return Read(causes=(Unresolved(Reason.CONSTRUCT, site.place, f"{site.cls}(…)", detail=why),))
 
 
 def _way_to(site: Written) -> str:

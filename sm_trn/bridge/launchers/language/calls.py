@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from ..values import (
     LONGEST,
-    Cause,
     Environment,
     Moment,
     Needs,
@@ -27,6 +26,7 @@ from ..values import (
     Symbol,
     Unknown,
     Unresolvable,
+    Unresolved,
 )
 from . import library, texts
 from .allowed import TextFormat, may_be_looked_at
@@ -294,7 +294,9 @@ class Calls(Expressions):
         except Needs as needs:
             return self._lacking(node, function, owner, [*given, *names.values()], needs.causes)
 
-    def _lacking(self, node: ast.AST, function: Any, owner: Any, values: Iterable[Any], causes: Iterable[Cause]) -> Any:
+    def _lacking(
+        self, node: ast.AST, function: Any, owner: Any, values: Iterable[Any], causes: Iterable[Unresolved]
+    ) -> Any:
         """Python cannot do it: what it would have changed is unknown."""
         told = tuple(causes) or (self.cause(node, Reason.CONSTRUCT),)
         values = list(values)
@@ -312,7 +314,7 @@ class Calls(Expressions):
         )
         return Moment(told) if moments else self.lacking(*told)
 
-    def _in_order(self, function: Any, name: str, given: list[Any]) -> tuple[Cause, ...]:
+    def _in_order(self, function: Any, name: str, given: list[Any]) -> tuple[Unresolved, ...]:
         """Why a call that goes through a set in its order is not known; () for any other call."""
         goes_through = _hashed(function) in library.MOVING - library.ORDERLESS or name == "extend"
         sets = [each for each in given if isinstance(each, (set, frozenset))]

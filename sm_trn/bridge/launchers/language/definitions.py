@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from ..source import Cell, parsed
 from ..values import (
-    Cause,
     Needs,
     Node,
     OwnCode,
@@ -17,6 +16,7 @@ from ..values import (
     Reason,
     Ref,
     Unknown,
+    Unresolved,
 )
 from . import library
 from .expressions import Rest
@@ -33,7 +33,7 @@ class Definitions(Nodes):
 
     # Of the class that inherits from this one.
     block: Callable[[Sequence[ast.stmt]], Any]
-    lose_changes: Callable[[ast.stmt, Sequence[Cause]], None]
+    lose_changes: Callable[[ast.stmt, Sequence[Unresolved]], None]
 
     def prepare(self) -> None:
         """Set what a reading begins with."""
@@ -130,7 +130,7 @@ class Definitions(Nodes):
             self.depth -= 1
             del self.scopes[before:]
 
-    def skip(self, node: ast.AST, causes: Sequence[Cause]) -> None:
+    def skip(self, node: ast.AST, causes: Sequence[Unresolved]) -> None:
         """Note the calls that are not made in what is not followed to its end – in a loop those too that are made, in further turns –
         and those of the functions that they name."""
         todo = [(node, self.scope.file, self.scope.cell, isinstance(node, (ast.For, ast.While)))]
@@ -191,7 +191,7 @@ class Definitions(Nodes):
             return self.python(dict, found)
         return self.python(set, found) if isinstance(node, ast.SetComp) else found
 
-    def lost_in(self, node: ast.expr, causes: Sequence[Cause]) -> None:
+    def lost_in(self, node: ast.expr, causes: Sequence[Unresolved]) -> None:
         """An expression that is not followed to its end: what its calls may have changed is unknown."""
         if any(isinstance(inner, (ast.Call, ast.NamedExpr)) for inner in ast.walk(node)):
             self.lose_changes(ast.copy_location(ast.Expr(node), node), causes)
@@ -235,7 +235,7 @@ class Definitions(Nodes):
             value = self.evaluate(test)
             decided = self.truth(value)
             if decided is None:
-                cause = Cause(Reason.BRANCH, self.place(node), expression(test))
+                cause = Unresolved(Reason.BRANCH, self.place(node), expression(test))
                 raise Needs(value.causes if isinstance(value, Unknown) else (cause,))
             if not decided:
                 return False
@@ -292,7 +292,7 @@ class Definitions(Nodes):
         scope.names["__name__"] = module
         tree = parsed(Cell(None, text, text))
         if not isinstance(tree, ast.Module):
-            cause = Cause(Reason.MODULE, Place(scope.file, None, tree.line), module, detail=module)
+            cause = Unresolved(Reason.MODULE, Place(scope.file, None, tree.line), module, detail=module)
             scope.names["*"] = Unknown((cause,))
             return scope
         before = self.scopes

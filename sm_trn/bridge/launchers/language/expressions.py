@@ -11,7 +11,6 @@ from typing import Any, Final
 from ..source import SHELL, SHELL_ACCOUNT, SHELL_REGION
 from ..values import (
     LONGEST,
-    Cause,
     Environment,
     Moment,
     Needs,
@@ -22,6 +21,7 @@ from ..values import (
     Symbol,
     Unknown,
     Unresolvable,
+    Unresolved,
 )
 from . import texts
 from .allowed import BUILTINS, Stand
@@ -65,9 +65,9 @@ class Expressions(State):
     key: Callable[[Any], Any]
     function: Callable[..., Any]
     comprehended: Callable[..., Any]
-    lost_in: Callable[[ast.expr, Sequence[Cause]], None]
+    lost_in: Callable[[ast.expr, Sequence[Unresolved]], None]
     assign: Callable[[ast.expr, Any], None]
-    skip: Callable[[ast.AST, Sequence[Cause]], None]
+    skip: Callable[[ast.AST, Sequence[Unresolved]], None]
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression. Raises Raised for what the launcher raises, and ExhaustedError when the budget is spent."""
@@ -102,7 +102,7 @@ class Expressions(State):
                     found[id(each)] = each
         return [value for value in found.values() if changes_anything(value)]
 
-    def reach(self, value: Any, causes: Sequence[Cause]) -> None:
+    def reach(self, value: Any, causes: Sequence[Unresolved]) -> None:
         """Something is done with a value that is not known: whichever object it is may be another one now, and its code may run."""
         for item in (value.among or ()) if isinstance(value, Unknown) else ():
             for inner in reachable(item):
@@ -113,13 +113,13 @@ class Expressions(State):
 
     def either(self, at: ast.expr, text: str, values: Sequence[ast.expr]) -> Unknown:
         """One of several values, by a condition that is open: what the calls in them may have changed is unknown."""
-        cause = Cause(Reason.BRANCH, self.place(at), text)
+        cause = Unresolved(Reason.BRANCH, self.place(at), text)
         for each in values:
             self.skip(each, (cause,))
             self.lost_in(each, [cause])
         return self.lacking(cause)
 
-    def may_run(self, item: Any, causes: Sequence[Cause]) -> None:
+    def may_run(self, item: Any, causes: Sequence[Unresolved]) -> None:
         """Code of the launcher may run, nobody knows when and with what: what it names from outside may be another one now."""
         todo, seen = [item], set[int]()
         while todo:
@@ -140,7 +140,7 @@ class Expressions(State):
             elif type(each).__module__ in {"builtins", "functools"}:
                 todo += _wrapped(each)
 
-    def _outside(self, function: Function, causes: Sequence[Cause]) -> list[Any]:
+    def _outside(self, function: Function, causes: Sequence[Unresolved]) -> list[Any]:
         """Lose what a function names from outside; the functions among that."""
         found: list[Any] = [*function.defaults.values()]
         self.spend(len(function.outside))

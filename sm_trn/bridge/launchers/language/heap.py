@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..values import Cause, Environment, Node, Unknown, Unresolvable, contents
+from ..values import Environment, Node, Unknown, Unresolvable, Unresolved, contents
 from .allowed import Stand
 
 
@@ -36,7 +36,7 @@ class Heap:
         self.lost: dict[int, tuple[object, Unknown]] = {}
         self.stores: dict[int, object] = {}  # mappings that are an object's attributes, and whose
 
-    def lose(self, item: object, causes: Iterable[Cause]) -> None:
+    def lose(self, item: object, causes: Iterable[Unresolved]) -> None:
         """Nothing is known any more of what an object holds."""
         item = self.stores.get(id(item), item)
         if isinstance(item, Node):
@@ -48,7 +48,7 @@ class Heap:
             self.lost[id(item)] = gone
             self.lost |= {key: gone for key, owner in self.stores.items() if owner is item}
 
-    def lose_all(self, value: object, causes: Iterable[Cause]) -> None:
+    def lose_all(self, value: object, causes: Iterable[Unresolved]) -> None:
         """Nothing is known any more of an object and of everything that it holds."""
         told = tuple(causes)
         for item in reachable(value):

@@ -15,7 +15,6 @@ from typing import Any, Final
 from ....core.specs.destination import Destination
 from ..values import (
     LONGEST,
-    Cause,
     Needs,
     Node,
     Place,
@@ -23,6 +22,7 @@ from ..values import (
     Symbol,
     Unknown,
     Unresolvable,
+    Unresolved,
     contents,
     merged,
     renamed,
@@ -350,11 +350,11 @@ class Nodes(Calls):
             return self.lacking(*needs.causes)
         self.risks += 1
         if "failed" in answer:
-            return Unknown((Cause(Reason.LIBRARY, value.place, value.path, detail=answer["failed"]),))
+            return Unknown((Unresolved(Reason.LIBRARY, value.place, value.path, detail=answer["failed"]),))
         if "refused" in answer:
-            return Unknown((Cause(Reason.REFUSED, value.place, f"{value.path}(…)", detail=answer["refused"]),))
+            return Unknown((Unresolved(Reason.REFUSED, value.place, f"{value.path}(…)", detail=answer["refused"]),))
         if not set(answer["asked"]) <= _PLACEHOLDING:
-            return Unknown((Cause(Reason.CALL, value.place, f"{value.path}(…)"),))
+            return Unknown((Unresolved(Reason.CALL, value.place, f"{value.path}(…)"),))
         return self._placed(answer["value"]) if "value" in answer else value
 
     def _placed(self, value: Any) -> Any:
@@ -407,10 +407,10 @@ class Nodes(Calls):
                 found |= {event["id"]: event for event in earlier}
         return tuple(found[number] for number in sorted(found))
 
-    def _gathered(self, values: list[Any]) -> tuple[tuple[dict[str, Any], ...], list[Cause]]:
+    def _gathered(self, values: list[Any]) -> tuple[tuple[dict[str, Any], ...], list[Unresolved]]:
         found: dict[int, dict[str, Any]] = {}
         gone = self.lost.get(id(self.environment))
-        lost: list[Cause] = [*gone[1].causes] if gone is not None else []
+        lost: list[Unresolved] = [*gone[1].causes] if gone is not None else []
         for name, value in self.environment.known.items():
             lost += self.why_unwritten(value) if name.startswith(_SDKS_OWN) else ()
         seen: set[int] = set()
@@ -526,7 +526,7 @@ class Nodes(Calls):
             return self.filled(str(value))
         raise Needs(
             (
-                Cause(
+                Unresolved(
                     Reason.VALUE,
                     Place(self.settings.file, self.main.cell, 1),
                     type(value).__name__,
@@ -535,7 +535,7 @@ class Nodes(Calls):
             )
         )
 
-    def why_unwritten(self, value: Any) -> tuple[Cause, ...]:
+    def why_unwritten(self, value: Any) -> tuple[Unresolved, ...]:
         """Why a value cannot be handed to the SDK; () where it can."""
         try:
             self.written(value)

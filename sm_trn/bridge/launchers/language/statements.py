@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from ..values import LONGEST, Cause, Environment, Needs, Node, Raised, Reason, Unknown, Unresolvable
+from ..values import LONGEST, Environment, Needs, Node, Raised, Reason, Unknown, Unresolvable, Unresolved
 from .definitions import Definitions
 from .estimators import ESTIMATORS
 from .functions import changes_environment, local_names, writes_a_file
@@ -77,7 +77,7 @@ class Statements(Definitions):
         if decided is not None:
             return node.body if decided else node.orelse
         arms = ast.copy_location(ast.If(test=ast.Constant(value=True), body=node.body, orelse=node.orelse), node)
-        cause = Cause(Reason.BRANCH, self.place(node), expression(node.test))
+        cause = Unresolved(Reason.BRANCH, self.place(node), expression(node.test))
         for arm, other in ((node.body, node.orelse), (node.orelse, node.body)):
             if self.ends(arm):
                 self.skip(arms, (cause,))
@@ -93,14 +93,14 @@ class Statements(Definitions):
         exits = getattr(name, "attr", getattr(name, "id", "")) in _EXITS
         return isinstance(last, ast.Raise) or exits
 
-    def havoc(self, node: ast.stmt, causes: Sequence[Cause]) -> None:
+    def havoc(self, node: ast.stmt, causes: Sequence[Unresolved]) -> None:
         """A statement that is not followed: what it may change is unknown. Raises Needs where it may leave those around it."""
         self.skip(node, causes)
         self.lose_changes(node, causes)
         if _leaves(node):
             raise Needs(causes)
 
-    def lose_changes(self, node: ast.stmt, causes: Sequence[Cause]) -> None:
+    def lose_changes(self, node: ast.stmt, causes: Sequence[Unresolved]) -> None:
         """What a statement may change is unknown: the names that it sets, and what the objects that it names hold."""
         for inner in ast.walk(node):
             if writes_a_file(inner):
@@ -132,7 +132,7 @@ class Statements(Definitions):
             each.partition(".")[0] in {"", *self.modules, *self.settings.modules} for each in modules
         )
 
-    def _havoc_value(self, inner: ast.Name, causes: Sequence[Cause], *, changed: bool = False) -> None:
+    def _havoc_value(self, inner: ast.Name, causes: Sequence[Unresolved], *, changed: bool = False) -> None:
         try:
             value = self.lookup(inner)
         except (Raised, Needs):
@@ -258,7 +258,7 @@ def _one_cause(state: Statements, node: ast.Assign, value: Any) -> Any:
     ]
     if len(fresh) < 2:
         return value
-    whole = Cause(fresh[0].reason, fresh[0].place, expression(node.value), detail=fresh[0].detail)
+    whole = Unresolved(fresh[0].reason, fresh[0].place, expression(node.value), detail=fresh[0].detail)
     return type(value)([*(cause for cause in causes if cause not in fresh), whole], value.origin, value.among)
 
 
@@ -390,7 +390,7 @@ def _perhaps_handled(state: Statements, node: ast.Try, flow: Flow | None, sure: 
     body alone defines."""
     for handler in node.handlers:
         text = f"{expression(handler.type) if handler.type is not None else 'an exception'} is raised"
-        cause = Cause(Reason.BRANCH, state.place(handler), text)
+        cause = Unresolved(Reason.BRANCH, state.place(handler), text)
         chosen = state.undecided(handler, text)
         if chosen is None:
             state.skip(handler, (cause,))
