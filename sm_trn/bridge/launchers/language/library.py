@@ -244,7 +244,11 @@ def opened(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -
         state.written_files.add(posixpath.normpath(str(path)) if isinstance(path, (str, PurePosixPath)) else "*")
         return state.unknown(node, Reason.CALL, origin="builtins.open")
     if text is None:
-        return state.unknown(node, Reason.CALL, origin="builtins.open")
+        state.risks += 1
+        causes = state.missing(path, marked=True) or [
+            state.cause(node, Reason.CALL)
+        ]  # of a path that is not known, that
+        return Unknown(causes, "builtins.open")
     state.assume(node, f"{posixpath.basename(str(path))} is read as it lies here")
     return io.BytesIO(text.encode()) if mode == "rb" else io.StringIO(text)
 
