@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .account.policies.policy import Policies
-from .bridge.launchers.launches import Launch, Launchers, Unresolved
+from .bridge.launchers.launches import Launch, Launchers
+from .bridge.launchers.values import Unresolved
 from .capacity.queued import QueuedJob
 from .core.logs.events import LogEvent
 from .core.logs.metrics import MetricLog

@@ -1705,7 +1705,7 @@ def readings(text: str) -> Iterator[Statements]:
     own = Settings(file="launch.py", region="us-west-2", given={}, modules={}, folders=(), sdk=sdk.SHARED)
     reading = Reading(own, cells("launch.py", text), text)
     first = reading.state({})
-    assert not reading.unread, (text, reading.unread)
+    assert not first.unread, (text, first.unread)
     yield first
     wanted = list(first.wanted)[:3]
     for choice in itertools.product((True, False), repeat=len(wanted)) if wanted else ():

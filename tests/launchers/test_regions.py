@@ -60,6 +60,14 @@ def test_the_region_of_the_environment_is_a_placeholder_that_is_named() -> None:
     assert () == only("", region="eu-west-1").placeholders
 
 
+def test_a_region_that_may_have_been_set_in_the_environment_is_not_known() -> None:
+    maybe = only("if os.path.exists('x'):\n    os.environ['AWS_DEFAULT_REGION'] = 'eu-west-1'")
+    assert {"eu-west-1", "us-west-2"} == {job.at.region for job in maybe.jobs}
+    assert () == only("for name in open('x'):\n    os.environ['AWS_DEFAULT_REGION'] = name").jobs
+    text = f"{HEAD}{MADE.format(session='')}\nos.environ['AWS_DEFAULT_REGION'] = 'eu-west-1'"
+    assert "us-west-2" == read_text(text, "launch.py").launches[0].jobs[0].at.region
+
+
 def test_a_job_that_boto3_starts_is_in_its_clients_region() -> None:
     text = (
         "import boto3\nboto3.client('sagemaker', 'eu-west-1').create_training_job(TrainingJobName='a',"

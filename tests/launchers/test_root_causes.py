@@ -56,6 +56,17 @@ def value(launch: Launch) -> object:
             "import argparse\np = argparse.ArgumentParser()\np.add_argument('--kind', default='a')\nfound = p.parse_args().kind",
             "a",
         ),
+        (
+            """
+import argparse
+p = argparse.ArgumentParser()
+p.add_argument("--region", default=os.environ.get("AWS_REGION", "eu-west-1"))
+p.add_argument("--token", default=os.environ.get("TOKEN"))
+p.add_argument("--rate", type=int, default=3)
+found = p.parse_args().rate
+""",
+            3,
+        ),
         ("found = str(datetime.now().timestamp()).split('.')[0]", "YOUR-TIME"),
     ],
 )
@@ -106,6 +117,8 @@ def test_what_a_class_may_change_is_unknown_wherever_it_is_mentioned(use: str) -
         ("import pandas\nwords = pandas.read_csv('x')\nfound = len(words)", Reason.CALL, "words"),
         ("import json\nwords = json.load(open('x'))\nfound = {}\nfor k, v in words.items():\n    found[k] = v", Reason.CALL, "words"),
         ("import hub\nfound = {'token': hub.token()}", Reason.CALL, "token"),
+        ("import json\nfound = len(json.load(open(os.environ['PATHS'])))", Reason.CALL, "PATHS"),
+        ("import json\nwith open(f\"{os.environ['PATHS']}/c.json\") as file:\n    found = json.load(file)['a']", Reason.CALL, "PATHS"),
         ("import config\nfound = int(config.RATE) + config.MORE * 2", Reason.MODULE, "MORE"),
         ("import config\nfound = sagemaker.image_uris.retrieve(config.NAME, region)", Reason.MODULE, "NAME"),
         ("found = {}\nfor k in settings.items():\n    found[k] = 1", Reason.UNDEFINED, "settings"),

@@ -220,3 +220,22 @@ def test_what_a_method_does_to_an_estimator_the_sdk_says(between: str, sent: dic
     (launch,) = read_text(f"{IMPORT}rate = 1\ne = {MADE}\n{between}\ne.fit()", "launch.py").launches
     assert sent == (dict(launch.jobs[0].spec.hyperparameters) if launch.jobs else None)
     assert [] == [hole.reason for hole in launch.holes if hole.reason is not Reason.REFUSED]
+
+
+@pytest.mark.parametrize(
+    ("body", "jobs", "holes"),
+    [
+        ("if os.path.exists('x'):\n    go()", [True], False),
+        ("go()\nif os.path.exists('x'):\n    go()", [True, True], False),
+        ("try:\n    go()\nexcept Exception as error:\n    print(error)", [True], False),
+        ("for name in os.listdir():\n    go()", [], True),
+        ("while True:\n    go()\n    break", [], True),
+    ],
+)
+def test_a_launch_in_what_is_open_is_a_job_of_one_decision_or_a_hole_for_its_cause(
+    body: str, jobs: list[bool], holes: bool
+) -> None:
+    found = read_text(f"import os\n{IMPORT}rate = 1\ndef go():\n    {MADE}.fit()\n{body}", "launch.py").launches
+    assert jobs == [launch.complete for launch in found if launch.jobs]
+    assert holes == any(launch.holes for launch in found)
+    assert Reason.UNREACHED not in {hole.reason for launch in found for hole in launch.holes}

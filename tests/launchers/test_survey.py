@@ -65,10 +65,12 @@ def test_sentences_count_one_and_many(tmp_path: Path) -> None:
         assert told in CliRunner().invoke(command, [str(path)], standalone_mode=False).stdout
 
 
-def test_the_sdks_file_of_defaults_is_said_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sdks_file_of_defaults_is_applied_where_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, own = tmp_path / "launch.py", tmp_path / "config.yaml"
     path.write_text(LAUNCH.format(more="instance_type='ml.g5.xlarge', "))
+    own.write_text("SchemaVersion: '1.0'\nSageMaker: {TrainingJob: {EnableNetworkIsolation: true}}\n")
     monkeypatch.setenv("SAGEMAKER_USER_CONFIG_OVERRIDE", str(own))
-    assert "SDK's defaults" not in CliRunner().invoke(command, [str(path)], standalone_mode=False).stdout
-    own.write_text("SchemaVersion: '1.0'\n")
-    assert f"defaults in {own}" in CliRunner().invoke(command, [str(path)], standalone_mode=False).stdout
+    said = CliRunner().invoke(command, [str(path), "--json"], standalone_mode=False).stdout
+    assert '"EnableNetworkIsolation": true' in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,65 @@ MADE = SHARED.removesuffix(".fit()")
 def only(body: str, **modules: str) -> Launch:
     (launch,) = read_text(HEAD + body, "launch.py", modules=modules).launches
     return launch
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for line in open('x'):\n    os.environ['RATE'] = line",
+        "for line in open('x'):\n    if line:\n        os.environ['RATE'] = line\n        break",
+        "while True:\n    os.environ['RATE'] = 'b'\n    break",
+        "if os.path.exists('x'):\n    os.environ['RATE'] = 'b'",
+        "if os.path.exists('x'):\n    os.environ.update(RATE='b')",
+        "if os.path.exists('x'):\n    os.environ.setdefault('RATE', 'b')",
+        "try:\n    open('x')\nexcept OSError:\n    os.environ['RATE'] = 'b'",
+        "match open('x'):\n    case _:\n        os.environ['RATE'] = 'b'",
+        "del os.environ['RATE']",
+        "own = os.environ\nmatch open('x'):\n    case _:\n        own['RATE'] = 'b'",
+        "class Own:\n    def set(self):\n        os.environ['RATE'] = 'b'\nOwn().set()",
+        "import elsewhere\nelsewhere.set(os.environ)",
+        "def rates():\n    os.environ['RATE'] = 'b'\n    yield\nlist(rates())",
+        "os.environ[open('x').read()] = 'b'",
+        "os.environ.update(open('x'))",
+        "os.environ |= {'RATE': 'b'}",
+        "os.environ.pop('RATE')",
+    ],
+)
+@pytest.mark.parametrize("asked", ["os.environ.get('RATE', 'a')", "os.getenv('RATE', 'a')"])
+def test_a_variable_that_may_have_been_set_is_a_hole(body: str, asked: str) -> None:
+    launch = only(f"{body}\nrate = {asked}\n{FIT}")
+    assert launch.holes or len(launch.jobs) == 2  # one with it, and one without
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if os.path.exists('x'):\n    json.dump({'rate': 'b'}, open('c.json', 'w'))",
+        "if os.path.exists('x'):\n    Path('c.json').write_text('{}')",
+        "class Own:\n    def write(self):\n        json.dump({'rate': 'b'}, open('c.json', mode='w'))\nOwn().write()",
+        "while True:\n    open('c.json', os.environ['MODE']).write('{}')",
+    ],
+)
+def test_a_file_that_may_have_been_written_is_a_hole(body: str, tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('{"rate": "a"}')
+    text = f"{HEAD}{body}\nrate = json.load(open('c.json'))['rate']\n{FIT}"
+    (launch,) = read_text(text, "launch.py", folders=[tmp_path]).launches
+    assert launch.holes
+
+
+@pytest.mark.parametrize("how", ["exec('rate = 2')", "globals().update(rate=2)", "vars()['rate'] = 2"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if os.path.exists('x'):\n    {how}",
+        "class Own:\n    def set(self):\n        {how}\nOwn().set()",
+        "while True:\n    {how}",
+        "x = [{call} for y in os.listdir()]",
+        "x = open('x') and {call}",
+    ],
+)
+def test_names_that_a_text_may_have_set_are_holes(how: str, body: str) -> None:
+    assert only(f"rate = 1\n{body.format(how=how, call=how.partition(')')[0] + ')')}\n{FIT}").holes
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -276,18 +275,19 @@ def test_objects_that_a_launcher_asks_for_are_there(tmp_path: Path) -> None:
     assert (4, True) == (failure.line, "NoSuchKey" in failure.error)
 
 
-@pytest.mark.skipif(os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every client")
-def test_a_slice_says_which_files_something_stood_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [[], ["--slice"]])
+def test_data_and_sources_that_are_not_here_are_made_up_and_said(tmp_path: Path, how: list[str]) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
     (tmp_path / "launch.py").write_text(
-        "import sagemaker\nfrom sagemaker.estimator import Estimator\n"
+        "import sagemaker, sys, os\nfrom sagemaker.pytorch import PyTorch\n"
         "data = sagemaker.Session().upload_data('data/train')\n"
-        "own = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', 'arn:aws:iam::111122223333:role/r', 1, 'ml.m5.xlarge')\n"
+        "own = PyTorch('train.py', source_dir=os.path.dirname(__file__) + '/code', role='arn:aws:iam::111122223333:role/r',"
+        " instance_count=1, instance_type=sys.argv[1], framework_version='2.1', py_version='py310')\n"
         "own.fit(data)\n"
     )
-    done = sm_trn("import", "--run", "--slice", "--", "python", "launch.py", cwd=tmp_path)
+    done = sm_trn("import", "--run", *how, "--", "python", "launch.py", "ml.m5.xlarge", cwd=tmp_path)
     assert 0 == done.returncode, done.stdout
-    assert "▲ not here, something stood for them: data/train" in done.stdout
+    assert "▲ not here, something stood for them: data/train, data/train/stand-in.txt, code/train.py" in done.stdout
 
 
 def test_the_words_of_a_program_that_ends_itself_are_shown(tmp_path: Path) -> None:
@@ -316,6 +316,32 @@ def test_launches_that_were_reached_and_not_are_said(tmp_path: Path) -> None:
     assert "✓ reached: Estimator, launch.ipynb, cell 1, line 3" == lines[3]
     assert "· not reached: Estimator, launch.ipynb, cell 3, line 2" == lines[4]
     assert lines[5].startswith("1 job recorded in ")
+
+
+COMMENTED = """
+from sagemaker.estimator import Estimator
+class Trainer:
+    def start(self, count=1):
+        own = Estimator('1.dkr.ecr.us-west-2.amazonaws.com/own:1', 'arn:aws:iam::111122223333:role/r', count, 'ml.m5.xlarge')
+        own.fit('s3://b/x')
+def main():
+    Trainer().start()
+if __name__ == "__main__":
+    print("uncomment the next line")
+    # main()
+"""
+
+
+@pytest.mark.parametrize(("call", "count"), [("main", 1), ("Trainer().start(count=2)", 2)])
+@pytest.mark.parametrize("name", ["launch.py", "launch.ipynb"])
+def test_what_nothing_in_the_file_starts_is_called(tmp_path: Path, call: str, count: int, name: str) -> None:
+    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
+    (tmp_path / name).write_text(COMMENTED if name.endswith(".py") else notebook(COMMENTED))
+    recorded = record([name], folder=tmp_path, call=call)
+    (job,) = recorded.jobs
+    assert f'"InstanceCount": {count}' in json.dumps(job.request)
+    done = sm_trn("import", name, cwd=tmp_path)
+    assert "--run --call main runs it" in done.stdout
 
 
 def test_an_sdk_that_is_not_installed_is_named_with_its_line_for_pip(tmp_path: Path) -> None:

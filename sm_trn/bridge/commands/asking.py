@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable
 
 import click
 
-from ..launchers.launches import Launchers, Unresolved
+from ..launchers.launches import Launchers
+from ..launchers.values import Unresolved
 
 
 def on_terminal() -> bool:

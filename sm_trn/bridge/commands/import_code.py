@@ -125,8 +125,6 @@ def command(  # noqa: PLR0913 - its options
         for each in found:
             say(shown.report(each))
             say(_next(each))
-        if told := shown.defaults():
-            say(told)
     elif not _write(found, form, output):
         return 1
     return int(any(_lacks(each) for each in found))

@@ -26,7 +26,7 @@ from ..launchers.slice import sliced
 from ..launchers.source import cells
 from ..recorder import Recorded, RecordedCall, record
 from ..recorder.isolation import ENDED, Isolation, chosen
-from ..recorder.recording import LAUNCHING, STOOD_FOR, Failure
+from ..recorder.recording import LAUNCHING, STOOD_FOR
 from ..recorder.searches import recorded_sweep
 from ..recorder.verify import Reached, reached
 from . import shown
@@ -50,6 +50,13 @@ from .giving import variables
     default=600.0,
     show_default=True,
     help="End the program after this many seconds.",
+)
+@click.option(
+    "--call",
+    "called",
+    metavar="CALL",
+    default="",
+    help="Import the file and call this, instead of running it: main, or 'Trainer().start(epochs=3)'.",
 )
 @click.option("--slice", "as_slice", is_flag=True, help="Run only the statements that the file's launches depend on.")
 @click.option(
@@ -82,6 +89,7 @@ def command(
     given: tuple[str, ...],
     files: tuple[Path, ...],
     isolation: str,
+    called: str,
     **how: Any,
 ) -> int:
     """Run a launcher as it is, without launching: a program, or a notebook whose cells are run one by one.
@@ -108,6 +116,7 @@ def command(
         code=code,
         environment=environment,
         isolation=tier.value,
+        call=called,
     )
     places = reached(_file(program), recorded)
     if how["as_json"]:
@@ -119,11 +128,23 @@ def command(
     for path in paths:
         say(f"  {path}")
     _say_faults(recorded, refused)
-    if told := shown.defaults():
+    if told := _defaults():
         say(told)
     if paths:
         say(f"Next: sm-trn check {output}/*.toml")
     return _exit_code(recorded, stop_at_submit=stop) or int(bool(refused))
+
+
+def _defaults() -> str:
+    """A sentence about the SDK's own file of defaults, where this machine has one: the program does not see it."""
+    own = os.environ.get("SAGEMAKER_USER_CONFIG_OVERRIDE") or "~/.config/sagemaker/config.yaml"
+    admin = os.environ.get("SAGEMAKER_ADMIN_CONFIG_OVERRIDE") or "/etc/xdg/sagemaker/config.yaml"
+    found = [name for name in (admin, own) if name.startswith("s3://") or Path(name).expanduser().exists()]
+    return (
+        f"▲ The SDK's defaults in {' and '.join(found)} are not applied here; a real launch takes them."
+        if found
+        else ""
+    )
 
 
 def _exit_code(recorded: Recorded, *, stop_at_submit: bool) -> int:
@@ -149,8 +170,8 @@ def _say_end(recorded: Recorded, places: Reached, timeout_s: float, *, stop_at_s
     explained = any(not failure.error.startswith("SystemExit") for failure in failures)
     if not explained and (not _sent(recorded) or _failed(recorded, stop_at_submit=stop_at_submit)):
         say("Its last lines:\n" + "\n".join(recorded.output.splitlines()[-8:]))
-    if not _sent(recorded) and any(_lacks_a_file(failure) for failure in failures):
-        say("  --slice runs only the statements that its launches depend on, and makes up the files that are not here.")
+    if not _sent(recorded) and any("FileNotFoundError" in failure.error for failure in failures):
+        say("  --slice runs only the statements that its launches depend on.")
     for place in places.reached:
         say(f"✓ reached: {place}")
     for place in places.missed:
@@ -161,11 +182,6 @@ def _say_end(recorded: Recorded, places: Reached, timeout_s: float, *, stop_at_s
     say(
         f"{told} in {recorded.seconds:.1f} s, {fmt.counted(len(recorded.calls), 'call')}, exit code {recorded.exit_code}."
     )
-
-
-def _lacks_a_file(failure: Failure) -> bool:
-    """Whether a launcher ended for data, or a script, that is not here: SDK v2 says the second in words of its own."""
-    return "FileNotFoundError" in failure.error or "No file named" in failure.error
 
 
 def _say_calls(recorded: Recorded) -> None:
@@ -209,7 +225,7 @@ def _slice(program: tuple[str, ...]) -> tuple[tuple[str, ...], list[tuple[int | 
         raise click.UsageError(f"--slice: got {' '.join(program)!r}, wanted a .py or .ipynb file that is here")
     places = [place for launch in read_launchers(path).launches for place in (launch.place, launch.started) if place]
     text = path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n")
-    return (str(path),), sliced(cells(path.name, text), places)
+    return (str(path), *program[program.index(str(path)) + 1 :]), sliced(cells(path.name, text), places)
 
 
 def _name(call: RecordedCall) -> str:

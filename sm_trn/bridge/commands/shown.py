@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
 from ...core.specs.json import Json
 from ...core.specs.problems import Problem, Severity
-from ..launchers.launches import Ending, Launch, LauncherJob, Launchers, Unresolved
-from ..launchers.values import Place
+from ..launchers.launches import Ending, Launch, LauncherJob, Launchers
+from ..launchers.values import Place, Unresolved
 
 if TYPE_CHECKING:
     from ..recorder import Recorded
@@ -49,18 +47,6 @@ def report(found: Launchers) -> str:
         parts.append("Not read\n" + "\n".join(f"   {_short(place)}: {why}" for place, why in found.unread))
     parts.append(_summary(found))
     return "\n\n".join(parts)
-
-
-def defaults() -> str:
-    """A sentence about the SDK's own file of defaults, where this machine has one: neither reading nor recording applies it."""
-    own = os.environ.get("SAGEMAKER_USER_CONFIG_OVERRIDE") or "~/.config/sagemaker/config.yaml"
-    admin = os.environ.get("SAGEMAKER_ADMIN_CONFIG_OVERRIDE") or "/etc/xdg/sagemaker/config.yaml"
-    found = [name for name in (admin, own) if name.startswith("s3://") or Path(name).expanduser().exists()]
-    return (
-        f"▲ The SDK's defaults in {' and '.join(found)} are not applied here; a real launch takes them."
-        if found
-        else ""
-    )
 
 
 def _head(found: Launchers) -> str:

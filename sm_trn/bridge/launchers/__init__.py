@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
+from .launches import Assumption, Ending, Launch, LauncherJob, Launchers
 from .read import read_launchers, read_text
-from .values import Place, Reason
+from .values import Place, Reason, Seen, Unresolved
 
 __all__ = [
     "Assumption",

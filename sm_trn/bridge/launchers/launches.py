@@ -12,27 +12,7 @@ from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
 from ...core.specs.problems import Problem
 from .sweeps import Search
-from .values import Place, Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Unresolved:
-    """One root cause for which a job is not complete. ``give`` is the name that ``--set`` takes, '' where no value would help.
-
-    >>> hole = st.read_launchers("launch.py").launches[1].holes[0]
-    >>> hole.give
-    'epochs'
-    """
-
-    place: Place
-    expression: str
-    reason: Reason
-    give: str
-    detail: str = ""
-
-    def __str__(self) -> str:
-        detail = f" ({self.detail})" if self.detail else ""
-        return f"{self.place}: {self.expression}: {self.reason.value}{detail}"
+from .values import Place, Seen, Unresolved
 
 
 class Ending(enum.Enum):
@@ -83,15 +63,6 @@ class Launch:
     def complete(self) -> bool:
         """Whether every job of it is known."""
         return not self.holes
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """Something of the SDK that was recognised and is not converted."""
-
-    place: Place
-    what: str
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)

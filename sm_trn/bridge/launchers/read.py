@@ -19,14 +19,15 @@ from .. import sdk
 from . import specs
 from .language.state import STEPS, Condition, Settings, Site
 from .language.statements import Statements
-from .launches import Assumption, Ending, Launch, LauncherJob, Launchers, Seen, Unresolved
+from .launches import Assumption, Ending, Launch, LauncherJob, Launchers
 from .requests import Read, pipeline_session, request_of, search_of
 from .sites import Written, written
 from .source import MAGIC, Cell, Unread, cells, parsed
 from .sweeps import Search, sweep_of
-from .values import Cause, ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown
+from .values import ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown, Unresolved, merged
 
-OPEN: Final = 3  # conditions that are read both ways to the end: 8 readings
+MOST_STEPS: Final = 4 * STEPS  # of all readings, before no further one is begun
+READINGS: Final = 16  # of one file, by the conditions that it leaves open
 SIBLINGS: Final = 200  # modules beside a launcher that are looked at
 _WORDS: Final = {symbol.value for symbol in Symbol}
 
@@ -106,27 +107,25 @@ class Reading:
         self.settings, self.code, self.text = settings, code, text
         self.name, self.given, self.folders = settings.file, settings.given, settings.folders
         self.trees = [(cell, parsed(cell)) for cell in code]
-        self.unread: list[tuple[Place, str]] = []
 
     def state(self, decisions: Mapping[Condition, bool]) -> Statements:
         """Read every cell once, under these decisions."""
         state = Statements(self.settings, decisions, Marks(self.text))
         state.prepare()
-        self.unread = []
         try:
             self._cells(state)
             if self.settings.call:
                 self._called(state)
         except ExhaustedError:
             why = "the file needs more steps than a reading takes; what follows is not read"
-            self.unread.append((Place(self.name, state.main.cell, 1), why))
+            state.unread.append((Place(self.name, state.main.cell, 1), why))
         return state
 
     def _cells(self, state: Statements) -> None:
         for cell, tree in self.trees:
             state.main.cell = cell.number
             if isinstance(tree, Unread):
-                self.unread.append((Place(self.name, tree.cell, tree.line), tree.why))
+                state.unread.append((Place(self.name, tree.cell, tree.line), tree.why))
                 continue
             if cell.number is None:
                 state.main.names["__doc__"] = ast.get_docstring(tree, clean=False)
@@ -146,19 +145,20 @@ class Reading:
         except Raised as raised:
             error = raised.error
             if not isinstance(error, SystemExit):
-                self.unread.append(
+                state.unread.append(
                     (place, f"it raises {type(error).__name__}: {str(error)[:80]}; what follows is not reached")
                 )
             return False
         except RecursionError:
             self._too_deep(state, statement, place)
+        except Needs as needs:
+            state.taint(*needs.causes)
         return True
 
     def _too_deep(self, state: Statements, statement: ast.stmt, place: Place) -> None:
         state.scopes[:] = [state.main]
-        state.notes.clear()
-        self.unread.append((place, "nested too deeply to be followed"))
-        cause = Cause(Reason.CONSTRUCT, place, "…", detail="nested too deeply to be followed")
+        state.unread.append((place, "nested too deeply to be followed"))
+        cause = Unresolved(Reason.CONSTRUCT, place, "…", detail="nested too deeply to be followed")
         for inner in ast.walk(statement):
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 state.main.names[inner.id] = Unknown((dataclasses.replace(cause, give=inner.id),))
@@ -183,55 +183,60 @@ class Reading:
             state.run(function.node, function, places, names)
         except Raised as raised:
             place = Place(self.name, function.cell, function.node.lineno)
-            self.unread.append(
+            state.unread.append(
                 (place, f"{self.settings.call} raises {type(raised.error).__name__}: {str(raised.error)[:80]}")
             )
         except Needs as needs:
             state.taint(*needs.causes)
 
     def launchers(self, check: Check | None) -> Launchers:
-        first = self.state({})
-        unread = list(self.unread)
-        launches = [self._launch(site, first, check) for site in first.sites]
-        wanted = self._wanted(first, launches)
-        if wanted:
-            launches = self._decided(wanted, launches, check)
+        readings = list(self._readings(check))
+        first = readings[0][0]
+        groups: dict[tuple[object, ...], list[Launch]] = {}
+        for state, launches in readings:
+            for site, launch in zip(state.sites, launches, strict=True):
+                groups.setdefault((launch.place, site.turn, launch.started), []).append(launch)
+        together = [_together(group, turns=len(readings)) for group in groups.values()]
         tuners = {site.search.place for site in first.sites if site.search is not None}
         sightings = [item for item in first.sightings if item.place not in tuners]
         return Launchers(
             file=self.name,
-            launches=(*launches, *self._unreached(launches)),
-            seen=tuple(dict.fromkeys(Seen(item.place, item.what, item.kind) for item in sightings)),
+            launches=(*together, *self._unreached(together, first)),
+            seen=tuple(dict.fromkeys(sightings)),
             assumed=tuple(Assumption(place, what) for place, what in first.assumed),
-            unread=tuple(unread),
+            unread=tuple(first.unread),
         )
 
-    def _unreached(self, launches: Sequence[Launch]) -> Iterator[Launch]:
+    def _readings(self, check: Check | None) -> Iterator[tuple[Statements, list[Launch]]]:
+        """The file read under each combination of decisions about the conditions that its launches depend on."""
+        todo: list[dict[Condition, bool]] = [{}]
+        count = spent = 0
+        while todo:
+            decisions = todo.pop(0)
+            state = self.state(decisions)
+            spent += STEPS - state.steps
+            launches = [self._launch(site, state, check, decisions) for site in state.sites]
+            condition = self._open(state, launches, decisions)
+            if condition is not None and count + len(todo) + 2 <= READINGS and spent < MOST_STEPS:
+                todo += [{**decisions, condition: True}, {**decisions, condition: False}]
+            else:
+                count += 1
+                yield state, launches
+
+    def _open(self, state: Statements, launches: list[Launch], decisions: Mapping[Condition, bool]) -> Condition | None:
+        """The first condition that is open, and that a launch depends on."""
+        holes = [hole for launch in (*launches, *self._unreached(launches, state)) for hole in launch.holes]
+        places = {hole.place for hole in holes if hole.reason is Reason.BRANCH}
+        return next((each for each in state.wanted if each[0] in places and each not in decisions), None)
+
+    def _unreached(self, launches: Sequence[Launch], state: Statements) -> Iterator[Launch]:
         """The launches that stand in the file, and that its own way through it does not come to."""
         reached = {launch.place for launch in launches} | {launch.started for launch in launches}
         for site in written(self.name, self.trees):
             if site.place not in reached:
-                hole = Unresolved(site.place, f"{site.cls}(…)", Reason.UNREACHED, "", _way_to(site))
-                yield Launch(place=site.place, cls=site.cls, ending=Ending.UNREACHED, holes=(hole,))
-
-    def _wanted(self, state: Statements, launches: list[Launch]) -> list[Condition]:
-        """The conditions that holes come from."""
-        places = [hole.place for launch in launches for hole in launch.holes if hole.reason is Reason.BRANCH]
-        known = [condition for place in dict.fromkeys(places) for condition in state.wanted if condition[0] == place]
-        return known[:OPEN]
-
-    def _decided(self, wanted: list[Condition], before: list[Launch], check: Check | None) -> list[Launch]:
-        """The launches under every combination of decisions, those of one site together."""
-        found: dict[tuple[object, ...], list[Launch]] = {}
-        turns = [
-            dict(zip(wanted, choice, strict=True)) for choice in itertools.product((True, False), repeat=len(wanted))
-        ]
-        for decisions in turns:
-            state = self.state(decisions)
-            for site in state.sites:
-                launch = self._launch(site, state, check, decisions)
-                found.setdefault((launch.place, site.turn, launch.started), []).append(launch)
-        return [_together(group, turns=len(turns)) for group in found.values()] or before
+                holes = state.skipped.get(site.place, ())
+                way = Unresolved(Reason.UNREACHED, site.place, f"{site.cls}(…)", detail=_way_to(site))
+                yield Launch(place=site.place, cls=site.cls, ending=Ending.UNREACHED, holes=holes or (way,))
 
     def _elsewhere(self, jobs: Sequence[LauncherJob]) -> Iterator[str]:
         """A source that does not lie where SDK v2 would look for it."""
@@ -243,17 +248,20 @@ class Reading:
                 )
 
     def _launch(
-        self, site: Site, state: Statements, check: Check | None, decisions: Mapping[Condition, bool] | None = None
+        self, site: Site, state: Statements, check: Check | None, decisions: Mapping[Condition, bool]
     ) -> Launch:
         read = _asked(state, site)
-        holes = tuple(Unresolved(c.place, c.expression, c.reason, c.give, c.detail) for c in read.causes)
+        again = [
+            cause for place in (site.place, site.started) if place is not None for cause in state.skipped.get(place, ())
+        ]
+        holes = merged([*read.causes, *again])
         jobs: tuple[LauncherJob, ...] = ()
         ending = Ending.LOCAL if read.local else _ending(site)
         if read.request is not None:
             try:
-                jobs = (self._job(site, state, read, check, decisions or {}),)
+                jobs = (self._job(site, state, read, check, decisions),)
             except (SmTrnError, ValueError, TypeError) as error:
-                holes = (Unresolved(site.place, f"{site.cls}(…)", Reason.REFUSED, "", str(error)[:200]),)
+                holes = (Unresolved(Reason.REFUSED, site.place, f"{site.cls}(…)", detail=str(error)[:200]),)
         if site.search is not None and jobs:
             jobs, holes = self._searched(site.search, state, jobs[0], holes)
         placeholders = tuple(sorted(symbol.value for symbol in read.placeholders if symbol.value not in self.given))
@@ -267,13 +275,13 @@ class Reading:
     ) -> tuple[tuple[LauncherJob, ...], tuple[Unresolved, ...]]:
         """The job with the search that a tuner makes of it, and what keeps that from being known."""
         request, causes = search_of(state, tuner)
-        holes += tuple(Unresolved(c.place, c.expression, c.reason, c.give, c.detail) for c in causes)
+        holes += causes
         if request is None:
             return (job,), holes
         try:
             sweep = sweep_of(request, job.spec)
         except (SmTrnError, ValueError, TypeError, KeyError) as error:
-            return (job,), (*holes, Unresolved(tuner.place, f"{tuner.cls}(…)", Reason.REFUSED, "", str(error)[:200]))
+            return (job,), (*holes, Unresolved(Reason.REFUSED, tuner.place, f"{tuner.cls}(…)", detail=str(error)[:200]))
         return (dataclasses.replace(job, search=Search(sweep=sweep, request=request)),), holes
 
     def _job(
@@ -301,12 +309,14 @@ def _asked(state: Statements, site: Site) -> Read:
         return request_of(state, site)
     except ExhaustedError:
         why = "it needs more steps than a reading takes"
-        return Read(causes=(Cause(Reason.CONSTRUCT, site.place, f"{site.cls}(…)", detail=why),))
+        return Read(causes=(Unresolved(Reason.CONSTRUCT, site.place, f"{site.cls}(…)", detail=why),))
 
 
 def _way_to(site: Written) -> str:
-    if site.function:
-        return f"not reached by default: give --call {site.function}, or --set for what decides it"
+    if len(site.within) > 1:  # in a class, or in a function of a function: reading does not come there
+        return f"not reached by default: --run --call {site.caller or '.'.join(site.within)} runs it"
+    if site.caller:
+        return f"not reached by default: give --call {site.caller}, or --set for what decides it"
     return "not reached by default: --run runs it, and --set gives what decides it"
 
 

@@ -12,7 +12,7 @@ from ...core.specs.destination import Destination
 from ...core.specs.json import Json
 from .language.nodes import ACCOUNT, PLACEHOLDERS, STAMP, TIME, Nodes
 from .language.state import Site
-from .values import Cause, Node, Reason, Symbol, merged
+from .values import Node, Reason, Symbol, Unresolved, merged
 
 _LONGEST_BASE: Final = 39  # characters of a base name that the SDK leaves before its own moment
 TUNING: Final = "CreateHyperParameterTuningJob"
@@ -26,7 +26,7 @@ class Read:
 
     request: dict[str, Json] | None = None
     at: Destination = field(default_factory=Destination)
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[Unresolved, ...] = ()
     placeholders: frozenset[Symbol] = frozenset()
     remarks: tuple[str, ...] = ()
     entry: str | None = None
@@ -45,7 +45,7 @@ def request_of(state: Nodes, site: Site) -> Read:
     lost = list(site.lost)
     if "training_recipe" in site.node.events[0].get("kwargs", {}):
         why = "a recipe chooses the script, the image and the parameters"
-        lost.append(Cause(Reason.VALUE, site.place, "training_recipe", "training_recipe", why))
+        lost.append(Unresolved(Reason.VALUE, site.place, "training_recipe", "training_recipe", why))
     job: dict[str, Any] = {}
     lost += _unwritten(state, [*events, site.arguments])
     if not lost:
@@ -56,7 +56,9 @@ def request_of(state: Nodes, site: Site) -> Read:
             "raw": site.raw,
         }
         fit = state.written_event({"id": 0, "kind": "fit", "heap": {}, **site.arguments})
-        job = state.written_job(events, {**more, "args": fit["args"], "kwargs": fit["kwargs"], "heap": fit["heap"]})
+        job = state.written_job(
+            events, {**more, "args": fit["args"], "kwargs": fit["kwargs"], "heap": fit["heap"]}, site.environment
+        )
     if lost:
         return Read(causes=merged(lost), placeholders=frozenset(state.used))
     used = frozenset(state.used | _named_in(events))
@@ -65,7 +67,8 @@ def request_of(state: Nodes, site: Site) -> Read:
         return Read(local=True)
     if "failed" in answer:
         return Read(
-            causes=(Cause(Reason.LIBRARY, site.place, f"{site.cls}(…)", detail=answer["failed"]),), placeholders=used
+            causes=(Unresolved(Reason.LIBRARY, site.place, f"{site.cls}(…)", detail=answer["failed"]),),
+            placeholders=used,
         )
     if "refused" in answer:
         return Read(
@@ -74,7 +77,7 @@ def request_of(state: Nodes, site: Site) -> Read:
     return _read(state, site, answer, used)
 
 
-def search_of(state: Nodes, tuner: Site) -> tuple[dict[str, Json] | None, tuple[Cause, ...]]:
+def search_of(state: Nodes, tuner: Site) -> tuple[dict[str, Json] | None, tuple[Unresolved, ...]]:
     """Ask the SDK what it sends for a tuner: its CreateHyperParameterTuningJob request, or what keeps it from being said."""
     lost = [*tuner.lost, *_unwritten(state, [*tuner.events, tuner.arguments])]
     if lost:
@@ -85,18 +88,18 @@ def search_of(state: Nodes, tuner: Site) -> tuple[dict[str, Json] | None, tuple[
         "contexts": [each.number for each in tuner.contexts],
         **{key: fit[key] for key in ("args", "kwargs", "heap")},
     }
-    answer = state.settings.sdk.ask(state.written_job(tuner.events, more))
+    answer = state.settings.sdk.ask(state.written_job(tuner.events, more, tuner.environment))
     if "request" not in answer:
         why = answer.get("failed") or answer.get("refused") or "local mode"
-        return None, (Cause(Reason.REFUSED, tuner.place, f"{tuner.cls}(…)", detail=str(why)),)
+        return None, (Unresolved(Reason.REFUSED, tuner.place, f"{tuner.cls}(…)", detail=str(why)),)
     told = _told(state, str(answer["region"]))
     request: dict[str, Json] = json.loads(_replaced(json.dumps(answer["request"]), [*told, (SHORT_STAMP, TIME)]))
     return request, ()
 
 
-def _unwritten(state: Nodes, events: list[dict[str, Any]]) -> list[Cause]:
+def _unwritten(state: Nodes, events: list[dict[str, Any]]) -> list[Unresolved]:
     """Every cause for which a value cannot be handed to the SDK."""
-    lost: list[Cause] = []
+    lost: list[Unresolved] = []
     for event in events:
         values = [*event.get("args", ()), *event.get("kwargs", {}).values(), event.get("key")]
         for _, held, gone in event.get("heap", {}).values():
@@ -128,7 +131,7 @@ def _named_in(events: tuple[dict[str, Any], ...]) -> set[Symbol]:
     return {words[name] for name in names if name in words}
 
 
-def _refusal(site: Site, events: tuple[dict[str, Any], ...], answer: Mapping[str, Any]) -> Cause:
+def _refusal(site: Site, events: tuple[dict[str, Any], ...], answer: Mapping[str, Any]) -> Unresolved:
     """What the SDK refuses, at the call that it refuses; a text that was left to be filled in is the reason for that."""
     event = next((each for each in events if each["id"] == answer.get("event")), None)
     place = event["place"] if event is not None and "place" in event else site.place
@@ -136,8 +139,8 @@ def _refusal(site: Site, events: tuple[dict[str, Any], ...], answer: Mapping[str
     for each in events:
         values += [*each.get("args", ()), *each.get("kwargs", {}).values()]
     if any(isinstance(value, str) and value == "" for value in values):
-        return Cause(Reason.EMPTY, place, f"{site.cls}(…)", detail=answer["refused"])
-    return Cause(Reason.REFUSED, place, f"{site.cls}(…)", detail=answer["refused"])
+        return Unresolved(Reason.EMPTY, place, f"{site.cls}(…)", detail=answer["refused"])
+    return Unresolved(Reason.REFUSED, place, f"{site.cls}(…)", detail=answer["refused"])
 
 
 def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symbol]) -> Read:
@@ -163,7 +166,7 @@ def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symb
         role=str(request["RoleArn"]), region=region, source_uri=uploaded, job_name=name,
         bucket=where.removeprefix("s3://").partition("/")[0] or told[1][1],
     )  # fmt: skip
-    named = answer["named"] or site.raw or {"AWS_DEFAULT_REGION", "AWS_REGION"} & set(state.environment.known)
+    named = answer["named"] or site.raw or {"AWS_DEFAULT_REGION", "AWS_REGION"} & set(site.environment)
     placeholders = used | (frozenset() if named else {Symbol.REGION})
     return Read(
         request=request, at=at, placeholders=frozenset(placeholders), remarks=tuple(answer.get("renamed", ())),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,23 +16,35 @@ _STARTS = frozenset({"create_training_job"})
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A call that makes an estimator, or starts a job through boto3, and the functions and classes that it stands in."""
+    """A call that makes an estimator, or starts a job through boto3, the functions and classes that it stands in, and the last
+    function of the file that comes to these; '' where there is none."""
 
     place: Place
     cls: str
     within: tuple[str, ...]
-
-    @property
-    def function(self) -> str:
-        """What ``--call`` names to come here; '' where that is no function of the file."""
-        return ".".join(self.within)
+    caller: str = ""
 
 
 def written(name: str, trees: list[tuple[Cell, ast.Module | Unread]]) -> list[Written]:
     """Every such call of a file, in order."""
     modules = [(cell, tree) for cell, tree in trees if isinstance(tree, ast.Module)]
     names = _names([tree for _, tree in modules])
-    return [found for cell, tree in modules for found in _calls(name, cell, tree, names)]
+    functions = [node for _, tree in modules for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [
+        dataclasses.replace(found, caller=_caller(found.within[0], functions) if found.within else "")
+        for cell, tree in modules
+        for found in _calls(name, cell, tree, names)
+    ]
+
+
+def _caller(name: str, functions: list[ast.FunctionDef]) -> str:
+    """The last function that names this function or class, or one that does."""
+    known, last = {name}, ""
+    for node in functions:
+        if node.name == name or any(isinstance(inner, ast.Name) and inner.id in known for inner in ast.walk(node)):
+            known.add(node.name)
+            last = node.name
+    return last
 
 
 def _names(trees: list[ast.Module]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -11,16 +10,6 @@ from typing import Final
 from .source import Cell, Unread, parsed
 from .values import Place
 
-# Names of SDK version 1 that version 2 refuses: source: the migration page of version 2.
-_OLD_NAMES: Final = (
-    (re.compile(r"\bimage_name(\s*)="), r"image_uri\1="),
-    (re.compile(r"\bsagemaker\.(session\.)?s3_input\("), "sagemaker.inputs.TrainingInput("),
-    (
-        re.compile(r"\bfrom sagemaker\.session import s3_input\b"),
-        "from sagemaker.inputs import TrainingInput as s3_input",
-    ),
-    (re.compile(r"\bfrom sagemaker import s3_input\b"), "from sagemaker.inputs import TrainingInput as s3_input"),
-)
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -35,7 +24,7 @@ class _Statement:
 def sliced(code: list[Cell], launches: Iterable[Place]) -> list[tuple[int | None, str]]:
     """Each cell's code with everything blanked that the launches at these places do not depend on.
 
-    Lines keep their numbers. Names of SDK version 1 are written as version 2 knows them.
+    Lines keep their numbers.
     """
     statements = [item for index, cell in enumerate(code) for item in _statements(index, cell)]
     bodies = {item.node.name: item.reads for item in statements if isinstance(item.node, _DEFINITIONS)}
@@ -131,10 +120,7 @@ def _root(node: ast.expr) -> set[str]:
 def _only(cell: Cell, nodes: list[ast.stmt]) -> str:
     lines = cell.code.split("\n")
     kept = {line for node in nodes for line in range(_first(node), (node.end_lineno or node.lineno) + 1)}
-    text = "\n".join(line if number in kept else "" for number, line in enumerate(lines, start=1))
-    for pattern, new in _OLD_NAMES:
-        text = pattern.sub(new, text)
-    return text
+    return "\n".join(line if number in kept else "" for number, line in enumerate(lines, start=1))
 
 
 def _first(node: ast.stmt) -> int:

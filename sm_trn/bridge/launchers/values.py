@@ -57,14 +57,24 @@ class Reason(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
-    """One root cause: everything that depends on it is unknown for the same reason. ``give`` is what ``--set`` names."""
+class Unresolved:
+    """One root cause for which a job is not complete: everything that depends on it is unknown for the same reason. ``give`` is the
+    name that ``--set`` takes, '' where no value would help.
+
+    >>> hole = st.read_launchers("launch.py").launches[1].holes[0]
+    >>> hole.give
+    'epochs'
+    """
 
     reason: Reason
     place: Place
     expression: str
     give: str = ""
     detail: str = ""
+
+    def __str__(self) -> str:
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{self.place}: {self.expression}: {self.reason.value}{detail}"
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -83,6 +93,15 @@ class Cause:
         return (self.reason, self.place, self.expression)
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Something of the SDK that was recognised and is not converted."""
+
+    place: Place
+    what: str
+    kind: str
+
+
 class Symbol(enum.Enum):
     """What the account and the moment add: it stands in texts as a visible word until it is given."""
 
@@ -96,7 +115,7 @@ class Symbol(enum.Enum):
 class Needs(BaseException):
     """An operation needs a value that is not known. No ``except`` of a launcher catches it."""
 
-    def __init__(self, causes: Iterable[Cause]) -> None:
+    def __init__(self, causes: Iterable[Unresolved]) -> None:
         super().__init__()
         self.causes = tuple(causes)
 
@@ -117,7 +136,7 @@ class Unresolvable:
     """A value that Python cannot compute with: each operation on it raises ``Needs``."""
 
     __slots__ = ("causes",)
-    causes: tuple[Cause, ...]
+    causes: tuple[Unresolved, ...]
 
     def needed(self, *_: object, **__: object) -> NoReturn:
         """Raises Needs."""
@@ -151,7 +170,7 @@ class Unknown(Unresolvable):
 
     __slots__ = ("among", "origin")
 
-    def __init__(self, causes: Iterable[Cause], origin: str = "", among: Iterable[object] | None = None) -> None:
+    def __init__(self, causes: Iterable[Unresolved], origin: str = "", among: Iterable[object] | None = None) -> None:
         self.causes = tuple({cause.key: cause for cause in causes}.values())
         self.origin = origin
         self.among = None if among is None else tuple(among)
@@ -177,7 +196,7 @@ class Ref(Unresolvable):
     def __init__(self, path: str, place: Place) -> None:
         self.path = path
         module = path.rpartition(".")[0] or path
-        self.causes = (Cause(Reason.MODULE, place, path, path.rpartition(".")[2], module),)
+        self.causes = (Unresolved(Reason.MODULE, place, path, path.rpartition(".")[2], module),)
 
     @property
     def last(self) -> str:
@@ -195,9 +214,9 @@ class Node(Unresolvable):
     def __init__(self, path: str, place: Place, *, number: int = -1, owner: Node | None = None, name: str = "") -> None:
         self.path, self.place, self.number, self.owner, self.name = path, place, number, owner, name
         self.events: list[dict[str, Any]] = []
-        self.tainted: list[Cause] = []
+        self.tainted: list[Unresolved] = []
         self.started = False
-        self.causes = (Cause(Reason.VALUE, place, path),)
+        self.causes = (Unresolved(Reason.VALUE, place, path),)
 
     @property
     def last(self) -> str:
@@ -213,8 +232,9 @@ class Environment(Unresolvable):
     """The variables of the environment: those that the launcher has set, and others that nobody knows."""
 
     __slots__ = ("known",)
+    kind = "class"  # a variable that one way sets is not known after both
 
-    def __init__(self, cause: Cause) -> None:
+    def __init__(self, cause: Unresolved) -> None:
         self.causes = (cause,)
         self.known: dict[str, object] = {}
 
@@ -263,10 +283,10 @@ class Marks:
     def symbols(self, text: str) -> set[Symbol | Folder]:
         return {part for part in self.parts(text) if isinstance(part, (Symbol, Folder))}
 
-    def causes(self, text: str) -> list[Cause]:
+    def causes(self, text: str) -> list[Unresolved]:
         return [cause for part in self.parts(text) if isinstance(part, Unresolvable) for cause in part.causes]
 
-    def changed(self, text: str, change: Callable[[Cause], Cause]) -> str:
+    def changed(self, text: str, change: Callable[[Unresolved], Unresolved]) -> str:
         """The text with the causes of its unknown parts changed."""
         return "".join(
             part
@@ -287,14 +307,14 @@ class Marks:
         return self._pattern.sub(word, text)
 
 
-def renamed(value: Unresolvable, change: Callable[[Cause], Cause]) -> Unresolvable:
+def renamed(value: Unresolvable, change: Callable[[Unresolved], Unresolved]) -> Unresolvable:
     """The same value that is not known, with its causes changed."""
     if isinstance(value, Unknown):
         return type(value)(map(change, value.causes), value.origin, value.among)
     return value
 
 
-def merged(causes: Iterable[Cause]) -> tuple[Cause, ...]:
+def merged(causes: Iterable[Unresolved]) -> tuple[Unresolved, ...]:
     """Each root cause once."""
     return tuple({cause.key: cause for cause in causes}.values())
 

@@ -45,17 +45,17 @@ _TOKENS: Final = ("AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 def record(  # noqa: PLR0913 - what is run, where, and how
     command: Sequence[str], *, folder: Path | None = None, timeout_s: float = 600.0, stop_at_submit: bool = False,
     code: Sequence[tuple[int | None, str]] | None = None, environment: Mapping[str, str] | None = None, isolation: str = "auto",
-    python: Path | None = None, replaced: Mapping[str, str] | None = None,
+    python: Path | None = None, replaced: Mapping[str, str] | None = None, call: str = "",
 ) -> Recorded:  # fmt: skip
     """Run ``command`` in a copy of ``folder`` against the recorder, and return what it asked of AWS.
 
     Nothing is started, billed or sent anywhere. A ``.ipynb`` file stands for its cells, run one by one without their magics. With
     ``stop_at_submit`` the first job is refused, which ends most launchers there. ``code`` stands for the cells of ``command``'s
-    file: a slice of it, and then what it would need of data and sources that are not here is made up. ``environment`` are variables
+    file: a slice of it. Data and sources that it uploads and that are not here are made up, and said. ``environment`` are variables
     of the program beside the few that it has; the secrets among them are in no text of the answer. ``isolation`` is how the program
     is held: a name of Isolation, or ``auto`` for the best one here. ``python`` runs it instead of this Python; ``replaced`` are what
-    files of the folder hold in the copy. Raises SmTrnError where the machine cannot hold it so, for a
-    folder that is too large to copy, and for a program that is not there.
+    files of the folder hold in the copy. ``call`` is called at the end of the file, which is imported then and not run. Raises
+    SmTrnError where the machine cannot hold it so, for a folder that is too large to copy, and for a program that is not there.
 
     >>> record(["python", "launch.py"], environment={"EPOCHS": "3"}).jobs  # doctest: +SKIP
     """
@@ -73,12 +73,12 @@ def record(  # noqa: PLR0913 - what is run, where, and how
         work = above / place.relative_to(top)
         for name, text in (replaced or {}).items():
             (work / name).write_text(text, "utf-8", newline="")
-        argv = _argv(command, work, root) if code is None else _sliced(code, work, command[0], root)
+        argv = _argv(command, work, root, call) if code is None else _sliced(code, work, command, root)
         began = time.monotonic()
         program = Program(
             argv=[str(python) if python is not None and word == sys.executable else word for word in argv],
             folder=(work / command[0]).parent if command[0].endswith(".ipynb") else work,
-            environment=_environment(endpoint, root, given, tolerant=code is not None),
+            environment=_environment(endpoint, root, given),
             root=root,
             port=endpoint.port,
         )
@@ -147,7 +147,7 @@ def _is_left_out(path: Path) -> bool:
     return (path / "pyvenv.cfg").is_file() or not (path.is_file() or path.is_dir() or path.is_symlink())
 
 
-def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
+def _argv(command: Sequence[str], work: Path, root: Path, call: str) -> list[str]:
     if not command:
         raise SmTrnError("command: got none, wanted one, such as: sm-trn import --run -- python launch.py")
     first = command[0]
@@ -155,8 +155,14 @@ def _argv(command: Sequence[str], work: Path, root: Path) -> list[str]:
     program = command[1] if python and len(command) > 1 else first
     if program.endswith((".py", ".ipynb")):
         _inside(program, work, root)
+    call = f"{call}()" if call and not call.endswith(")") else call
     if first.endswith(".ipynb"):
-        return _cells(_notebook(work / first), root, "whole", command)
+        rows = _notebook(work / first)
+        return _cells([*rows, (len(rows) + 1, call)] if call else rows, root, "whole", command)
+    if call and program.endswith(".py"):
+        return [sys.executable, str(HOOK / "called.py"), call, program, *command[1 + python :]]
+    if call:
+        raise SmTrnError(f"call: got the program {program!r}, wanted a .py or .ipynb file: python launch.py")
     if python:
         return [sys.executable, *command[1:]]
     if first.endswith(".py"):
@@ -174,13 +180,14 @@ def _inside(name: str, work: Path, root: Path) -> Path:
     return path
 
 
-def _sliced(code: Sequence[tuple[int | None, str]], work: Path, name: str, root: Path) -> list[str]:
+def _sliced(code: Sequence[tuple[int | None, str]], work: Path, command: Sequence[str], root: Path) -> list[str]:
+    name = command[0]
     written = (
         [row for row in _notebook(_inside(name, work, root)) if row[1].startswith(_WRITING)]
         if name.endswith(".ipynb")
         else []
     )
-    return _cells([*written, *((number or 0, text) for number, text in code)], root, "apart", [name])
+    return _cells([*written, *((number or 0, text) for number, text in code)], root, "apart", command)
 
 
 def _cells(code: Sequence[tuple[int, str]], root: Path, mode: str, arguments: Sequence[str]) -> list[str]:
@@ -202,7 +209,7 @@ def _notebook(path: Path) -> list[tuple[int, str]]:
     return rows
 
 
-def _environment(endpoint: Endpoint, root: Path, given: Mapping[str, str], *, tolerant: bool) -> dict[str, str]:
+def _environment(endpoint: Endpoint, root: Path, given: Mapping[str, str]) -> dict[str, str]:
     """A small environment, and what is given: none of the user's credentials, profiles and addresses is in it."""
     for name in "tmp", "home":
         (root / name).mkdir()
@@ -213,7 +220,6 @@ def _environment(endpoint: Endpoint, root: Path, given: Mapping[str, str], *, to
         "log": str(root / "log"),
         "region": region,
         "copy": str(root / "copy"),
-        "tolerant": tolerant,
     }
     kept = {name: value for name, value in os.environ.items() if name in _KEPT}
     defaults = {

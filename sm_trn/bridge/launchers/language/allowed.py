@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..values import Cause, Needs, Place, Reason
+from ..values import Needs, Place, Reason, Unresolved
 
 
 class Stand:
@@ -33,7 +33,7 @@ class Stand:
 
     def needed(self, *_: object, **__: object) -> Any:
         """Raises Needs: Python was handed this, and nobody knows what it would give."""
-        raise Needs((Cause(Reason.CALL, Place("", None, 1), f"{self.name}(…)"),))
+        raise Needs((Unresolved(Reason.CALL, Place("", None, 1), f"{self.name}(…)"),))
 
     __call__ = __repr__ = needed
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from ..values import (
     LONGEST,
-    Cause,
     Environment,
     Moment,
     Needs,
@@ -27,6 +26,7 @@ from ..values import (
     Symbol,
     Unknown,
     Unresolvable,
+    Unresolved,
 )
 from . import library, texts
 from .allowed import TextFormat, may_be_looked_at
@@ -125,8 +125,6 @@ class Calls(Expressions):
             key = self.found_key(node, owner, key)
         elif isinstance(key, Unresolvable) or (isinstance(key, str) and self.marks.within(key)):
             raise Needs(self.missing(key))
-        if isinstance(owner, dict):
-            self.touch(owner)  # __missing__ and __getitem__ may change it
         return self.python(operator.getitem, owner, key)
 
     def found_key(self, node: ast.AST, owner: dict[Any, Any], key: Any) -> Any:
@@ -154,8 +152,6 @@ class Calls(Expressions):
             raise Needs(self.lost[id(value)][1].causes)
         if isinstance(value, str) and self.marks.within(value):
             raise Needs(self.missing(value))
-        if not isinstance(value, (list, tuple, dict, str, range, set)):
-            self.touch(value)
         if (
             isinstance(value, (set, frozenset))
             and any(isinstance(each, (str, bytes)) for each in value)
@@ -233,16 +229,17 @@ class Calls(Expressions):
         cause = self.cause(node, Reason.HANDED, give=_word(node), detail="its code was not read")
         self.reach(function, function.causes)
         for value in (*given, *names.values()):
-            self.reach(value, function.causes if not known else ())
-            if not known:
+            if known:
+                self.reach_own(value)
+                for each in [] if isinstance(value, Unresolvable) else reachable(value):
+                    self.may_run(each, function.causes)
+            else:
+                self.reach(value, function.causes)
                 self.lose_all(value, [cause])
                 for each in reachable(value):
                     self.may_run(each, [cause])
                     if isinstance(each, Scope):
                         self.taint(cause)
-            else:
-                for each in [] if isinstance(value, Unresolvable) else reachable(value):
-                    self.may_run(each, function.causes)
         for value in handed:
             self.handed_over(value, path.rpartition(".")[2] or "another object")
         if (
@@ -281,8 +278,9 @@ class Calls(Expressions):
             given = [self.resolved(each) for each in given]
             names = {word: self.resolved(each) for word, each in names.items()}
             marked = library.keeps_marks(function)
+            looked_at = library.looked_at(owner, name, names)
             lacking = self.missing(
-                owner, *given, *names.values(), marked=marked, ordered=_hashed(function) not in library.ORDERLESS
+                owner, *given, *looked_at, marked=marked, ordered=_hashed(function) not in library.ORDERLESS
             )
             if lacking:
                 return self._lacking(node, function, owner, [*given, *names.values()], lacking)
@@ -291,16 +289,14 @@ class Calls(Expressions):
             given = self._keyed(node, owner, name, given)
         elif unordered := self._in_order(function, name, given):
             return self._lacking(node, function, owner, [*given, *names.values()], unordered)
-        for each in (owner, *given, *names.values()):
-            if self.notes:
-                for inner in reachable(each):
-                    self.touch(inner)
         try:
             return self.python(function, *given, **names)
         except Needs as needs:
             return self._lacking(node, function, owner, [*given, *names.values()], needs.causes)
 
-    def _lacking(self, node: ast.AST, function: Any, owner: Any, values: Iterable[Any], causes: Iterable[Cause]) -> Any:
+    def _lacking(
+        self, node: ast.AST, function: Any, owner: Any, values: Iterable[Any], causes: Iterable[Unresolved]
+    ) -> Any:
         """Python cannot do it: what it would have changed is unknown."""
         told = tuple(causes) or (self.cause(node, Reason.CONSTRUCT),)
         values = list(values)
@@ -318,7 +314,7 @@ class Calls(Expressions):
         )
         return Moment(told) if moments else self.lacking(*told)
 
-    def _in_order(self, function: Any, name: str, given: list[Any]) -> tuple[Cause, ...]:
+    def _in_order(self, function: Any, name: str, given: list[Any]) -> tuple[Unresolved, ...]:
         """Why a call that goes through a set in its order is not known; () for any other call."""
         goes_through = _hashed(function) in library.MOVING - library.ORDERLESS or name == "extend"
         sets = [each for each in given if isinstance(each, (set, frozenset))]

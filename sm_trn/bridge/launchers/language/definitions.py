@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from ..source import Cell, parsed
 from ..values import (
-    Cause,
     Needs,
     Node,
     OwnCode,
@@ -17,10 +16,11 @@ from ..values import (
     Reason,
     Ref,
     Unknown,
+    Unresolved,
 )
 from . import library
 from .expressions import Rest
-from .functions import Function, asked_outside, bound, local_names, waits
+from .functions import Function, asked_outside, bound, local_names, waits, writes_a_file
 from .heap import Scope
 from .nodes import Nodes
 from .state import expression
@@ -31,7 +31,9 @@ DEPTH: Final = 28  # calls inside calls of the launcher's own functions
 class Definitions(Nodes):
     """What the launcher defines."""
 
-    block: Callable[[Sequence[ast.stmt]], Any]  # of the class that inherits from this one
+    # Of the class that inherits from this one.
+    block: Callable[[Sequence[ast.stmt]], Any]
+    lose_changes: Callable[[ast.stmt, Sequence[Unresolved]], None]
 
     def prepare(self) -> None:
         """Set what a reading begins with."""
@@ -61,6 +63,7 @@ class Definitions(Nodes):
         made = Function(node, name, self.scope, defaults, local_names(node) | parameters, waits(node), self.scope.cell)
         made.host = self._host(made)
         made.leaves, made.outside = asked_outside(node, made.local)
+        made.writes = any(map(writes_a_file, ast.walk(node)))
         self.functions[id(made.host)] = (made.host, made)
         return made.host
 
@@ -104,7 +107,15 @@ class Definitions(Nodes):
             "function", parent=function.scope, file=function.scope.file, cell=function.cell, local=function.local
         )
         scope.names.update(self.python(bound, function, given, names))
-        return self._body(function, scope)
+        handed = list(scope.names.values())
+        try:
+            return self._body(function, scope)
+        except Needs as needs:  # nobody knows where it returns
+            self.skip(function.node, needs.causes)
+            self.may_run(function.host, needs.causes)
+            for each in handed:
+                self.lose_all(each, needs.causes)
+            return Unknown(needs.causes)
 
     def _body(self, function: Function, scope: Scope) -> Any:
         before = len(self.scopes)
@@ -118,6 +129,25 @@ class Definitions(Nodes):
         finally:
             self.depth -= 1
             del self.scopes[before:]
+
+    def skip(self, node: ast.AST, causes: Sequence[Unresolved]) -> None:
+        """Note the calls that are not made in what is not followed to its end – in a loop those too that are made, in further turns –
+        and those of the functions that they name."""
+        todo = [(node, self.scope.file, self.scope.cell, isinstance(node, (ast.For, ast.While)))]
+        seen = set[str]()
+        while todo:
+            inner, file, cell, again = todo.pop()
+            for call in ast.walk(inner):
+                place = Place(file, cell, getattr(call, "lineno", 1), getattr(call, "col_offset", 0))
+                if not isinstance(call, ast.Call) or (place in self.called and not again):
+                    continue
+                self.skipped.setdefault(place, tuple(causes))
+                for name in {
+                    each.id for each in ast.walk(call) if isinstance(each, ast.Name)
+                } & self.defined.keys() - seen:
+                    seen.add(name)
+                    function = self.defined[name]
+                    todo.append((function.node, function.scope.file, function.cell, True))
 
     # Classes
 
@@ -161,22 +191,10 @@ class Definitions(Nodes):
             return self.python(dict, found)
         return self.python(set, found) if isinstance(node, ast.SetComp) else found
 
-    def lost_in(self, node: ast.AST, causes: Sequence[Cause]) -> None:
-        """A comprehension that is not followed to its end: what its calls may have changed is unknown."""
+    def lost_in(self, node: ast.expr, causes: Sequence[Unresolved]) -> None:
+        """An expression that is not followed to its end: what its calls may have changed is unknown."""
         if any(isinstance(inner, (ast.Call, ast.NamedExpr)) for inner in ast.walk(node)):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.NamedExpr):
-                    self.assign(inner.target, Unknown(causes))
-                elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
-                    self._lose_named(inner, causes)
-
-    def _lose_named(self, inner: ast.Name, causes: Sequence[Cause]) -> None:
-        try:
-            value = self.lookup(inner)
-        except (Raised, Needs):
-            return
-        self.may_run(value, causes)
-        self.lose_all(value, causes)
+            self.lose_changes(ast.copy_location(ast.Expr(node), node), causes)
 
     def _lazily(self, node: Any, first: Any, scope: Scope) -> Generator[Any, Any, None]:
         """A generator expression, in its own scope at each turn."""
@@ -214,9 +232,11 @@ class Definitions(Nodes):
 
     def _passes(self, node: Any, tests: Sequence[ast.expr]) -> bool:
         for test in tests:
-            decided = self.truth(self.evaluate(test))
+            value = self.evaluate(test)
+            decided = self.truth(value)
             if decided is None:
-                raise Needs((Cause(Reason.BRANCH, self.place(node), expression(test)),))
+                cause = Unresolved(Reason.BRANCH, self.place(node), expression(test))
+                raise Needs(value.causes if isinstance(value, Unknown) else (cause,))
             if not decided:
                 return False
         return True
@@ -272,13 +292,15 @@ class Definitions(Nodes):
         scope.names["__name__"] = module
         tree = parsed(Cell(None, text, text))
         if not isinstance(tree, ast.Module):
-            cause = Cause(Reason.MODULE, Place(scope.file, None, tree.line), module, detail=module)
+            cause = Unresolved(Reason.MODULE, Place(scope.file, None, tree.line), module, detail=module)
             scope.names["*"] = Unknown((cause,))
             return scope
         before = self.scopes
         self.scopes = [scope]
         try:
             self.block(tree.body)
+        except Needs as needs:
+            self.taint(*needs.causes)
         finally:
             self.scopes = before
         return scope

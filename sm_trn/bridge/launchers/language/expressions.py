@@ -11,7 +11,6 @@ from typing import Any, Final
 from ..source import SHELL, SHELL_ACCOUNT, SHELL_REGION
 from ..values import (
     LONGEST,
-    Cause,
     Environment,
     Moment,
     Needs,
@@ -22,12 +21,13 @@ from ..values import (
     Symbol,
     Unknown,
     Unresolvable,
+    Unresolved,
 )
 from . import texts
-from .allowed import BUILTINS
+from .allowed import BUILTINS, Stand
 from .estimators import ESTIMATORS
 from .functions import Function
-from .heap import Scope, changes_anything, either, reachable
+from .heap import Scope, changes_anything, reachable
 from .state import State, causes_of, expression
 
 _BINARY: Final[Mapping[type[ast.operator], tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]] = MappingProxyType(
@@ -49,7 +49,7 @@ _COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingP
     }
 )  # fmt: skip
 SHELL_WORDS: Final = MappingProxyType({SHELL_ACCOUNT: Symbol.ACCOUNT, SHELL_REGION: Symbol.REGION})
-_MISSING: Final = object()
+_DYNAMIC: Final = frozenset({"exec", "eval", "globals", "locals", "vars"})  # what may set any name
 
 
 class Expressions(State):
@@ -65,8 +65,9 @@ class Expressions(State):
     key: Callable[[Any], Any]
     function: Callable[..., Any]
     comprehended: Callable[..., Any]
-    lost_in: Callable[[ast.AST, Sequence[Cause]], None]
+    lost_in: Callable[[ast.expr, Sequence[Unresolved]], None]
     assign: Callable[[ast.expr, Any], None]
+    skip: Callable[[ast.AST, Sequence[Unresolved]], None]
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression. Raises Raised for what the launcher raises, and ExhaustedError when the budget is spent."""
@@ -101,7 +102,7 @@ class Expressions(State):
                     found[id(each)] = each
         return [value for value in found.values() if changes_anything(value)]
 
-    def reach(self, value: Any, causes: Sequence[Cause]) -> None:
+    def reach(self, value: Any, causes: Sequence[Unresolved]) -> None:
         """Something is done with a value that is not known: whichever object it is may be another one now, and its code may run."""
         for item in (value.among or ()) if isinstance(value, Unknown) else ():
             for inner in reachable(item):
@@ -110,45 +111,15 @@ class Expressions(State):
                     self.taint(*causes)
                 self.lose(inner, causes)
 
-    def both(self, node: ast.AST, text: str, one: Callable[[], Any], other: Callable[[], Any]) -> Any:
-        """Read two ways that a condition leaves open, and join what they leave; the value where both give the same.
+    def either(self, at: ast.expr, text: str, values: Sequence[ast.expr]) -> Unknown:
+        """One of several values, by a condition that is open: what the calls in them may have changed is unknown."""
+        cause = Unresolved(Reason.BRANCH, self.place(at), text)
+        for each in values:
+            self.skip(each, (cause,))
+            self.lost_in(each, [cause])
+        return self.lacking(cause)
 
-        Raises what the first way raised, where both did.
-        """
-        cause = Cause(Reason.BRANCH, self.place(node), text)
-        tainted, sites = list(self.tainted), len(self.sites)
-        first, before, after = self._way(one)
-        second, before_second, after_second = self._way(other)
-        del sites
-        ends_first, ends_second = isinstance(first, Raised), isinstance(second, Raised)
-        if ends_first and ends_second:
-            self.take(after)
-            raise first
-        if ends_first or ends_second:
-            # A program that raises ends before its launch, unless something around it catches that.
-            if self.guards:
-                self.taint(cause)
-            self.take(after_second if ends_first else after)
-            return second if ends_first else first
-        del before, before_second
-        self.join(after, after_second, cause)
-        if self.tainted != tainted:
-            self.taint(cause)
-        flows = "Flow" in {type(first).__name__, type(second).__name__}  # of statements, not of expressions
-        return (first, second) if flows else either(first, second, cause)
-
-    def _way(self, read: Callable[[], Any]) -> Any:
-        """One way, where what it raises is what it gives."""
-
-        def ending() -> Any:
-            try:
-                return read()
-            except Raised as raised:
-                return raised
-
-        return self.way(ending)
-
-    def may_run(self, item: Any, causes: Sequence[Cause]) -> None:
+    def may_run(self, item: Any, causes: Sequence[Unresolved]) -> None:
         """Code of the launcher may run, nobody knows when and with what: what it names from outside may be another one now."""
         todo, seen = [item], set[int]()
         while todo:
@@ -158,6 +129,8 @@ class Expressions(State):
             seen.add(id(each))
             if isinstance(each, Unknown):
                 todo += each.among or ()
+            elif isinstance(each, Stand) and each.name in _DYNAMIC:
+                self.taint(*causes)
             elif id(each) in self.functions:
                 todo += self._outside(self.functions[id(each)][1], causes)
             elif type(each).__name__ in {"method", "staticmethod", "classmethod", "property"}:
@@ -167,17 +140,19 @@ class Expressions(State):
             elif type(each).__module__ in {"builtins", "functools"}:
                 todo += _wrapped(each)
 
-    def _outside(self, function: Function, causes: Sequence[Cause]) -> list[Any]:
+    def _outside(self, function: Function, causes: Sequence[Unresolved]) -> list[Any]:
         """Lose what a function names from outside; the functions among that."""
         found: list[Any] = [*function.defaults.values()]
         self.spend(len(function.outside))
         if function.leaves:
             self.taint(*causes)
+        if function.writes:
+            self.written_files.add("*")
         for name in function.outside:
             scope: Scope | None = function.scope
             while scope is not None and name not in scope.names:
                 scope = scope.parent
-            found += [scope.names[name]] if scope is not None else []
+            found.append(scope.names[name] if scope is not None else BUILTINS.get(name))
         for value in found:
             if not isinstance(value, Scope) and not (
                 isinstance(value, Node) and (value.is_path or value.last not in ESTIMATORS)
@@ -245,8 +220,6 @@ class Expressions(State):
             causes = causes_of([left, right])
             return Moment(causes) if moments and causes else self.lacking(*causes)
         self.affordable(node, kind, left, right)
-        for each in (left, right) if in_place else ():
-            self.touch(each)
         return self.python(_BINARY[type(kind)][in_place], left, right)
 
     def _of_texts(self, node: ast.AST, kind: ast.operator, left: Any, right: Any) -> Any:
@@ -334,6 +307,7 @@ def _is_object(value: object) -> bool:
 
 def _call(state: Expressions, node: ast.Call) -> Any:
     """The arguments in their order, then the call."""
+    state.called.add(state.place(node))
     function = state.evaluate(node.func)
     given: list[Any] = []
     names: dict[str, Any] = {}
@@ -419,7 +393,7 @@ def _either_of(state: Expressions, node: ast.BoolOp, values: list[ast.expr], *, 
     if decided is None:
         decided = state.undecided(first, expression(first))
         if decided is None:
-            return state.both(node, expression(node), lambda: value, lambda: _either_of(state, node, rest, stops=stops))
+            return state.either(first, expression(first), rest)
         if decided is stops and isinstance(value, Unknown):
             return value
     return value if decided is stops else _either_of(state, node, rest, stops=stops)
@@ -440,9 +414,7 @@ def _choice(state: Expressions, node: ast.IfExp) -> Any:
         decided = state.undecided(node, expression(node.test))
     if decided is not None:
         return state.evaluate(node.body if decided else node.orelse)
-    return state.both(
-        node, expression(node.test), lambda: state.evaluate(node.body), lambda: state.evaluate(node.orelse)
-    )
+    return state.either(node, expression(node.test), [node.body, node.orelse])
 
 
 def _several(state: Expressions, node: ast.expr) -> Any:

@@ -25,7 +25,8 @@ class Function:
     waits: bool  # it is a generator or a coroutine
     cell: int | None = None
     host: Any = None  # the Python function that stands for it
-    leaves: bool = False  # it gives names of other scopes values
+    leaves: bool = False  # it sets names of other scopes, or variables of the environment
+    writes: bool = False  # it may write files
     outside: frozenset[str] = frozenset()  # names that it asks for and does not assign
 
 
@@ -58,11 +59,39 @@ def local_names(node: Any) -> frozenset[str]:
     return frozenset(found - elsewhere)
 
 
+READS: Final = frozenset({"get", "copy", "items", "keys", "values"})  # methods of os.environ that change nothing
+
+
+def changes_environment(node: ast.AST) -> bool:
+    """Whether a node sets variables of the environment, as far as it says so itself."""
+    if isinstance(node, ast.Call):
+        return _last(node.func) == "load_dotenv" or (
+            isinstance(node.func, ast.Attribute) and _last(node.func.value) == "environ" and node.func.attr not in READS
+        )
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        return _last(node.value) == "environ"
+    return isinstance(node, ast.Attribute) and node.attr == "environ" and not isinstance(node.ctx, ast.Load)
+
+
+def writes_a_file(node: ast.AST) -> bool:
+    """Whether a node opens a file that it may write."""
+    if not isinstance(node, ast.Call):
+        return False
+    modes = [each.value for each in node.keywords if each.arg == "mode"] or node.args[1:2]
+    reads = all(isinstance(each, ast.Constant) and str(each.value).startswith("r") for each in modes)
+    return _last(node.func) in {"write_text", "write_bytes"} or (_last(node.func) == "open" and not reads)
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
 def asked_outside(node: ast.AST, local: frozenset[str]) -> tuple[bool, frozenset[str]]:
-    """Whether a function gives names of other scopes values, and the names that it asks for and does not assign."""
+    """Whether a function sets names of other scopes or variables of the environment, and the names that it asks for from outside."""
     inner = list(ast.walk(node))
     names = {each.id for each in inner if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
-    return any(isinstance(each, (ast.Global, ast.Nonlocal)) for each in inner), frozenset(names - local)
+    leaves = any(isinstance(each, (ast.Global, ast.Nonlocal)) or changes_environment(each) for each in inner)
+    return leaves, frozenset(names - local)
 
 
 def waits(node: Any) -> bool:

@@ -26,6 +26,7 @@ import yaml
 from ..values import Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
 from . import allowed
 from .allowed import STANDS, QuietParser
+from .functions import READS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -118,13 +119,20 @@ def keeps_marks(function: Any) -> bool:
     """Whether Python's function keeps placeholders in texts as they are."""
     try:
         owner = getattr(function, "__self__", None)
-        return (
-            function in _KEEP_MARKS
-            or isinstance(owner, PurePosixPath)
-            or type(owner).__name__ in {"ArgumentParser", "_ArgumentGroup", "Namespace"}
+        return function in _KEEP_MARKS or isinstance(
+            owner, (PurePosixPath, argparse._ActionsContainer, argparse.Namespace)
         )
     except TypeError:
         return False
+
+
+def looked_at(owner: Any, name: str, names: Mapping[str, Any]) -> list[Any]:
+    """The arguments by name that Python's function computes with: argparse hands on a default that is no text as it is."""
+    kind = names.get("type")
+    untouched = (
+        isinstance(owner, argparse._ActionsContainer) and name == "add_argument" and (kind is None or kind is str)
+    )
+    return [value for word, value in names.items() if not (untouched and word == "default")]
 
 
 def affordable(state: Any, node: ast.AST, function: Any, given: list[Any], names: Mapping[str, Any]) -> None:
@@ -147,6 +155,10 @@ def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, An
     key = given[0] if given else names.get("key")
     if not isinstance(key, str) or state.marks.within(key):
         return state.unknown(node, Reason.CALL)
+    if key in state.given and id(state.environment) in state.lost:
+        return state.given[key]
+    if id(state.environment) in state.lost:
+        return state.lacking(*state.lost[id(state.environment)][1].causes)
     if key in state.environment.known:
         return state.settled(key, state.environment.known[key])
     if key in {"AWS_REGION", "AWS_DEFAULT_REGION"}:
@@ -162,9 +174,7 @@ def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, An
 
 def _set_default(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     value = variable(state, node, given, names)
-    if given and isinstance(given[0], str):
-        state.touch(state.environment.known)
-        state.environment.known[given[0]] = value
+    state.set_item(node, state.environment, given[0], value)
     return value
 
 
@@ -174,11 +184,12 @@ def environment_method(state: Any, node: ast.AST, name: str, given: list[Any], n
         return variable(state, node, given, names)
     if name == "setdefault":
         return _set_default(state, node, given, names)
-    if name == "update":
-        state.touch(state.environment.known)
-        return state.python(state.environment.known.update, *given, **names)
-    if name not in {"copy", "items", "keys", "values"}:
-        state.taint(state.cause(node, Reason.CALL))
+    if name == "update" and not any(isinstance(state.resolved(each), Unresolvable) for each in given):
+        for key, value in state.python(dict, *given, **names).items():
+            state.set_item(node, state.environment, key, value)
+        return None
+    if name not in READS:
+        state.lose(state.environment, [state.cause(node, Reason.CALL)])
     return state.unknown(node, Reason.CALL)
 
 
@@ -233,7 +244,11 @@ def opened(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -
         state.written_files.add(posixpath.normpath(str(path)) if isinstance(path, (str, PurePosixPath)) else "*")
         return state.unknown(node, Reason.CALL, origin="builtins.open")
     if text is None:
-        return state.unknown(node, Reason.CALL, origin="builtins.open")
+        state.risks += 1
+        causes = state.missing(path, marked=True) or [
+            state.cause(node, Reason.CALL)
+        ]  # of a path that is not known, that
+        return Unknown(causes, "builtins.open")
     state.assume(node, f"{posixpath.basename(str(path))} is read as it lies here")
     return io.BytesIO(text.encode()) if mode == "rb" else io.StringIO(text)
 
@@ -290,7 +305,6 @@ def configured(
     if text is None:
         state.lose(parser, [state.cause(node, Reason.CALL)])
         return state.unknown(node, Reason.CALL)
-    state.touch(parser)
     state.python(parser.read_string, text)
     return [str(given[0])]
 
@@ -347,9 +361,9 @@ def parsed(
         if action.dest in state.given:
             setattr(values, action.dest, state.given[action.dest])
         elif action not in needed and not isinstance(action, argparse._HelpAction):
-            state.assume(
-                node, f"--{action.dest.replace('_', '-')} is left at its default {getattr(values, action.dest, None)!r}"
-            )
+            default = getattr(values, action.dest, None)
+            if not state.missing(default):
+                state.assume(node, f"--{action.dest.replace('_', '-')} is left at its default {default!r}")
     if any(isinstance(action, argparse._SubParsersAction) for action in actions):
         return state.unknown(node, Reason.CALL, detail="a command of the command line")
     return (values, []) if name == "parse_known_args" else values
@@ -444,7 +458,6 @@ def _iterator(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]
     value = state.resolved(given[0])
     if isinstance(value, Unresolvable) or id(value) in state.lost:
         return state.lacking(*(state.missing(value) or (state.cause(node, Reason.CALL),)))
-    state.touch(value)
     return state.python(next, value, *given[1:])
 
 

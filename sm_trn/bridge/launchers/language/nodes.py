@@ -15,7 +15,6 @@ from typing import Any, Final
 from ....core.specs.destination import Destination
 from ..values import (
     LONGEST,
-    Cause,
     Needs,
     Node,
     Place,
@@ -23,6 +22,7 @@ from ..values import (
     Symbol,
     Unknown,
     Unresolvable,
+    Unresolved,
     contents,
     merged,
     renamed,
@@ -52,6 +52,7 @@ _DEFAULTS: Final = (
     "SAGEMAKER_USER_CONFIG_OVERRIDE",
     "SAGEMAKER_ADMIN_CONFIG_OVERRIDE",
 )  # where the SDK's files of defaults are
+_SDKS_OWN: Final = ("AWS_", "SAGEMAKER_")  # variables of the environment that it reads
 _SIDE_EFFECTS: Final = frozenset({"setup_default_session", "set_stream_logger"})
 
 
@@ -190,7 +191,6 @@ class Nodes(Calls):
             return NotImplemented
         if name in estimators.SIGHTED_METHODS:
             return self.unknown(node, Reason.RESULT)
-        self.touch(owner)
         made = Node(function.path, self.place(node), number=self._next(), owner=owner, name=name)
         made.events.append(self._event(made.number, {"kind": "method", "owner": owner, "name": name}, given, names))
         owner.events += made.events  # the SDK says what it changes
@@ -237,7 +237,7 @@ class Nodes(Calls):
             lost = [
                 cause
                 for value in (inputs, *place.values())
-                for cause in self.why_unwritten(value) or self.too_large(value)
+                for cause in self.why_unwritten(value) or self.too_large(value) or self.missing(value, marked=True)
             ]
             site.lost += lost
             site.wait = False
@@ -247,7 +247,6 @@ class Nodes(Calls):
 
     def _start(self, node: ast.AST, owner: Node, given: list[Any], names: dict[str, Any], within: str) -> Site:
         """Note a start: the estimator as it is now, and what it is given."""
-        self.touch(owner)
         waiting = [site for site in self.sites if site.node is owner]
         if waiting and waiting[-1].started is None:
             site = waiting[-1]
@@ -334,7 +333,6 @@ class Nodes(Calls):
         if owner.is_path:
             self.taint(self.cause(node, Reason.DYNAMIC, detail="a part of the SDK is replaced"))
             return
-        self.touch(owner)
         number = self._next()
         owner.events.append(
             {**self._event(number, {"kind": "set", "owner": owner, "name": name}, [value], {}), "value": value}
@@ -352,11 +350,11 @@ class Nodes(Calls):
             return self.lacking(*needs.causes)
         self.risks += 1
         if "failed" in answer:
-            return Unknown((Cause(Reason.LIBRARY, value.place, value.path, detail=answer["failed"]),))
+            return Unknown((Unresolved(Reason.LIBRARY, value.place, value.path, detail=answer["failed"]),))
         if "refused" in answer:
-            return Unknown((Cause(Reason.REFUSED, value.place, f"{value.path}(…)", detail=answer["refused"]),))
+            return Unknown((Unresolved(Reason.REFUSED, value.place, f"{value.path}(…)", detail=answer["refused"]),))
         if not set(answer["asked"]) <= _PLACEHOLDING:
-            return Unknown((Cause(Reason.CALL, value.place, f"{value.path}(…)"),))
+            return Unknown((Unresolved(Reason.CALL, value.place, f"{value.path}(…)"),))
         return self._placed(answer["value"]) if "value" in answer else value
 
     def _placed(self, value: Any) -> Any:
@@ -387,7 +385,7 @@ class Nodes(Calls):
         events, lost = self._gathered([value])
         if lost:
             raise Needs(lost)
-        return self.written_job(events, {"action": action, "node": value.number})
+        return self.written_job(events, {"action": action, "node": value.number}, self.environment.known)
 
     def closure(self, site: Site) -> tuple[dict[str, Any], ...]:
         """Every making and change that a start depends on, in order."""
@@ -399,6 +397,7 @@ class Nodes(Calls):
         ]
         values += [item for _, held, _ in site.arguments.get("heap", {}).values() for item in held]
         events, lost = self._gathered(values)
+        site.environment = dict(self.environment.known)
         site.lost = list(merged([*site.lost, *lost]))
         found = {event["id"]: event for event in events}
         for earlier in self.starts if site.started is not None else ():
@@ -408,9 +407,12 @@ class Nodes(Calls):
                 found |= {event["id"]: event for event in earlier}
         return tuple(found[number] for number in sorted(found))
 
-    def _gathered(self, values: list[Any]) -> tuple[tuple[dict[str, Any], ...], list[Cause]]:
+    def _gathered(self, values: list[Any]) -> tuple[tuple[dict[str, Any], ...], list[Unresolved]]:
         found: dict[int, dict[str, Any]] = {}
-        lost: list[Cause] = []
+        gone = self.lost.get(id(self.environment))
+        lost: list[Unresolved] = [*gone[1].causes] if gone is not None else []
+        for name, value in self.environment.known.items():
+            lost += self.why_unwritten(value) if name.startswith(_SDKS_OWN) else ()
         seen: set[int] = set()
         todo: list[Any] = [*values, *self.effects]
         while todo:
@@ -435,12 +437,11 @@ class Nodes(Calls):
         self.spend(len(seen))
         return tuple(found[number] for number in sorted(found)), lost
 
-    def written_job(self, events: Iterable[dict[str, Any]], more: dict[str, Any]) -> dict[str, Any]:
-        environment = {
-            name: self.filled(value)
-            for name, value in self.environment.known.items()
-            if isinstance(value, str) and name.startswith(("AWS_", "SAGEMAKER_"))
-        }
+    def written_job(
+        self, events: Iterable[dict[str, Any]], more: dict[str, Any], variables: dict[str, Any]
+    ) -> dict[str, Any]:
+        """A job as JSON for the SDK's process, in an environment with these variables. Raises Needs for what is not known."""
+        environment = {name: self.written(value) for name, value in variables.items() if name.startswith(_SDKS_OWN)}
         environment |= {name: os.environ[name] for name in _DEFAULTS if name in os.environ}
         return {
             **more,
@@ -513,10 +514,10 @@ class Nodes(Calls):
             return self._word(Symbol.TIME)
         if isinstance(value, Unresolvable):
             raise Needs(value.causes)
+        if isinstance(value, (dict, list, set)):
+            return {"t": "heap", "id": id(value)}  # what it held then is written with the event
         if id(value) in self.lost:
             raise Needs(self.lost[id(value)][1].causes)
-        if isinstance(value, (dict, list, set)):
-            return {"t": "heap", "id": id(value)}
         if isinstance(value, (tuple, range)):
             return {"t": "tuple", "v": [self.written(item) for item in value]}
         if isinstance(value, bytes) and len(value) < LONGEST:
@@ -525,7 +526,7 @@ class Nodes(Calls):
             return self.filled(str(value))
         raise Needs(
             (
-                Cause(
+                Unresolved(
                     Reason.VALUE,
                     Place(self.settings.file, self.main.cell, 1),
                     type(value).__name__,
@@ -534,7 +535,7 @@ class Nodes(Calls):
             )
         )
 
-    def why_unwritten(self, value: Any) -> tuple[Cause, ...]:
+    def why_unwritten(self, value: Any) -> tuple[Unresolved, ...]:
         """Why a value cannot be handed to the SDK; () where it can."""
         try:
             self.written(value)

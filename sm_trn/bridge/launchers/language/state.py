@@ -13,7 +13,6 @@ from typing import Any, Final, TypeAlias, TypeVar
 from ...sdk import Sdk
 from ..values import (
     LONGEST,
-    Cause,
     Environment,
     ExhaustedError,
     Folder,
@@ -24,9 +23,11 @@ from ..values import (
     Place,
     Raised,
     Reason,
+    Seen,
     Symbol,
     Unknown,
     Unresolvable,
+    Unresolved,
     contents,
     merged,
     renamed,
@@ -54,22 +55,14 @@ class Site:
     events: tuple[dict[str, Any], ...] = ()
     started: Place | None = None
     within: str = ""  # the tuner, pipeline step or queue that it was handed to
-    lost: list[Cause] = field(default_factory=list)
+    lost: list[Unresolved] = field(default_factory=list)
     arguments: dict[str, Any] = field(default_factory=dict)
     contexts: tuple[Node, ...] = ()
+    environment: dict[str, Any] = field(default_factory=dict)  # variables at the start
     raw: bool = False  # a call of boto3
     wait: bool = True
     queue: dict[str, Any] = field(default_factory=dict)  # what SubmitServiceJob is told beside the job
     search: Site | None = None  # the tuner that starts it, and what its ``fit`` is given
-
-
-@dataclass(slots=True)
-class Sighting:
-    """Something of the SDK that is no training job."""
-
-    place: Place
-    what: str
-    kind: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +90,15 @@ class State(Heap):
         self.scopes: list[Scope] = [self.main]
         self.modules: dict[str, Scope] = {}
         self.sites: list[Site] = []
-        self.sightings: list[Sighting] = []
+        self.sightings: list[Seen] = []
         self.assumed: dict[tuple[Place, str], None] = {}
         self.wanted: dict[Condition, str] = {}  # conditions that cannot be decided, and their text
         self.asked: Counter[Place] = Counter()
-        self.many = 0  # loops around this of which nobody knows how far they go
-        self.tainted: list[Cause] = []  # why anything may be different from here on
-        self.environment = Environment(Cause(Reason.CALL, Place(settings.file, None, 1), "os.environ"))
+        self.unread: list[tuple[Place, str]] = []  # what is not followed at all, and why
+        self.called: set[Place] = set()
+        self.skipped: dict[Place, tuple[Unresolved, ...]] = {}  # calls in what is not followed, and why
+        self.tainted: list[Unresolved] = []  # why anything may be different from here on
+        self.environment = Environment(Unresolved(Reason.CALL, Place(settings.file, None, 1), "os.environ"))
         self.contexts: list[Node] = []
         self.steps, self.risks, self.guards, self.turn = STEPS, 0, 0, 0
         self.effects: list[Node] = []  # calls of boto3 that change what comes after them
@@ -126,12 +121,12 @@ class State(Heap):
     def place(self, node: ast.AST) -> Place:
         return Place(self.scope.file, self.scope.cell, getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
 
-    def cause(self, node: ast.AST, reason: Reason, *, give: str = "", detail: str = "") -> Cause:
-        return Cause(reason, self.place(node), expression(node), give, detail)
+    def cause(self, node: ast.AST, reason: Reason, *, give: str = "", detail: str = "") -> Unresolved:
+        return Unresolved(reason, self.place(node), expression(node), give, detail)
 
     def sight(self, node: ast.AST, what: str, kind: str) -> None:
         """Note something of the SDK that is no training job."""
-        self.sightings.append(Sighting(self.place(node), what, kind))
+        self.sightings.append(Seen(self.place(node), what, kind))
 
     def relative(self, text: str) -> str:
         """A text in which the launcher's own folder is a dot."""
@@ -152,11 +147,11 @@ class State(Heap):
         self.risks += 1
         return Unknown((self.cause(node, reason, give=give, detail=detail),), origin)
 
-    def lacking(self, *causes: Cause) -> Unknown:
+    def lacking(self, *causes: Unresolved) -> Unknown:
         self.risks += 1
         return Unknown(causes)
 
-    def taint(self, *causes: Cause) -> None:
+    def taint(self, *causes: Unresolved) -> None:
         """From here on anything may be different."""
         self.risks += 1
         self.tainted = list(merged([*self.tainted, *causes]))
@@ -165,11 +160,8 @@ class State(Heap):
         self.assumed[self.place(node), what] = None
 
     def undecided(self, node: ast.AST, text: str) -> bool | None:
-        """What was decided about a condition that cannot be decided, which is noted; None where nothing was. Where it is asked in
-        turns that nobody can count, nothing is decided: each turn may go another way."""
+        """What was decided about a condition that cannot be decided, which is noted; None where nothing was."""
         place = self.place(node)
-        if self.many:
-            return None
         self.asked[place] += 1
         condition = (place, self.asked[place])
         self.wanted[condition] = text
@@ -184,15 +176,6 @@ class State(Heap):
         finally:
             self.guards -= 1
 
-    @contextmanager
-    def in_any_turn(self) -> Any:
-        """A turn of a loop that stands for any number of turns."""
-        self.many += 1
-        try:
-            yield
-        finally:
-            self.many -= 1
-
     def python(self, function: Callable[..., T], *given: Any, **names: Any) -> T:
         """Let Python do it. Raises Raised for what the launcher would raise there, and Needs for what is not known."""
         try:
@@ -206,18 +189,20 @@ class State(Heap):
         except (SystemExit, KeyboardInterrupt) as error:
             raise Raised(error) from None
         if isinstance(result, str) and _ADDRESS in result:
-            raise Needs((Cause(Reason.CALL, Place(self.settings.file, self.main.cell, 1), "an address in memory"),))
+            raise Needs(
+                (Unresolved(Reason.CALL, Place(self.settings.file, self.main.cell, 1), "an address in memory"),)
+            )
         return result
 
-    def missing(self, *values: object, marked: bool = False, ordered: bool = True) -> tuple[Cause, ...]:
+    def missing(self, *values: object, marked: bool = False, ordered: bool = True) -> tuple[Unresolved, ...]:
         """Why something in the values is not known: () where Python may compute with them; with ``marked`` placeholders are no
         reason, without ``ordered`` the order of a set is none. Raises Needs for what is too large."""
-        causes: list[Cause] = []
+        causes: list[Unresolved] = []
         weights: dict[int, int] = {}
         if sum(self._weight(value, weights, causes, 0) for value in values) > LONGEST:
             raise Needs(
                 (
-                    Cause(
+                    Unresolved(
                         Reason.CONSTRUCT,
                         Place(self.settings.file, self.main.cell, 1),
                         "…",
@@ -231,7 +216,7 @@ class State(Heap):
             if not (marked and cause.reason is Reason.PLACEHOLDER) and (ordered or cause.detail != UNORDERED)
         )
 
-    def too_large(self, value: object) -> tuple[Cause, ...]:
+    def too_large(self, value: object) -> tuple[Unresolved, ...]:
         """Why a value is not written out: what is held twice is written twice. Empty where it is small enough."""
         try:
             self.missing(value)
@@ -239,7 +224,7 @@ class State(Heap):
             return needs.causes
         return ()
 
-    def _weight(self, value: object, weights: dict[int, int], causes: list[Cause], depth: int) -> int:
+    def _weight(self, value: object, weights: dict[int, int], causes: list[Unresolved], depth: int) -> int:
         """How large a value is when it is written out; what is held twice counts twice."""
         if isinstance(value, Unresolvable):
             causes.extend(value.causes)
@@ -264,7 +249,9 @@ class State(Heap):
             and len(value) > 1
             and not all(isinstance(each, (int, float)) for each in value)
         ):
-            causes.append(Cause(Reason.LOOP, Place(self.settings.file, self.main.cell, 1), "a set", detail=UNORDERED))
+            causes.append(
+                Unresolved(Reason.LOOP, Place(self.settings.file, self.main.cell, 1), "a set", detail=UNORDERED)
+            )
         weights[id(value)] = 1  # what holds itself is written once
         if depth > 200:
             raise ExhaustedError
@@ -273,10 +260,10 @@ class State(Heap):
         )
         return weights[id(value)]
 
-    def placeholder(self, text: str) -> Cause:
+    def placeholder(self, text: str) -> Unresolved:
         """Why an operation on a text with placeholders is not known."""
         symbols = sorted(symbol.value for symbol in self.marks.symbols(text) if isinstance(symbol, Symbol))
-        return Cause(
+        return Unresolved(
             Reason.PLACEHOLDER,
             Place(self.settings.file, self.main.cell, 1),
             " and ".join(symbols),
@@ -299,7 +286,7 @@ class State(Heap):
         """A placeholder, or the user's own value of it."""
         return self.given.get(symbol.value) or self.marks.mark(symbol)
 
-    def text_of(self, value: object, cause: Cause) -> str:
+    def text_of(self, value: object, cause: Unresolved) -> str:
         """A value as it stands in a text."""
         if isinstance(value, str):
             return value
@@ -311,10 +298,10 @@ class State(Heap):
         return self.marks.mark(Unknown(lacking)) if lacking else self.python(str, value)
 
 
-def _named(cause: Cause, name: str) -> Cause:
+def _named(cause: Unresolved, name: str) -> Unresolved:
     if cause.give or cause.reason is Reason.PIPELINE or not name:
         return cause
-    return Cause(cause.reason, cause.place, cause.expression, name, cause.detail)
+    return Unresolved(cause.reason, cause.place, cause.expression, name, cause.detail)
 
 
 def expression(node: ast.AST) -> str:
@@ -326,6 +313,6 @@ def expression(node: ast.AST) -> str:
     return written if len(written) <= 100 else written[:99] + "…"
 
 
-def causes_of(values: Iterable[object]) -> list[Cause]:
+def causes_of(values: Iterable[object]) -> list[Unresolved]:
     """The causes of the values themselves."""
     return [cause for value in values if isinstance(value, Unresolvable) for cause in value.causes]

@@ -7,30 +7,29 @@ import contextlib
 import io
 import operator
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from ..values import LONGEST, Cause, Environment, Needs, Node, Raised, Reason, Unknown, Unresolvable
+from ..values import LONGEST, Environment, Needs, Node, Raised, Reason, Unknown, Unresolvable, Unresolved
 from .definitions import Definitions
-from .functions import local_names
-from .heap import Scope, either, held
+from .estimators import ESTIMATORS
+from .functions import changes_environment, local_names, writes_a_file
+from .heap import Scope
 from .state import expression
 
-# What ends statements around it, or may do anything.
-_LEAVING: Final = (
-    ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Import, ast.ImportFrom, ast.Await, ast.Global,
-    ast.Nonlocal,
-)  # fmt: skip
+# What may do anything.
+_LEAVING: Final = (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal)
+_EXITS: Final = frozenset({"exit", "_exit", "quit"})
 _TURNS: Final = 3_000
 _LONG: Final = 20_000  # steps of one loop
-_ROUNDS: Final = 3  # readings of a loop's body after which nothing new is found out
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """How statements end, when not at their last: ``return`` with a value, ``break``, ``continue``, or one of several of these."""
+    """How statements end, when not at their last: ``return`` with a value, ``break``, ``continue``."""
 
     kind: str
     value: Any = None
@@ -38,22 +37,18 @@ class Flow:
 
 BREAK: Final = Flow("break")
 CONTINUE: Final = Flow("continue")
-SEVERAL: Final = Flow("several")  # in a loop: some of next, break and continue
 
 
 class Statements(Definitions):
     """Statements by their kind."""
 
     def block(self, body: Sequence[ast.stmt]) -> Flow | None:
-        """Read statements in order, until one of them leaves the block."""
+        """Read statements in order, until one of them leaves the block. Raises Needs where nobody knows whether one does."""
         todo = list(reversed(body))
         while todo:
             statement = todo.pop()
             if isinstance(statement, ast.If):
-                arm = self._arm(statement)
-                if arm is None:
-                    return self._both_ways(statement, todo)
-                todo += reversed(arm)
+                todo += reversed(self._arm(statement))
                 continue
             flow = self.statement(statement)
             if flow is not None:
@@ -73,51 +68,81 @@ class Statements(Definitions):
             self.havoc(node, needs.causes or (self.cause(node, Reason.CONSTRUCT),))
             return None
 
-    def _arm(self, node: ast.If) -> list[ast.stmt] | None:
-        """The statements of the way that is taken; None where both are open."""
+    def _arm(self, node: ast.If) -> list[ast.stmt]:
+        """The statements of the way that is taken; of an open condition none: what both may change is unknown."""
         self.spend()
         decided = self.truth(self.evaluate(node.test))
         if decided is None:
             decided = self.undecided(node, expression(node.test))
-        return None if decided is None else (node.body if decided else node.orelse)
+        if decided is not None:
+            return node.body if decided else node.orelse
+        arms = ast.copy_location(ast.If(test=ast.Constant(value=True), body=node.body, orelse=node.orelse), node)
+        cause = Unresolved(Reason.BRANCH, self.place(node), expression(node.test))
+        for arm, other in ((node.body, node.orelse), (node.orelse, node.body)):
+            if self.ends(arm):
+                self.skip(arms, (cause,))
+                return other
+        self.havoc(arms, (cause,))
+        return []
 
-    def _both_ways(self, node: ast.If, after: list[ast.stmt]) -> Flow | None:
-        """An open condition: both ways, with the statements after it where one of them may leave these."""
-        rest = list(reversed(after))
-        together = any(_leaves(each) for each in (*node.body, *node.orelse))
-        tail = rest if together else []
-        flow = self.joined(node, expression(node.test), [*node.body, *tail], [*node.orelse, *tail])
-        if together or flow is not None:
-            return flow
-        return self.block(rest)
+    def ends(self, body: Sequence[ast.stmt]) -> bool:
+        """Whether the program ends with these statements, before any launch that follows them; nothing around them catches that."""
+        last = body[-1] if body and not self.guards else None
+        call = last.value if isinstance(last, ast.Expr) else None
+        name = call.func if isinstance(call, ast.Call) else None
+        exits = getattr(name, "attr", getattr(name, "id", "")) in _EXITS
+        return isinstance(last, ast.Raise) or exits
 
-    def joined(self, node: ast.AST, text: str, one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> Flow | None:
-        """Read two ways through statements, and join how they end."""
-        cause = Cause(Reason.BRANCH, self.place(node), text)
-        return _joined_flows(self, cause, self.both(node, text, lambda: self.block(one), lambda: self.block(other)))
+    def havoc(self, node: ast.stmt, causes: Sequence[Unresolved]) -> None:
+        """A statement that is not followed: what it may change is unknown. Raises Needs where it may leave those around it."""
+        self.skip(node, causes)
+        self.lose_changes(node, causes)
+        if _leaves(node):
+            raise Needs(causes)
 
-    def havoc(self, node: ast.stmt, causes: Sequence[Cause]) -> None:
+    def lose_changes(self, node: ast.stmt, causes: Sequence[Unresolved]) -> None:
         """What a statement may change is unknown: the names that it sets, and what the objects that it names hold."""
         for inner in ast.walk(node):
+            if writes_a_file(inner):
+                self.written_files.add("*")
+            if isinstance(inner, (ast.Attribute, ast.Subscript)) and not isinstance(inner.ctx, ast.Load):
+                changed = inner.value
+                while isinstance(changed, (ast.Attribute, ast.Subscript)):
+                    changed = changed.value
+                if isinstance(changed, ast.Name):
+                    self._havoc_value(changed, causes, changed=True)
             if isinstance(inner, ast.Name):
                 self._havoc_value(inner, causes)
-            elif isinstance(inner, _LEAVING):
+            elif changes_environment(inner):
+                self.lose(self.environment, causes)
+            elif (
+                isinstance(inner, _LEAVING)
+                or (isinstance(inner, ast.Raise) and self.guards)
+                or self._brings_code(inner)
+            ):
                 self.taint(*causes)
         for name in local_names(ast.Module([node], [])):
             self.assign(ast.Name(id=name, ctx=ast.Store()), Unknown(causes))
 
-    def _havoc_value(self, inner: ast.Name, causes: Sequence[Cause]) -> None:
+    def _brings_code(self, node: ast.AST) -> bool:
+        """Whether it imports a module of the launcher's own, whose code runs then, or names that nobody knows."""
+        names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+        modules = [node.module or "."] if isinstance(node, ast.ImportFrom) else names
+        return "*" in names or any(
+            each.partition(".")[0] in {"", *self.modules, *self.settings.modules} for each in modules
+        )
+
+    def _havoc_value(self, inner: ast.Name, causes: Sequence[Unresolved], *, changed: bool = False) -> None:
         try:
             value = self.lookup(inner)
         except (Raised, Needs):
             return
         self.may_run(value, causes)
-        if not isinstance(value, Node) or not value.is_path:
+        if not isinstance(value, Node) or (not value.is_path and (changed or value.last in ESTIMATORS)):
             self.lose_all(value, causes)
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
-            self.touch(self.scope)
             self.scope.names[target.id] = self.settled(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpacked(target, value)
@@ -153,9 +178,10 @@ class Statements(Definitions):
         """``owner[key] = value``. Raises Needs."""
         key = self.resolved(key)
         if isinstance(owner, Environment):
-            if isinstance(key, str):
-                self.touch(owner.known)
+            if isinstance(key, str) and not self.marks.within(key):
                 owner.known[key] = value
+            else:
+                self.lose(owner, self.missing(key) or [self.cause(node, Reason.CONSTRUCT)])
             return
         if isinstance(owner, Unresolvable):
             self.risks += 1
@@ -175,7 +201,6 @@ class Statements(Definitions):
                 return
             if len(owner) + len(value) > LONGEST:
                 raise Needs((self.cause(node, Reason.CONSTRUCT),))
-        self.touch(owner)
         self.python(operator.setitem, owner, key, value)
 
     def _lose_owner(self, node: ast.AST, owner: Node) -> None:
@@ -190,7 +215,6 @@ class Statements(Definitions):
         if isinstance(owner, Node):
             self.set_node(node, owner, name, value)
         elif isinstance(owner, Scope):
-            self.touch(owner)
             owner.names[name] = value
         elif isinstance(owner, Unresolvable):
             self.risks += 1
@@ -198,15 +222,17 @@ class Statements(Definitions):
         else:
             if name.startswith("__") or not isinstance(owner, (SimpleNamespace, Namespace)):
                 raise Needs((self.cause(node, Reason.CONSTRUCT),))  # it is this process's own
-            self.touch(owner)
             self.python(setattr, owner, name, value)
 
 
-def _leaves(node: ast.AST) -> bool:
+def _leaves(node: ast.AST, *, in_loop: bool = False) -> bool:
     """Whether a statement may end the statements around it."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
         return False
-    return isinstance(node, (ast.Return, ast.Break, ast.Continue)) or any(map(_leaves, ast.iter_child_nodes(node)))
+    if isinstance(node, ast.Return) or (isinstance(node, (ast.Break, ast.Continue)) and not in_loop):
+        return True
+    in_loop |= isinstance(node, (ast.For, ast.AsyncFor, ast.While))
+    return any(_leaves(each, in_loop=in_loop) for each in ast.iter_child_nodes(node))
 
 
 def _expression(state: Statements, node: ast.Expr) -> None:
@@ -232,7 +258,7 @@ def _one_cause(state: Statements, node: ast.Assign, value: Any) -> Any:
     ]
     if len(fresh) < 2:
         return value
-    whole = Cause(fresh[0].reason, fresh[0].place, expression(node.value), detail=fresh[0].detail)
+    whole = Unresolved(fresh[0].reason, fresh[0].place, expression(node.value), detail=fresh[0].detail)
     return type(value)([*(cause for cause in causes if cause not in fresh), whole], value.origin, value.among)
 
 
@@ -257,11 +283,12 @@ def _changed(state: Statements, node: ast.AugAssign, before: Any) -> Any:
         if isinstance(before, list) and isinstance(node.op, ast.Add):
             items = list(state.items(node, more))
             state.affordable(node, node.op, before, items)
-            state.touch(before)
             before.extend(items)
             return before
         if isinstance(before, Unknown):
             state.reach(before, before.causes)
+        if isinstance(before, Environment):
+            state.lose(before, [state.cause(node, Reason.CONSTRUCT)])
         return state.operated(node, node.op, before, more, in_place=True)
     except Needs as needs:
         state.lose(before, needs.causes)
@@ -280,73 +307,23 @@ def _for(state: Statements, node: ast.For) -> Flow | None:
                 return flow
             if flow is BREAK:
                 return None
-            if flow is SEVERAL or count > _TURNS or start - state.steps > _LONG:
-                why = "a condition may end the loop" if flow is SEVERAL else "it takes too many steps to be followed"
-                return _any_turns(state, node, state.cause(node.iter, Reason.LOOP, detail=why))
-    except Needs as needs:
-        return _any_turns(state, node, needs.causes[0] if needs.causes else state.cause(node.iter, Reason.LOOP))
+            if count > _TURNS or start - state.steps > _LONG:
+                raise Needs((state.cause(node.iter, Reason.LOOP, detail="it takes too many steps to be followed"),))
     finally:
         through.close()  # type: ignore[attr-defined]  # it is a generator
     return state.block(node.orelse)
 
 
-def _any_turns(state: Statements, node: ast.For | ast.While, cause: Cause) -> Flow | None:
-    """A loop of which nobody knows how far it goes: what any number of further turns may change is unknown."""
-    body = list(node.body)
-    for turn in range(_ROUNDS):
-        known = len(state.lost), _snapshot(state)
-        state.notes.append({})
-        kept = len(state.sites)
-        try:
-            flow = _turn(state, node, cause, body)
-        except Raised:
-            flow = None
-        noted = state.notes.pop()
-        after = {key: (item, held(item)) for key, (item, _) in noted.items()}
-        state.put_back(noted)
-        state.join(after, {}, cause)
-        if turn:
-            del state.sites[kept:]
-        if flow is not None and flow.kind == "return":
-            state.taint(cause)
-        if known == (len(state.lost), _snapshot(state)):
-            break
-    else:
-        state.havoc(node, (cause,))
-    if node.orelse:
-        state.joined(node, expression(node), node.orelse, [])
-    return None
-
-
-def _turn(state: Statements, node: ast.For | ast.While, cause: Cause, body: Sequence[ast.stmt]) -> Flow | None:
-    with state.guarded(), state.in_any_turn():
-        if isinstance(node, ast.For):
-            state.assign(node.target, Unknown((cause,), among=state.named_in(node.iter)))
-        else:
-            state.evaluate(node.test)
-        return state.block(body)
-
-
-def _snapshot(state: Any) -> int:
-    """How much is not known in the scopes."""
-    return sum(
-        isinstance(value, Unknown)
-        for scope in {id(each): each for each in state.scopes}.values()
-        for value in scope.names.values()
-    )
-
-
 def _while(state: Statements, node: ast.While) -> Flow | None:
-    return _any_turns(state, node, state.cause(node.test, Reason.LOOP, detail="its turns are not counted"))
+    raise Needs((state.cause(node.test, Reason.LOOP, detail="its turns are not counted"),))
 
 
 def _try(state: Statements, node: ast.Try) -> Flow | None:
-    risks = state.risks
-    noted: list[dict[int, Any]] = []
+    risks, known = state.risks, set(state.scope.names)
     try:
-        flow = _tried(state, node, noted)
-        if state.risks > risks and node.handlers and len(noted) == 2:
-            flow = _perhaps_handled(state, node, flow, noted)
+        flow, handled = _tried(state, node)
+        if state.risks > risks and not handled:
+            flow = _perhaps_handled(state, node, flow, _once(node.body) - known)
     except Raised:
         last = state.block(node.finalbody)
         if last is not None:
@@ -356,34 +333,17 @@ def _try(state: Statements, node: ast.Try) -> Flow | None:
     return last if last is not None else flow
 
 
-def _tried(state: Statements, node: ast.Try, noted: list[dict[int, Any]]) -> Flow | None:
-    """The body, and its handler where it raises for certain. ``noted`` are what the body and what the else have touched, as it was."""
+def _tried(state: Statements, node: ast.Try) -> tuple[Flow | None, bool]:
+    """How the body ends, or its handler where it raises for certain; and whether that was so."""
     try:
         with state.guarded() if node.handlers else contextlib.nullcontext():
-            flow = _touching(state, node.body, noted) if node.handlers else state.block(node.body)
+            flow = state.block(node.body)
     except Raised as raised:
-        noted.clear()
         for handler in node.handlers:
             if _catches(state, handler, raised.error):
-                return _handled(state, handler, raised.error)
+                return _handled(state, handler, raised.error), True
         raise
-    if flow is not None or not noted:
-        noted.append({})
-        return flow if flow is not None else state.block(node.orelse)
-    return _touching(state, node.orelse, noted)
-
-
-def _touching(state: Statements, body: Sequence[ast.stmt], noted: list[dict[int, Any]]) -> Flow | None:
-    """Read statements, and note what they touch as it was."""
-    state.notes.append({})
-    try:
-        return state.block(body)
-    finally:
-        touched = state.notes.pop()
-        noted.append(touched)
-        for key, (item, held) in touched.items():
-            if state.notes:
-                state.notes[-1].setdefault(key, (item, held))
+    return flow if flow is not None else state.block(node.orelse), False
 
 
 def _catches(state: Statements, handler: ast.ExceptHandler, error: BaseException) -> bool:
@@ -410,55 +370,44 @@ def _handled(state: Statements, handler: ast.ExceptHandler, error: Any) -> Flow 
     finally:
         state.handling = outer
         if handler.name:
-            state.touch(state.scope)
             state.scope.names.pop(handler.name, None)
     return flow
 
 
-def _perhaps_handled(state: Statements, node: ast.Try, flow: Flow | None, noted: list[dict[int, Any]]) -> Flow | None:
-    """The body may have raised something that nobody knows, somewhere: each handler is a way of its own."""
-    for handler in node.handlers:
-        name = expression(handler.type) if handler.type is not None else "an exception"
-        text = f"{name} is raised"
-        cause = Cause(Reason.BRANCH, state.place(handler), text)
-        chosen = state.undecided(handler, text)
-
-        def handle(handler: ast.ExceptHandler = handler, cause: Cause = cause) -> Flow | None:
-            state.take(noted[1])
-            state.join({}, noted[0], cause)
-            return _handled(state, handler, state.unknown(handler, Reason.CALL))
-
-        if chosen is False:
-            continue
-        if chosen:
-            return handle()
-
-        def pass_by(flow: Flow | None = flow) -> Flow | None:
-            return flow
-
-        flow = _joined_flows(state, cause, state.both(handler, text, handle, pass_by))
-    return flow
-
-
-def _joined_flows(state: Statements, cause: Cause, result: Any) -> Flow | None:
-    """How two ways end together."""
-    if not isinstance(result, tuple):
-        return result if isinstance(result, Flow) else None
-    first: Flow | None = result[0]
-    second: Flow | None = result[1]
-    kinds = {each.kind if each is not None else "next" for each in (first, second)}
-    if first is not None and second is not None and kinds == {"return"}:
-        return Flow("return", either(first.value, second.value, cause))
-    if first == second:
-        return first
-    if kinds <= {"next", "break", "continue", "several"}:
-        return SEVERAL
-    state.taint(cause)
-    return (
-        second
-        if (second is not None and second.kind != "return") or (first is not None and first.kind == "return")
-        else first
+def _once(body: Sequence[ast.stmt]) -> set[str]:
+    """The names that statements give a value once: it is that, or the program ends where it is asked for."""
+    names = Counter(
+        each.id
+        for node in body
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     )
+    return {name for name, count in names.items() if count == 1}
+
+
+def _perhaps_handled(state: Statements, node: ast.Try, flow: Flow | None, sure: set[str]) -> Flow | None:
+    """The body may have raised something that nobody knows, somewhere: each handler is a way of its own. ``sure`` are names that the
+    body alone defines."""
+    for handler in node.handlers:
+        text = f"{expression(handler.type) if handler.type is not None else 'an exception'} is raised"
+        cause = Unresolved(Reason.BRANCH, state.place(handler), text)
+        chosen = state.undecided(handler, text)
+        if chosen is None:
+            state.skip(handler, (cause,))
+        if chosen is False or (chosen is None and state.ends(handler.body)):
+            continue
+        before = dict(state.scope.names)
+        for each in (*node.body, *node.orelse):
+            state.lose_changes(each, (cause,))
+        for name in state.scope.names.keys() & sure:
+            state.scope.names[name] = before[name]
+        if chosen:
+            return _handled(state, handler, state.unknown(handler, Reason.CALL))
+        for each in handler.body:
+            state.havoc(each, (cause,))
+        if flow is not None:
+            raise Needs((cause,))
+    return flow
 
 
 def _raise(state: Statements, node: ast.Raise) -> Flow | None:

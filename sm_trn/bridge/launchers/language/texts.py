@@ -8,7 +8,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..values import LONGEST, Cause, Moment, Needs, Symbol, Unknown, Unresolvable
+from ..values import LONGEST, Moment, Needs, Symbol, Unknown, Unresolvable, Unresolved
 
 _WIDE: Final = re.compile(r"\d{5,}")
 _PERCENT: Final = re.compile(r"%(?:\([^)]*\))?[-+ #0]*[\d.*]*")
@@ -16,7 +16,7 @@ _PERCENT: Final = re.compile(r"%(?:\([^)]*\))?[-+ #0]*[\d.*]*")
 _CLOSED: Final = frozenset({Symbol.BUCKET, Symbol.ACCOUNT, Symbol.REGION})
 
 
-def specified(state: Any, value: Any, conversion: str, spec: Any, cause: Cause) -> str:
+def specified(state: Any, value: Any, conversion: str, spec: Any, cause: Unresolved) -> str:
     """A value under a format specification. A width of thousands is not followed."""
     if isinstance(spec, Unresolvable) or (isinstance(spec, str) and (state.marks.within(spec) or _WIDE.search(spec))):
         return str(state.marks.mark(Unknown((cause,))))
@@ -32,7 +32,7 @@ def specified(state: Any, value: Any, conversion: str, spec: Any, cause: Cause) 
 
 
 def formatted(
-    state: Any, node: ast.AST, template: str, given: Sequence[Any], names: Mapping[str, Any], cause: Cause
+    state: Any, node: ast.AST, template: str, given: Sequence[Any], names: Mapping[str, Any], cause: Unresolved
 ) -> str:
     """``template.format(*given, **names)``. Raises Needs."""
     made, automatic = "", 0
@@ -61,7 +61,7 @@ def _split(field: str) -> tuple[Any, list[Any]]:
     return int(first) if first.isdigit() else first, words
 
 
-def percent(state: Any, template: str, values: Any, cause: Cause) -> Any:
+def percent(state: Any, template: str, values: Any, cause: Unresolved) -> Any:
     """``template % values``. Raises Needs."""
     if lacking := state.missing(values) or state.missing(template):
         raise Needs(lacking)
@@ -95,7 +95,7 @@ def compared(state: Any, kind: ast.cmpop, left: Any, right: Any) -> bool | None:
     return None
 
 
-def method(state: Any, text: str, name: str, given: Sequence[Any], cause: Cause) -> Any:
+def method(state: Any, text: str, name: str, given: Sequence[Any], cause: Unresolved) -> Any:
     """A method of a text with placeholders. Raises Needs where the result depends on what they are."""
     marks = state.marks
     parts = marks.parts(text)

@@ -96,6 +96,8 @@ def main() -> int:
     names["_shell_region_"] = [os.environ["AWS_DEFAULT_REGION"]]
     names["_shell_output_"] = stand_ins.StandIn("the output of a command", "commands of the shell are not run")
     names["_magic_"] = lambda line: _ran(line, names)
+    if sys.argv[0].endswith(".py"):
+        names["__file__"] = os.path.abspath(sys.argv[0])
     failed = 0
     for number, code in cells:
         name = f"<cell {number}>"

@@ -263,16 +263,13 @@ def _without_git(module):
     module.git_clone_repo = git_clone_repo
 
 
-_TOLERANT = {
+_PATCHES = {
+    "sagemaker.git_utils": _without_git,
     "sagemaker.fw_utils": _tolerant_source,
     "sagemaker.session": _tolerant_session,
     "sagemaker.core.fw_utils": _tolerant_source,
     "sagemaker.core.helper.session_helper": _tolerant_session,
     "sagemaker.train.model_trainer": _tolerant_trainer,
-}
-_PATCHES = {
-    "sagemaker.git_utils": _without_git,
-    **(_TOLERANT if _SETTINGS.get("tolerant") else {}),
     "botocore.session": lambda module: _hooked_client(module.Session),
     "sagemaker.telemetry.telemetry_logging": _quiet,
     "sagemaker.core.telemetry.telemetry_logging": _quiet,
