@@ -21,7 +21,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import kit.trainer as kit
 import sm_spot
-from kit.data import DataArguments, Table, pick_columns, read_sets, say_what_was_read
+from kit.data import DataArguments, Table, pick_columns, read_sets
 from kit.device import loading_turn
 from kit.models import (
     TINY,
@@ -145,7 +145,6 @@ def load_texts(data_args: LanguageArguments) -> tuple[list[str], list[str]]:
     else:
         count = kit.first_held_out(len(train), data_args.validation_split_percentage)
         train, held_out = train[count:], train[:count]
-    say_what_was_read(tables)
     return train, held_out
 
 

@@ -24,7 +24,7 @@ from typing import Any, Optional, Sequence
 
 import kit.trainer as kit
 import sm_spot
-from kit.data import DataArguments, first_examples, read_sets, say_what_was_read
+from kit.data import DataArguments, first_examples, read_sets
 from kit.labels import SPLIT_SEED
 from kit.models import config_of, length_of, model_of, tokenizer_of
 from kit.questions import questions_of
@@ -95,7 +95,6 @@ def load_questions(data_args: QuestionArguments) -> tuple[Dataset, Dataset]:
         parts = train.train_test_split(count, seed=SPLIT_SEED)
         train = parts["train"]
         held_out = parts["test"]
-    say_what_was_read(tables)
     train = first_examples(train, data_args.max_train_samples)
     held_out = first_examples(held_out, data_args.max_eval_samples)
     return train, held_out

@@ -10,10 +10,9 @@ flags --encoding, --text_column, --text_pair_column and --label_column.
 
 from __future__ import annotations
 
-import codecs
 import gzip
+import io
 import json
-import math
 import re
 import zlib
 from dataclasses import dataclass, field, replace
@@ -42,13 +41,6 @@ SPLITS = {  # by a word in the name of a file or its folder
     "test": re.compile(r"(test(ing)?|eval(uation)?)(set|data|file|split)?"),
     "validation": re.compile(r"(val(id(ation)?)?|dev)(set|data|file|split)?"),
     "train": re.compile(r"train(ing)?(set|data|file|split)?"),
-}
-BOMS = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
 }
 # first bytes, and what is said of such a file
 NO_TABLES = {
@@ -86,7 +78,9 @@ class DataArguments:
 
 @dataclass
 class Table:
-    """Columns of one length, where each row comes from, and the sentences to print about them."""
+    """Columns of one length, where each row comes from, and the sentences that were printed about
+    them.
+    """
 
     name: str  # of the flag
     columns: dict[str, Any]
@@ -103,9 +97,12 @@ class Table:
         columns = {}
         for name, values in self.columns.items():
             columns[name] = [values[index] for index in chosen]
-        rows = [self.rows[index] for index in chosen]
-        files = [self.files[index] for index in chosen]
-        return replace(self, columns=columns, rows=rows, files=files)
+        return replace(
+            self,
+            columns=columns,
+            rows=[self.rows[index] for index in chosen],
+            files=[self.files[index] for index in chosen],
+        )
 
     def texts(self, column: str) -> list[str]:
         """As they are written; a missing one is empty."""
@@ -120,7 +117,9 @@ class Table:
         return texts
 
     def say(self, sentence: str) -> None:
-        self.said.append(f"--{self.name}: {sentence}.")
+        line = f"--{self.name}: {sentence}."
+        self.said.append(line)
+        sm_spot.say(line)
 
     def wrong(self, index: int, message: str) -> UsageError:
         return UsageError(f"--{self.name}: row {self.rows[index]} of {self.files[index]} {message}")
@@ -132,30 +131,23 @@ def table_from(
     """Of columns that a library has read, such as `datasets`. Numbers of classes become their
     names, -1 becomes a gap.
     """
-    first: Sequence[Any] = next(iter(columns.values()), [])
-    count = len(first)
-    rows = list(range(1, count + 1))
-    table = Table(name, columns, rows, [name] * count)
-    if classes is not None:
-        table.classes.update(classes)
+    count = len(next(iter(columns.values()), []))
+    table = Table(name, dict(columns), list(range(1, count + 1)), [name] * count)
+    table.classes.update(classes or {})
     for column, names in table.classes.items():
-        numbers = columns[column]
-        table.columns[column] = _named(numbers, names)
+        table.columns[column] = [_named(number, names) for number in columns[column]]
     return table
 
 
-def _named(numbers: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    known = dict(enumerate(names))
-    return [known.get(number) for number in numbers]
+def _named(number: Any, names: Sequence[str]) -> str | None:
+    if number is None or not 0 <= number < len(names):
+        return None
+    return names[number]
 
 
 def class_names(features: Features) -> dict[str, list[str]]:
     """Of the columns whose numbers `datasets` knows as classes."""
-    classes = {}
-    for column, feature in features.items():
-        if isinstance(feature, ClassLabel):
-            classes[column] = feature.names
-    return classes
+    return {name: one.names for name, one in features.items() if isinstance(one, ClassLabel)}
 
 
 def some(names: Sequence[Any], count: int = 5, comma: str = ", ") -> str:
@@ -205,12 +197,6 @@ def load_hub(name: str, config: str | None) -> dict[str, Table]:
         ) from error
 
 
-def say_what_was_read(tables: Mapping[str, Table]) -> None:
-    sentences = [sentence for table in tables.values() for sentence in table.said]
-    for sentence in dict.fromkeys(sentences):
-        sm_spot.say(sentence)
-
-
 def first_examples(examples: Any, count: int | None) -> Any:
     """Of a data set, at most `count`; None: all."""
     total = len(examples)
@@ -232,49 +218,43 @@ def read_table(
     table = Table(name, {}, [], [])
     if left_out:
         table.say(f"left out {some([path.name for path in left_out])}, which is not for {split}")
+    rows: list[dict[str, Any]] = []
     for path in paths:
         try:
             part = _read(path, encoding)
+            _check(part, rows, split)
         except UsageError as error:
             raise UsageError(f"--{name}: {path.name} {error}") from error
-        _append(table, path, part, split)
-    if not table.rows:
+        rows += part.rows
+        table.rows += part.numbers
+        table.files += [path.name] * len(part.rows)
+        table.classes.update(part.classes)
+        table.say(f"read {len(part.rows)} rows of {path.name} ({part.note})")
+        if part.bad:
+            table.say(f"left out {len(part.bad)} rows of {path.name}: {some(part.bad, 3, '; ')}")
+    if not rows:
         raise UsageError(
             f"--{name}: got no row in {str(where)!r}, wanted a table or lines of text; check the file"
         )
+    for column in dict.fromkeys(column for row in rows for column in row):
+        table.columns[column] = [row.get(column) for row in rows]
     return table
 
 
-def _append(table: Table, path: Path, part: Part, split: str) -> None:
-    """One file's rows, unless too many cannot be read or its columns are others."""
-    columns, rows, bad, note, classes = part
-    file = path.name
-    count = len(rows)
-    unread = len(bad)
-    total = count + unread
-    got = f"--{table.name}: {file} has"
-    too_many = split == "test" or unread * 10 > total
-    if bad and too_many:
-        got += f" {unread} of {total} rows that cannot be read"
-        raise UsageError(f"{got}: {bad[0]}; correct them")
-    if table.columns and set(columns) != set(table.columns) and "json" not in _kind(path):
-        own = ", ".join(columns)
-        others = ", ".join(table.columns)
+def _check(part: Part, before: Sequence[Mapping[str, Any]], split: str) -> None:
+    """UsageError where too many rows cannot be read, or the columns are other ones than before."""
+    unread = len(part.bad)
+    total = len(part.rows) + unread
+    if unread and (split == "test" or unread * 10 > total):
         raise UsageError(
-            f"{got} the columns {own}, files before it have {others}; wanted the same in all files"
+            f"has {unread} of {total} rows that cannot be read: {part.bad[0]}; correct them"
         )
-    for column in {**table.columns, **columns}:
-        missing_before = [None] * len(table)
-        missing_here = [None] * count
-        values = table.columns.setdefault(column, missing_before)
-        values.extend(columns.get(column, missing_here))
-    table.classes.update(classes)
-    table.rows += rows
-    table.files += [file] * count
-    table.say(f"read {count} rows of {file} ({note})")
-    if bad:
-        left_out = some(bad, 3, "; ")
-        table.say(f"left out {unread} rows of {file}: {left_out}")
+    if before and part.rows and set(part.rows[0]) != set(before[0]) and "json" not in part.note:
+        own = ", ".join(part.rows[0])
+        others = ", ".join(before[0])
+        raise UsageError(
+            f"has the columns {own}, files before it have {others}; wanted the same in all files"
+        )
 
 
 def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
@@ -333,15 +313,17 @@ def _read(path: Path, encoding: str | None) -> Part:
         return _parquet(path)
     text, code = _text_of(path, encoding)
     if _kind(path) == ".txt":
-        lines = re.split(r"\r?\n", text)
-        if not lines[-1]:
-            lines.pop()
-        return Part({"text": lines}, range(1, len(lines) + 1), [], f"lines, {code}")
-    if "json" in _kind(path):
+        lines = io.StringIO(text, newline=None)
+        part = _part([{"text": line.rstrip("\n")} for line in lines], "lines")
+    elif "json" in _kind(path):
         part = _json(text)
     else:
         part = read_delimited(text, _kind(path), NAMES)
     return part._replace(note=f"{part.note}, {code}")
+
+
+def _part(rows: list[dict[str, Any]], note: str) -> Part:
+    return Part(rows, list(range(1, len(rows) + 1)), [], note)
 
 
 def _text_of(path: Path, encoding: str | None) -> tuple[str, str]:
@@ -357,10 +339,7 @@ def _text_of(path: Path, encoding: str | None) -> tuple[str, str]:
     for mark, sentence in NO_TABLES.items():
         if data.startswith(mark):
             raise UsageError(sentence)
-    code = encoding or "utf-8"
-    for mark, marked in reversed(BOMS.items()):  # UTF-32's begins with UTF-16's
-        if data.startswith(mark):
-            code = marked
+    code = encoding or json.detect_encoding(data)
     text = _decoded(data, code)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -368,8 +347,6 @@ def _text_of(path: Path, encoding: str | None) -> tuple[str, str]:
             f"has a zero byte in line {line}, wanted text; if it is UTF-16, give --encoding utf-16"
         )
     text = text.removeprefix("\ufeff")
-    if "\n" not in text:
-        text = text.replace("\r", "\n")
     if re.match(r"[^\n]*\r\r\n", text):  # Windows has made a whole line end of the \n of each
         text = text.replace("\r\r\n", "\n")
     return text, code
@@ -390,23 +367,23 @@ def _decoded(data: bytes, code: str) -> str:
 
 
 def _parquet(path: Path) -> Part:
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
     try:
         with path.open("rb") as file:
             content = parquet.ParquetFile(file).read()
         refuse_twice(content.column_names)
-        columns: dict[str, list[Any]] = content.to_pydict()
+        rows = content.to_pylist()
         classes = class_names(Features.from_arrow_schema(content.schema))
     except (ValueError, OSError, NotImplementedError, LookupError) as error:
         raise UsageError(f"is no readable Parquet file ({error}); write it again") from error
-    for column, values in columns.items():
-        for index, value in enumerate(values):
-            if isinstance(value, float) and math.isnan(value):
-                values[index] = None
-        if column in classes:
-            columns[column] = _named(values, classes[column])
-    return Part(columns, range(1, content.num_rows + 1), [], "parquet", classes)
+    for row in rows:
+        for name, value in row.items():
+            if name in classes:
+                row[name] = _named(value, classes[name])
+            elif value != value:  # noqa: PLR0124 - NaN is not itself
+                row[name] = None
+    return _part(rows, "parquet")._replace(classes=classes)
 
 
 # --- JSON ---
@@ -424,70 +401,53 @@ def _json(text: str) -> Part:
     them.
     """
     rows, note = _json_rows(text)
+    part = Part([], [], [], note)
     escapes = "\\u" in text
-    bad: list[str] = []
-    good: dict[int, Any] = {}
-    columns: dict[str, list[Any]] = {}
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            bad.append(f"row {number} is no whole JSON object, {row!a:.50}")
-            continue
-        written = json.dumps(row, ensure_ascii=False) if escapes else ""
-        if HALF_CHARACTER.search(written):
-            bad.append(f"row {number} holds half a character, {row!a:.50}")
-            continue
-        good[number] = row
-        for name in row:
-            columns[name] = []
-    for row in good.values():
-        for name, values in columns.items():
-            values.append(row.get(name))
-    return Part(columns, list(good), bad, note)
+            part.bad.append(f"row {number} is no whole JSON object, {row!a:.50}")
+        elif escapes and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False)):
+            part.bad.append(f"row {number} holds half a character, {row!a:.50}")
+        else:
+            part.rows.append(row)
+            part.numbers.append(number)
+    return part
 
 
 def _json_rows(text: str) -> tuple[list[Any], str]:
     try:
         content = JSON.decode(text)
-        note = "json"
     except (ValueError, RecursionError) as error:
         if text.lstrip().startswith("["):
             raise UsageError(
                 f"is no whole JSON array ({error}); write it again, or as JSON lines"
             ) from error
         return [_json_line(line) for line in text.split("\n") if line.strip()], "json lines"
-    if isinstance(content, dict) and isinstance(content.get("data"), list):
-        rows: list[Any] = []
-        for entry in content["data"]:
-            rows.extend(_flat(entry))
-        return rows, note
-    if isinstance(content, dict):
-        columns = _columns(content)
-        if columns:
-            return [
-                dict(zip(columns, cells)) for cells in zip(*columns.values())
-            ], "json by columns"
-        return [content], note
-    return (content if isinstance(content, list) else [content]), note
+    if not isinstance(content, dict):
+        return (content if isinstance(content, list) else [content]), "json"
+    if isinstance(content.get("data"), list):
+        return [row for entry in content["data"] for row in _flat(entry)], "json"
+    by_columns = _rows_of_columns(content)
+    if by_columns:
+        return by_columns, "json by columns"
+    return [content], "json"
 
 
-def _columns(content: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Lists of one length without lists in them, or objects whose keys count the rows; else none,
-    for it is one row.
+def _rows_of_columns(content: Mapping[str, Any]) -> list[Any]:
+    """Of lists of one length without lists in them, or objects whose keys count the rows; else
+    none, for it is one row.
     """
-    columns: dict[str, list[Any]] = {}
-    for name, cells in content.items():
+    columns = []
+    for cells in content.values():
         values = cells
-        if isinstance(cells, dict) and all(map(str.isdigit, cells)):
+        if isinstance(cells, dict) and cells and all(map(str.isdigit, cells)):
             values = list(cells.values())
-        if not isinstance(values, list) or (values is not cells and not values):
-            return {}
-        if values is cells and any(isinstance(cell, (dict, list)) for cell in values):
-            return {}
-        columns[name] = values
-    lengths = set(map(len, columns.values()))
-    if len(lengths) != 1:
-        return {}
-    return columns
+        elif not isinstance(cells, list) or any(isinstance(cell, (dict, list)) for cell in cells):
+            return []
+        columns.append(values)
+    if len(set(map(len, columns))) != 1:
+        return []
+    return [dict(zip(content, cells)) for cells in zip(*columns)]
 
 
 def _json_line(line: str) -> Any:
@@ -529,13 +489,11 @@ def pick_columns(
     unlabelled: bool = False,
 ) -> Columns:
     """By name where one is given, else the first that data sets usually have."""
-    names = list(table.columns)
-    own = {column.lower(): column for column in reversed(names)}
-    listed = ", ".join(names)
-    seen = f"--{table.name}: got the columns {listed}, wanted"
+    own = {column.lower(): column for column in reversed(list(table.columns))}
+    seen = f"--{table.name}: got the columns {', '.join(table.columns)}, wanted"
     asked = {"text_column": text, "text_pair_column": pair, "label_column": label}
     for flag, column in asked.items():
-        if column is not None and column not in names:
+        if column is not None and column not in table.columns:
             raise UsageError(f"{seen} {column!r} (--{flag}); name one that is there")
     if text is None:
         usual = _usual_text(own)
@@ -546,21 +504,15 @@ def pick_columns(
             )
         text = own[usual]
         pair = pair or own.get(PAIRS.get(usual, ""))
-    if label is None:
-        label = next((own[name] for name in LABELS if name in own), None)
+    label = label or next((own[name] for name in LABELS if name in own), None)
     if label is None and not unlabelled:
-        known = "/".join(LABELS)
-        raise UsageError(f"{seen} {known}; name yours with --label_column")
-    used = f"the text is in {text!r}"
-    if pair:
-        used += f" and {pair!r}"
-    if label:
-        used += f", the label in {label!r}"
-    table.say(used)
-    if unlabelled:  # else drop_missing says so
-        empty = sum(not one.strip() for one in table.texts(text))
-        if empty:
-            table.say(f"{empty} of {len(table)} rows have no text in {text!r}")
+        raise UsageError(f"{seen} {'/'.join(LABELS)}; name yours with --label_column")
+    used = [repr(name) for name in (text, pair) if name]
+    in_label = f", the label in {label!r}" if label else ""
+    table.say(f"the text is in {' and '.join(used)}{in_label}")
+    empty = sum(not one.strip() for one in table.texts(text))
+    if unlabelled and empty:  # else drop_missing says so
+        table.say(f"{empty} of {len(table)} rows have no text in {text!r}")
     return Columns(text, pair, label)
 
 

@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from kit.data import NUMBER, Columns, Table, pick_columns, say_what_was_read, some
+from kit.data import NUMBER, Columns, Table, pick_columns, some
 from sm_spot import UsageError
 
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value, concatenate_datasets
@@ -320,7 +320,6 @@ def classified_sets(
         if name == "train" and "eval" not in tables:
             parts = hold_out(raw_datasets["train"], args.validation_fraction, whole)
             raw_datasets["train"], raw_datasets["eval"] = parts
-    say_what_was_read(tables)
     return raw_datasets
 
 

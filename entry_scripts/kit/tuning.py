@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import kit.trainer as kit
-from kit.data import Table, read_sets, say_what_was_read
+from kit.data import Table, read_sets
 from kit.device import choose
 from kit.job import graphs_only
 from kit.models import TINY, hub_options, load_config, load_model, loading
@@ -51,7 +51,6 @@ class ModelArguments(ModelConfig):  # type: ignore[misc]  # trl is untyped here
 def read_tables(data_args: Any) -> dict[str, Table]:
     """`train` and `validation`, which is a part of `train` where there are no files for it."""
     tables = read_sets(data_args, "reviews.csv")
-    say_what_was_read(tables)
     if "validation" not in tables:
         rows = range(len(tables["train"]))
         count = kit.first_held_out(len(rows), data_args.validation_split_percentage)
