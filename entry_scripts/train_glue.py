@@ -27,7 +27,7 @@ from kit.data import (
     read_sets,
 )
 from kit.job import channel
-from kit.labels import classified_sets, head_for
+from kit.labels import classified_sets, head_for, tokenized
 from kit.models import config_of, length_of, model_of, tokenizer_of
 from sm_spot import UsageError
 
@@ -188,14 +188,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     names = getattr(raw_datasets["train"].features["label"], "names", [])
     config = config_of(model_args, tokenizer, **head_for(raw_datasets["train"]))
     max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 128, config)
-
-    def preprocess(examples: Any) -> Any:
-        columns = [examples["text"]]
-        if "text_pair" in examples:
-            columns.append(examples["text_pair"])
-        return tokenizer(*columns, truncation=True, max_length=max_seq_length, return_length=True)
-
-    datasets = raw_datasets.map(preprocess, batched=True, remove_columns=["text"])
+    datasets = tokenized(raw_datasets, tokenizer, max_seq_length)
     model = model_of(
         AutoModelForSequenceClassification,
         model_args,

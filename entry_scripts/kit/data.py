@@ -104,6 +104,14 @@ class Table:
             files=[self.files[index] for index in chosen],
         )
 
+    def name_classes(self, classes: Mapping[str, list[str]]) -> None:
+        """Numbers of classes become their names, -1 becomes a gap."""
+        self.classes.update(classes)
+        for column, names in classes.items():
+            known = dict(enumerate(names))
+            numbers = self.columns[column]
+            self.columns[column] = list(map(known.get, numbers))
+
     def texts(self, column: str) -> list[str]:
         """As they are written; a missing one is empty."""
         texts = []
@@ -125,29 +133,21 @@ class Table:
         return UsageError(f"--{self.name}: row {self.rows[index]} of {self.files[index]} {message}")
 
 
-def table_from(
-    columns: dict[str, Any], name: str, classes: Mapping[str, list[str]] | None = None
-) -> Table:
-    """Of columns that a library has read, such as `datasets`. Numbers of classes become their
-    names, -1 becomes a gap.
-    """
+def table_from(columns: dict[str, Any], name: str, classes: Any = None) -> Table:
+    """Of columns that a library has read, such as `datasets`."""
     count = len(next(iter(columns.values()), []))
     table = Table(name, dict(columns), list(range(1, count + 1)), [name] * count)
-    table.classes.update(classes or {})
-    for column, names in table.classes.items():
-        table.columns[column] = [_named(number, names) for number in columns[column]]
+    table.name_classes(classes or {})
     return table
-
-
-def _named(number: Any, names: Sequence[str]) -> str | None:
-    if number is None or not 0 <= number < len(names):
-        return None
-    return names[number]
 
 
 def class_names(features: Features) -> dict[str, list[str]]:
     """Of the columns whose numbers `datasets` knows as classes."""
-    return {name: one.names for name, one in features.items() if isinstance(one, ClassLabel)}
+    classes = {}
+    for column, feature in features.items():
+        if isinstance(feature, ClassLabel):
+            classes[column] = feature.names
+    return classes
 
 
 def some(names: Sequence[Any], count: int = 5, comma: str = ", ") -> str:
@@ -219,6 +219,7 @@ def read_table(
     if left_out:
         table.say(f"left out {some([path.name for path in left_out])}, which is not for {split}")
     rows: list[dict[str, Any]] = []
+    classes: dict[str, list[str]] = {}
     for path in paths:
         try:
             part = _read(path, encoding)
@@ -228,7 +229,7 @@ def read_table(
         rows += part.rows
         table.rows += part.numbers
         table.files += [path.name] * len(part.rows)
-        table.classes.update(part.classes)
+        classes.update(part.classes)
         table.say(f"read {len(part.rows)} rows of {path.name} ({part.note})")
         if part.bad:
             table.say(f"left out {len(part.bad)} rows of {path.name}: {some(part.bad, 3, '; ')}")
@@ -238,6 +239,7 @@ def read_table(
         )
     for column in dict.fromkeys(column for row in rows for column in row):
         table.columns[column] = [row.get(column) for row in rows]
+    table.name_classes(classes)
     return table
 
 
@@ -245,16 +247,18 @@ def _check(part: Part, before: Sequence[Mapping[str, Any]], split: str) -> None:
     """UsageError where too many rows cannot be read, or the columns are other ones than before."""
     unread = len(part.bad)
     total = len(part.rows) + unread
-    if unread and (split == "test" or unread * 10 > total):
-        raise UsageError(
-            f"has {unread} of {total} rows that cannot be read: {part.bad[0]}; correct them"
-        )
-    if before and part.rows and set(part.rows[0]) != set(before[0]) and "json" not in part.note:
-        own = ", ".join(part.rows[0])
-        others = ", ".join(before[0])
-        raise UsageError(
-            f"has the columns {own}, files before it have {others}; wanted the same in all files"
-        )
+    too_many = split == "test" or unread * 10 > total
+    if unread and too_many:
+        got = f"has {unread} of {total} rows that cannot be read"
+        raise UsageError(f"{got}: {part.bad[0]}; correct them")
+    if not (before and part.rows) or "json" in part.note:
+        return
+    own = set(part.rows[0])
+    others = set(before[0])
+    if own != others:
+        got = f"has the columns {', '.join(part.rows[0])}"
+        wanted = "wanted the same in all files"
+        raise UsageError(f"{got}, files before it have {', '.join(before[0])}; {wanted}")
 
 
 def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
@@ -282,11 +286,10 @@ def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
     once = {str(path).removesuffix(".gz") for path in paths}
     if len(kinds) != 1 or not kinds <= set(KINDS) or len(once) < len(paths):
         names = [path.name for path in paths or left_out]
-        got = some(names) or "no data file"
-        known = ", ".join(KINDS)
+        got = f"--{name}: got {some(names) or 'no data file'} in {str(root)!r}"
+        wanted = f"wanted files for {split} of one kind, each once, that end in {', '.join(KINDS)}"
         raise UsageError(
-            f"--{name}: got {got} in {str(root)!r}, wanted files for {split} of one kind, each once, that end in {known}; "
-            "leave only them there, or name the file (what `datasets` saved: export with to_csv)"
+            f"{got}, {wanted}; leave only them there, or name the file (what `datasets` saved: export with to_csv)"
         )
     return paths, left_out
 
@@ -379,9 +382,7 @@ def _parquet(path: Path) -> Part:
         raise UsageError(f"is no readable Parquet file ({error}); write it again") from error
     for row in rows:
         for name, value in row.items():
-            if name in classes:
-                row[name] = _named(value, classes[name])
-            elif value != value:  # noqa: PLR0124 - NaN is not itself
+            if value != value:  # noqa: PLR0124 - NaN is not itself
                 row[name] = None
     return _part(rows, "parquet")._replace(classes=classes)
 

@@ -11,6 +11,7 @@ import math
 import os
 import socket
 import time
+from collections import defaultdict
 from typing import Any, Callable, Iterable, Iterator, Mapping, MutableMapping
 
 from kit import NEURON_DEVICE, speaks_xla
@@ -137,22 +138,16 @@ def loading_turn(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
 # --- gauges ---
 
 
-COUNTED = ("seconds", "waited", "steps", "tokens", "positions")
-
-
 class Meter:
     """Speed of all workers together, this worker's waiting, and how full batches are, between two
     log lines.
     """
 
-    def __init__(self, samples_per_step: int, micro_batches: int) -> None:
+    def __init__(self, samples_per_step: int) -> None:
         self._samples = samples_per_step
-        self._micro_batches = micro_batches
-        self._workers = place().size
         self._since: float | None = None
-        self._made: list[tuple[int, int]] = []  # tokens and positions of batches not yet trained on
-        self._lap: dict[str, float] = dict.fromkeys(COUNTED, 0)
-        self.totals: dict[str, float] = dict.fromkeys(COUNTED, 0)
+        self._lap: dict[str, float] = defaultdict(float)
+        self.totals: dict[str, float] = defaultdict(float)
 
     def start(self) -> None:
         if self._since is None:
@@ -182,49 +177,40 @@ class Meter:
         self, collator: Callable[[Any], Any], model: Any = None
     ) -> Callable[[Any], dict[str, Any]]:
         """The collator, and the tokens and padding of what it makes are counted, while `model`
-        trains.
+        trains; of this worker, whose like the others are taken to be.
         """
 
         def collate(features: Any) -> Any:
             batch = collator(features)
             if "input_ids" in batch and (model is None or model.training):
-                self.batch(batch)
+                ids = batch["input_ids"]
+                self._lap["positions"] += ids.numel()
+                self._lap["tokens"] += int(batch.get("attention_mask", torch.ones_like(ids)).sum())
             return batch
 
         return collate
 
-    def batch(self, batch: Mapping[str, Any]) -> None:
-        """Made by a collator on the host, some time before it is used."""
-        positions = batch["input_ids"].numel()
-        tokens = positions
-        if "attention_mask" in batch:
-            tokens = int(batch["attention_mask"].sum())
-        self._made.append((tokens, positions))
-
     def step(self) -> None:
         self._lap["steps"] += 1
-        for tokens, positions in self._made[: self._micro_batches]:
-            self._lap["tokens"] += self._workers * tokens
-            self._lap["positions"] += self._workers * positions
-        del self._made[: self._micro_batches]
 
     def lap(self) -> dict[str, float]:
         """Since the last lap."""
         self.stop()
         self.start()
         lap = self._lap
-        self._lap = dict.fromkeys(COUNTED, 0)
+        self._lap = defaultdict(float)
         for name, value in lap.items():
             self.totals[name] += value
         values = self._rates(lap)
         values["data_wait"] = round(min(1.0, lap["waited"] / max(lap["seconds"], 1e-9)), 4)
-        if lap["positions"]:
+        if lap["positions"]:  # none where loaders have processes
             values["padding_fill"] = round(lap["tokens"] / lap["positions"], 4)
         values.update(device_values())
         return values
 
     def summary(self) -> dict[str, float]:
         """Speed of all workers together since this process began to train."""
+        self.lap()
         rates = self._rates(self.totals)
         values = {f"train_{name}": value for name, value in rates.items()}
         return {"train_runtime": round(self.totals["seconds"], 4), **values}
@@ -235,9 +221,8 @@ class Meter:
             "samples_per_second": round(sums["steps"] * self._samples / seconds, 3),
             "steps_per_second": round(sums["steps"] / seconds, 3),
         }
-        # of this worker, whose like the others are taken to be; none where loaders have processes
         if sums["tokens"]:
-            rates["tokens_per_second"] = round(sums["tokens"] / seconds, 1)
+            rates["tokens_per_second"] = round(place().size * sums["tokens"] / seconds, 1)
         return rates
 
 

@@ -436,7 +436,7 @@ class JobCallback(SpotCallback):
 
     def __init__(self, identity: Mapping[str, Any], args: Any, *, reseed: bool = True) -> None:
         super().__init__(identity, reseed=reseed)
-        self.meter = Meter(samples_per_step(args), args.gradient_accumulation_steps)
+        self.meter = Meter(samples_per_step(args))
         self._step_ended = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
@@ -474,7 +474,6 @@ class JobCallback(SpotCallback):
         for name in ("loss", "train_loss"):
             refuse_nan(float(values.get(name, 0.0)))
         if "train_runtime" in values and not self.interrupted:
-            self.meter.lap()
             values.update(self.meter.summary())
         elif "loss" in values:
             values.update(self.meter.lap())

@@ -24,8 +24,8 @@ TINY = ["--model", "tiny-random", "--train", "sample", "--epochs", "1", "--per_d
 # --- padding and waiting ---
 
 
-def meter_of(micro_batches: int = 1) -> Meter:
-    meter = Meter(4, micro_batches)
+def meter_of() -> Meter:
+    meter = Meter(4)
     meter.start()
     return meter
 
@@ -36,14 +36,14 @@ def batch_of(tokens: int, positions: int) -> dict[str, Any]:
     return {"input_ids": torch.zeros(1, positions, dtype=torch.int64), "attention_mask": mask}
 
 
-def test_what_is_made_ahead_is_counted_when_it_is_used() -> None:
-    meter = meter_of(micro_batches=2)
-    for tokens in (1, 2, 4):
-        meter.batch(batch_of(tokens, 8))
-    meter.step()
+def test_how_full_batches_are_is_counted_as_they_are_made() -> None:
+    meter = meter_of()
+    collate = meter.counting(lambda tokens: batch_of(tokens, 8))
+    for tokens in (1, 2):
+        collate(tokens)
     assert 3 / 16 == pytest.approx(meter.lap()["padding_fill"], abs=1e-4)
-    meter.step()
-    assert 0.5 == meter.lap()["padding_fill"]
+    meter.counting(lambda _: {"input_ids": torch.zeros(2, 3)})([])
+    assert 1.0 == meter.lap()["padding_fill"]
     assert "padding_fill" not in meter.lap()
 
 

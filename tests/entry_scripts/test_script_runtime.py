@@ -158,7 +158,7 @@ def test_two_micro_batches_make_the_step_and_the_loss_of_one_batch(capsys: pytes
 def test_only_whole_steps_are_taken_and_the_model_is_judged_between_epochs(capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run("--logging_steps", "5", "--gradient_accumulation_steps", "2")
     script.fit(run)
-    assert 6 == run.progress.step  # 18 examples in steps of 8, the last two dropped: 2 steps in each of 3 epochs
+    assert 6 == run.step  # 18 examples in steps of 8, the last two dropped: 2 steps in each of 3 epochs
     assert 2 == capsys.readouterr().out.count("eval_accuracy")
 
 
