@@ -173,6 +173,8 @@ def load_raw_datasets(args: Arguments) -> DatasetDict:
         raise UsageError(
             "--train: got scores in the column of labels, wanted classes; name one with --label_column"
         )
+    train, held_out = map(len, raw_datasets.values())
+    sm_spot.say(f"read {train} texts to train on and {held_out} held out")
     return raw_datasets
 
 

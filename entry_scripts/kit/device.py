@@ -23,22 +23,15 @@ NAMES = ("cpu", "cuda", "neuron", "xla")
 # workers of a machine; 8 as in optimum-neuron's num_local_ranks_per_step
 LOADING_AT_ONCE = "SM_TRN_LOADING_AT_ONCE"
 # Set before torch_xla is imported, and only where the job has not set them itself. Values as in
-# AWS's own training samples: https://awsdocs-neuron.readthedocs-hosted.com. The compiler's default
-# cache is lost with the machine.
+# AWS's own training samples: https://awsdocs-neuron.readthedocs-hosted.com
 NEURON_DEFAULTS = {
     "NEURON_CC_FLAGS": "--model-type=transformer --retry_failed_compilation",
-    "NEURON_COMPILE_CACHE_URL": "/var/tmp/neuron-compile-cache",  # noqa: S108 - the compiler's own default
     "NEURON_FUSE_SOFTMAX": "1",
     "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": "3",
     "NEURON_RT_STOCHASTIC_ROUNDING_EN": "1",
     "NEURON_RT_STOCHASTIC_ROUNDING_SEED": "0",
     "TOKENIZERS_PARALLELISM": "false",
 }
-EFA = {
-    "FI_PROVIDER": "efa",
-    "FI_EFA_USE_DEVICE_RDMA": "1",
-    "FI_EFA_FORK_SAFE": "1",
-}  # between machines
 
 
 # --- choosing ---
@@ -79,25 +72,19 @@ def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     device.
     """
     name = choose(environ)
-    here = place(environ)
-    if name != "xla":
-        # accelerate and transformers take it wherever it can be imported
-        environ.setdefault("USE_TORCH_XLA", "0")
     if name == "xla":
-        defaults = dict(NEURON_DEFAULTS)
-        if here.hosts > 1:
-            defaults.update(EFA)
-        if "--cache_dir" in environ.get("NEURON_CC_FLAGS", ""):
-            del defaults["NEURON_COMPILE_CACHE_URL"]
-        for variable, value in defaults.items():
+        for variable, value in NEURON_DEFAULTS.items():
             environ.setdefault(variable, value)
-    elif name == "cpu":
-        local = here.hosts == 1 or environ.get("MASTER_ADDR", "").startswith(("127.", "localhost"))
-        interfaces = [interface for _, interface in socket.if_nameindex()]
-        if local and "lo" in interfaces:
-            environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # whatever the host name resolves to
-    else:
+        return name
+    # accelerate and transformers take it wherever it can be imported
+    environ.setdefault("USE_TORCH_XLA", "0")
+    if name != "cpu":
         torch.set_float32_matmul_precision("high")  # TF32 where the GPU has it
+        return name
+    local = environ.get("MASTER_ADDR", "").startswith(("127.", "localhost"))
+    interfaces = [interface for _, interface in socket.if_nameindex()]
+    if (local or place(environ).hosts == 1) and "lo" in interfaces:
+        environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # whatever the host name resolves to
     return name
 
 

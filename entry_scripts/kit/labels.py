@@ -72,8 +72,8 @@ def labels_of(
         texts = _without({"-1"}, texts)
     if names is None:
         names = _class_names(distinct, num_labels, table)
-        if sorted(names) == sorted(order):
-            names = order
+    if sorted(names) == sorted(order):
+        names = order
     for label in sorted(distinct - set(names)):
         wanted = f"wanted {some(names, 10)} as in the training data"
         raise table.wrong(texts.index(label), f"has the label {label!r}, {wanted}; correct it")

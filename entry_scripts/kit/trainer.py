@@ -62,6 +62,7 @@ RENAMED = {
     "model_id": "model_name_or_path",
     "evaluation_strategy": "eval_strategy",
     "no_cuda": "use_cpu",
+    "group_by_length": "train_sampling_strategy",  # since 5
     "warmup_ratio": "warmup_steps",  # below 1 a share of all steps
     "push_to_hub_model_id": "hub_model_id",
     "push_to_hub_token": "hub_token",
@@ -282,8 +283,7 @@ def parse(
     """
     given = sys.argv[1:] if argv is None else argv
     defaults = {**defaults_of_a_job(), **defaults}
-    asked, _ = take_flags(given, ["fp16"])
-    if asked and [word.lower() for word in asked["fp16"]] != ["false"]:
+    if any(token.startswith("--fp16") for token in given):
         defaults["bf16"] = False  # Trainer takes one of them
     *own, training_args, notes = parse_own(kinds, argv, description, **defaults)
     if training_args.bf16 and not any(token.startswith("--bf16") for token in given):
@@ -320,9 +320,14 @@ def parse_own(
         )
         parser.set_defaults(**{name: value for name, value in defaults.items() if name in fields})
         try:
-            parsed = parser.parse_args_into_dataclasses(flags, look_for_args_file=False)
+            *parsed, unknown = parser.parse_args_into_dataclasses(
+                flags, return_remaining_strings=True, look_for_args_file=False
+            )
         except (ValueError, TypeError, ImportError, RuntimeError) as error:
             raise UsageError(f"arguments: {first_line(error)}") from error
+    if unknown:
+        known = [f"--{name}" for name in (*fields, *RENAMED)]
+        refuse_unknown(unknown[0].partition("=")[0], known)
     for values in parsed:
         # TrainingArguments, whose other numbers mean many things
         of_a_library = hasattr(values, "lr_scheduler_type")
@@ -345,29 +350,22 @@ def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[li
     """The command line by the names that `fields` has, and what is to be said about flags that it
     has not.
     """
-    older = {*RENAMED, *LEFT_OUT, "group_by_length"} - set(fields)
-    taken, flags = take_flags(argv, sorted(older))
-    if flags and not flags[0].startswith("--"):
-        raise UsageError(f"arguments: got {flags[0]!r}, wanted flags like --learning_rate 0.00005")
-    for flag in flags:
-        name = flag[2:].partition("=")[0].replace("-", "_")
-        if flag.startswith("--") and name not in {*fields, "help"}:
-            refuse_unknown("--" + name, ["--" + other for other in (*fields, *RENAMED)])
+    renamed = {}
+    for old, new in RENAMED.items():
+        if old not in fields and new in fields:
+            renamed[old] = new
+    left_out = set(LEFT_OUT) - set(fields)
+    taken, flags = take_flags(argv, sorted({*renamed, *left_out}))
     notes: list[str] = []
     for name, given in taken.items():
-        current = RENAMED.get(name, "")
         values = given
-        if name == "group_by_length":
-            current = "train_sampling_strategy"
-            grouped = given in ([], ["True"], ["true"], ["1"])
-            values = ["group_by_length" if grouped else "random"]
-        if current in fields:
-            flags += [f"--{current}", *values]
-            notes.append(f"--{name}: passed on as --{current} {' '.join(values)}".rstrip())
-        elif name in LEFT_OUT:
-            notes.append(f"--{name}: it means nothing here; left out")
+        if name in renamed:
+            if name == "group_by_length":
+                values = ["random" if given == ["False"] else name]
+            flags += [f"--{renamed[name]}", *values]
+            notes.append(f"--{name}: passed on as --{renamed[name]} {' '.join(values)}".rstrip())
         else:
-            refuse_unknown("--" + name, ["--" + other for other in fields])
+            notes.append(f"--{name}: it means nothing here; left out")
     return flags, notes
 
 
@@ -575,11 +573,8 @@ def train(trainer: Any, *, resumable: bool = True) -> None:
     anew = args.overwrite_output_dir and args.checkpoint_dir is None
     if (anew or not resumable) and sm_spot.place().rank == 0:
         checkpoints = Checkpoints(args.output_dir)
-        newest = checkpoints.newest()
-        if newest and not anew:
-            sm_spot.say(
-                f"checkpoint-{newest} is put aside: this trainer cannot go on from a checkpoint"
-            )
+        for step in checkpoints.steps():
+            sm_spot.say(f"checkpoint-{step} is put aside: this run begins anew")
         checkpoints.put_aside(newer_than=0)
     sm_spot.barrier()
     try:

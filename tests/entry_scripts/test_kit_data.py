@@ -518,9 +518,7 @@ def asked(**more: Any) -> Table:
         {"answer": "Ann", "answer_start": "7"},
         {"answer": "Ann", "answer_start": 7.0},
         {"answer": "Ann", "answer_start": "7.0"},  # as pandas writes a column with gaps
-        {"answers": "{'text': array(['Ann'], dtype=object), 'answer_start': array([7], dtype=int32)}"},
         {"answer": "Ann"},  # which is there once
-        {"answers": {"text": ["Ann"], "answer_start": [6]}},
     ],
 )
 def test_every_common_form_of_an_answer_is_read(answers: dict[str, Any]) -> None:
@@ -542,6 +540,7 @@ def test_a_question_may_have_no_answer(answers: dict[str, Any]) -> None:
         ({"answers": "Ann"}, "row 1 of train_file has the answers 'Ann', wanted text and answer_start"),
         ({"answers": {"text": ["Ann"], "answer_start": ["x"]}}, "row 1 of train_file has the answers"),
         ({"answer": "Bob", "answer_start": 7}, "got no row with its answer in its context"),
+        ({"answer": "Ann", "answer_start": 6}, "got no row with its answer in its context"),
     ],
 )
 def test_answers_that_cannot_be_used_are_refused(answers: dict[str, Any], message: str) -> None:
@@ -567,20 +566,11 @@ def test_answers_at_no_place_are_left_out_of_training_and_kept_for_judging() -> 
     assert ["0", "1", "2", "3"] == questions_of(table, judged=True)["id"][:]
 
 
-def test_an_answer_that_stands_elsewhere_than_it_says_is_told() -> None:
-    table = asked(answer="Ann", answer_start=3)
-    assert questions_of(table)[0]["answers"]["answer_start"] == [7]
-    assert (
-        "--train_file: of 1 rows the answer is not at answer_start, but at one other place, which is used: 1."
-        in table.said
-    )
-
-
 def test_two_questions_of_one_id_are_refused() -> None:
     table = table_from(
         {"id": ["1", "1"], "question": ["Who?"] * 2, "context": [CONTEXT] * 2, "answer": ["Ann"] * 2}, "train_file"
     )
-    with pytest.raises(UsageError, match="row 2 of train_file has the id '1' of a row before it"):
+    with pytest.raises(UsageError, match="--train_file: got the id '1' in 2 rows, wanted each once"):
         questions_of(table)
 
 
@@ -629,19 +619,10 @@ def test_every_answer_is_found_again_in_the_windows(
 @pytest.mark.parametrize(
     ("question", "options", "message"),
     [
-        (
-            "who " * 40,
-            {"max_length": 30, "stride": 5},
-            "--max_seq_length: got 30, which leaves 0 tokens beside the question '7' of 40",
-        ),
-        (
-            "who " * 20,
-            {"max_length": 30, "stride": 8},
-            "leaves 7 tokens beside the question '7' of 20; wanted more than --doc_stride 8",
-        ),
-        ("who " * 19, {"max_length": 30, "stride": 8}, "leaves 8 tokens beside the question '7' of 19"),
-        ("who", {"max_length": 30, "stride": 27}, "--doc_stride: got 27, wanted less than 27"),
-        ("who", {"max_length": 30, "stride": 200}, "--doc_stride: got 200, wanted less than 27"),
+        ("who " * 40, {"max_length": 30, "stride": 5}, "which leaves 0 tokens beside a question of 40"),
+        ("who " * 20, {"max_length": 30, "stride": 8}, "beside a question of 20; wanted more than --doc_stride 8"),
+        ("who " * 19, {"max_length": 30, "stride": 8}, "which leaves 8 tokens beside a question of 19"),
+        ("who", {"max_length": 30, "stride": 200}, "which leaves 26 tokens beside a question of 1"),
     ],
 )
 def test_windows_without_room_are_refused(tokenizer: Any, question: str, options: dict[str, int], message: str) -> None:
@@ -670,12 +651,6 @@ def test_a_window_may_share_all_tokens_but_one_with_the_next(tokenizer: Any) -> 
     assert 60 - 8 == len(windows)
 
 
-def test_a_long_question_beside_a_short_context_needs_no_room(tokenizer: Any) -> None:
-    questions = questions_of(asked(question="who " * 20, context="Ann", answer="Ann"))
-    windows = windows_of(tokenizer, questions, max_length=30, stride=8)
-    assert [(22, 22)] == [(window["start_positions"], window["end_positions"]) for window in windows]
-
-
 def test_a_tokenizer_that_does_not_know_where_tokens_stand_is_refused(tokenizer: Any) -> None:
     class Slow:
         """As PreTrainedTokenizer's (transformers 4.57, tokenization_utils.py, `is_fast`)."""
@@ -694,5 +669,5 @@ def test_questions_are_split_without_loss(tmp_path: Path) -> None:
     assert (45, 5) == (len(train), len(judged))
     assert {str(number) for number in range(50)} == {*train["id"], *judged["id"]}
     (tmp_path / "a.jsonl").write_text(json.dumps(rows[0]))
-    with pytest.raises(UsageError, match="--train_file: got 1 question, wanted two to hold one out"):
+    with pytest.raises(UsageError, match=r"arguments: .*n_samples=1"):
         load_questions(data_args)

@@ -396,7 +396,7 @@ def test_a_stop_there_is_agreed_saved_and_proven_and_the_next_run_says_that_it_b
     assert 2 == calls.count("all_reduce max")
     again, _ = on_trainium(RecordingOptimumNeuron(), tmp_path, monkeypatch)
     assert 0 == again.code, again.err
-    assert "checkpoint-10 is put aside: this trainer cannot go on from a checkpoint" in again.out
+    assert "checkpoint-10 is put aside: this run begins anew" in again.out
     assert (tmp_path / "model" / "torn-checkpoint-10").is_dir()
 
 
