@@ -101,7 +101,7 @@ def load_names(model_args: ModelArguments) -> tuple[Any, Any]:
     if name is not None:
         config = load_config(name, tokenizer, **model_args.hub())
     else:
-        with loading(model_args.model_type):
+        with loading(str(model_args.model_type)):
             config = AutoConfig.for_model(model_args.model_type)
     if model_args.model_name_or_path is None:
         config.vocab_size = max(config.vocab_size, len(tokenizer))

@@ -33,7 +33,7 @@ from kit.job import (
     refuse_nan,
 )
 from kit.labels import classified_sets, head_for, tokenized
-from kit.models import length_of, load_config, load_model, load_tokenizer
+from kit.models import attention, length_of, load_config, load_model, load_tokenizer
 from sm_spot import Checkpoints, Interrupted, StopRequest, UsageError
 
 import torch
@@ -310,7 +310,7 @@ def fit(run: Run) -> None:
     run.model.train()
     while run.step < run.total_steps:
         train_epoch(run)
-        run.meter.stop()
+        run.meter.pause()
         if run.step < run.total_steps:
             run.say_metrics(evaluate(run))
 
@@ -323,9 +323,9 @@ def train_epoch(run: Run) -> None:
     loader = run.train_loader
     if done:
         loader = accelerator.skip_first_batches(loader, done * args.gradient_accumulation_steps)
-    run.meter.start()
-    for batch in run.meter.timed(loader):  # on XLA each cuts the graph
+    for batch in loader:  # on XLA each cuts the graph
         if accelerator.sync_gradients:  # a step begins, and dropout is a function of these
+            run.meter.begin_step()
             sm_spot.seed(args.seed, run.step, accelerator.process_index)
         # only the last micro-batch talks to the other workers
         with accelerator.accumulate(run.model):
@@ -347,7 +347,7 @@ def end_step(run: Run) -> None:
     """What is said and saved waits for the device, and so does not happen in every step."""
     if choose() == "xla":
         sm_spot.cut_graph()  # xm.mark_step: whoever now fetches a number compiles nothing more
-    run.meter.step()
+    run.meter.end_step()
     run.step += 1
     run.steps += 1
     first = run.step == run.first_step
@@ -495,7 +495,6 @@ def make_accelerator(args: Arguments) -> Accelerator:
 
 
 def make_model(args: Arguments, config: Any, tokenizer: Any, device: Any) -> Any:
-    attention = kit.ModelArguments(attn_implementation=args.attn_implementation).attention()
     with loading_turn():
         set_seed(args.seed)  # the new head, and all of tiny-random
         model = load_model(
@@ -504,7 +503,7 @@ def make_model(args: Arguments, config: Any, tokenizer: Any, device: Any) -> Any
             config,
             tokenizer,
             ignore_mismatched_sizes=True,
-            **attention,
+            **attention(args.attn_implementation),
         ).to(device)
     if args.gradient_checkpointing:
         model.gradient_checkpointing_enable()

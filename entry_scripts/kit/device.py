@@ -12,7 +12,7 @@ import os
 import socket
 import time
 from collections import defaultdict
-from typing import Any, Callable, Iterable, Iterator, Mapping, MutableMapping
+from typing import Any, Callable, Iterator, Mapping, MutableMapping
 
 from kit import NEURON_DEVICE, speaks_xla
 from sm_spot import UsageError, barrier, place
@@ -132,33 +132,26 @@ class Meter:
 
     def __init__(self, samples_per_step: int) -> None:
         self._samples = samples_per_step
-        self._since: float | None = None
+        self._begun = 0.0
+        self._ended = 0.0  # 0: what happens until the next step begins is no training
         self._lap: dict[str, float] = defaultdict(float)
-        self.totals: dict[str, float] = defaultdict(float)
+        self._totals: dict[str, float] = defaultdict(float)
 
-    def start(self) -> None:
-        if self._since is None:
-            self._since = time.perf_counter()
+    def begin_step(self) -> None:
+        """Its first batch is here; since the last step this worker has waited for it."""
+        self._begun = time.perf_counter()
+        if self._ended:
+            self._lap["waited"] += self._begun - self._ended
 
-    def stop(self) -> None:
-        """What happens until the next start, evaluation above all, is no training and counts
-        nowhere.
-        """
-        if self._since is not None:
-            self._lap["seconds"] += time.perf_counter() - self._since
-            self._since = None
+    def end_step(self) -> None:
+        since = self._ended or self._begun
+        self._ended = time.perf_counter()
+        self._lap["seconds"] += self._ended - since
+        self._lap["steps"] += 1
 
-    def waited(self, seconds: float) -> None:
-        """For a batch."""
-        self._lap["waited"] += seconds
-
-    def timed(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """The same batches, and what each is waited for is counted."""
-        before = time.perf_counter()
-        for batch in batches:
-            self.waited(time.perf_counter() - before)
-            yield batch
-            before = time.perf_counter()
+    def pause(self) -> None:
+        """What follows, evaluation above all, counts nowhere."""
+        self._ended = 0.0
 
     def counting(
         self, collator: Callable[[Any], Any], model: Any = None
@@ -177,17 +170,12 @@ class Meter:
 
         return collate
 
-    def step(self) -> None:
-        self._lap["steps"] += 1
-
     def lap(self) -> dict[str, float]:
         """Since the last lap."""
-        self.stop()
-        self.start()
         lap = self._lap
         self._lap = defaultdict(float)
         for name, value in lap.items():
-            self.totals[name] += value
+            self._totals[name] += value
         values = self._rates(lap)
         values["data_wait"] = round(min(1.0, lap["waited"] / max(lap["seconds"], 1e-9)), 4)
         if lap["positions"]:  # none where loaders have processes
@@ -198,9 +186,9 @@ class Meter:
     def summary(self) -> dict[str, float]:
         """Speed of all workers together since this process began to train."""
         self.lap()
-        rates = self._rates(self.totals)
+        rates = self._rates(self._totals)
         values = {f"train_{name}": value for name, value in rates.items()}
-        return {"train_runtime": round(self.totals["seconds"], 4), **values}
+        return {"train_runtime": round(self._totals["seconds"], 4), **values}
 
     def _rates(self, sums: Mapping[str, float]) -> dict[str, float]:
         seconds = max(sums["seconds"], 1e-9)

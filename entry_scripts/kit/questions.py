@@ -100,8 +100,8 @@ def _texts_and_start(answers: Any) -> tuple[list[str], int]:
         printed = answers.lstrip("{[ ").startswith("'")
         answers = ast.literal_eval(answers) if printed else json.loads(answers or "[]")
     if isinstance(answers, list):  # as in SQuAD's own files: an object for each answer
-        texts = [one.get("text") for one in answers]
-        starts = [one.get("answer_start") for one in answers]
+        texts: Any = [one.get("text") for one in answers]
+        starts: Any = [one.get("answer_start") for one in answers]
     else:
         answers = answers or {}
         texts = answers.get("text")

@@ -16,7 +16,6 @@ import math
 import os
 import re
 import sys
-import time
 import warnings
 from dataclasses import dataclass, field
 from typing import (
@@ -192,15 +191,6 @@ class ModelArguments:
 
     def hub(self) -> dict[str, Any]:
         return hub_options(self, trust_remote_code=self.trust_remote_code)
-
-    def attention(self) -> dict[str, str]:
-        """For `from_pretrained`. On XLA SDPA looks into its mask on the host: one more graph and
-        wait in every step.
-        """
-        chosen = self.attn_implementation
-        if chosen is None and choose() == "xla":
-            chosen = "eager"
-        return {} if chosen is None else {"attn_implementation": chosen}
 
 
 @dataclass
@@ -435,36 +425,27 @@ class JobCallback(SpotCallback):
     def __init__(self, identity: Mapping[str, Any], args: Any, *, reseed: bool = True) -> None:
         super().__init__(identity, reseed=reseed)
         self.meter = Meter(samples_per_step(args))
-        self._step_ended = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         super().on_train_begin(args, state, control, **more)
         judge_in_order(args)  # the training loader is made
-        self.meter.start()
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-        if self._step_ended:  # since then Trainer has only fetched batches
-            self.meter.waited(time.perf_counter() - self._step_ended)
+        self.meter.begin_step()
         super().on_step_begin(args, state, control, **more)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> Any:
-        self.meter.step()
         control = super().on_step_end(args, state, control, **more)
+        self.meter.end_step()
         if state.global_step == self.first_step:
             # compilation and warm-up are in no step line's speed
             self.meter.lap()
-        self._step_ended = time.perf_counter()
         return control
 
     def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
-        self.meter.start()
-        self._step_ended = 0.0
+        self.meter.pause()
         if model is not None:
             model.train()  # the next batch is fetched before Trainer says so
-
-    def on_prediction_step(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-        self.meter.stop()
-        super().on_prediction_step(args, state, control, **more)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **more: Any) -> None:
         values = dict(logs or {})

@@ -11,9 +11,8 @@ from typing import Any, Optional
 
 import kit.trainer as kit
 from kit.data import Table, read_sets
-from kit.device import choose
 from kit.job import graphs_only
-from kit.models import TINY, hub_options, load_config, load_model, loading
+from kit.models import TINY, attention, hub_options, load_config, load_model, loading
 from sm_spot import place
 
 import torch
@@ -67,11 +66,7 @@ def load_causal_model(model_args: ModelArguments, args: Any, tokenizer: Any) -> 
     name = str(model_args.model_name_or_path)
     config = load_config(name, tokenizer, **options)
     config.use_cache = False
-    attention = model_args.attn_implementation
-    if attention is None and choose() == "xla":
-        attention = "eager"
-    if attention is not None:
-        options["attn_implementation"] = attention
+    options.update(attention(model_args.attn_implementation))
     if model_args.load_in_4bit or model_args.load_in_8bit:
         model_args.dtype = "bfloat16" if args.bf16 else "float16"
         quantized = get_quantization_config(model_args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,6 @@ TINY = ["--model", "tiny-random", "--train", "sample", "--epochs", "1", "--per_d
 # --- padding and waiting ---
 
 
-def meter_of() -> Meter:
-    meter = Meter(4)
-    meter.start()
-    return meter
-
-
 def batch_of(tokens: int, positions: int) -> dict[str, Any]:
     mask = torch.zeros(1, positions, dtype=torch.int64)
     mask[0, :tokens] = 1
@@ -37,7 +32,7 @@ def batch_of(tokens: int, positions: int) -> dict[str, Any]:
 
 
 def test_how_full_batches_are_is_counted_as_they_are_made() -> None:
-    meter = meter_of()
+    meter = Meter(4)
     collate = meter.counting(lambda tokens: batch_of(tokens, 8))
     for tokens in (1, 2):
         collate(tokens)
@@ -48,18 +43,31 @@ def test_how_full_batches_are_is_counted_as_they_are_made() -> None:
 
 
 def test_waiting_is_a_share_of_the_time_and_ends_with_the_lap() -> None:
-    meter = meter_of()
-    meter.waited(1e9)
-    assert 1.0 == meter.lap()["data_wait"]
+    meter = Meter(4)
+    meter.begin_step()
+    meter.end_step()
+    assert 0.0 == meter.lap()["data_wait"]
+    deadline = time.perf_counter() + 0.02
+    while time.perf_counter() < deadline:
+        pass
+    meter.begin_step()
+    meter.end_step()
+    assert meter.lap()["data_wait"] > 0.9
     assert 0.0 == meter.lap()["data_wait"]
 
 
 def test_what_happens_while_the_meter_stands_is_in_no_rate() -> None:
-    meter = meter_of()
-    meter.stop()
-    before = meter.lap()
-    assert 0.0 == before["samples_per_second"]
-    assert meter.totals["seconds"] < 0.5
+    meter = Meter(4)
+    meter.begin_step()
+    meter.end_step()
+    meter.pause()
+    deadline = time.perf_counter() + 0.02
+    while time.perf_counter() < deadline:
+        pass
+    meter.begin_step()
+    meter.end_step()
+    assert 0.0 == meter.lap()["data_wait"]
+    assert meter.summary()["train_runtime"] < 0.02
 
 
 @pytest.mark.parametrize("module", [train_text_classification, train_language_model])

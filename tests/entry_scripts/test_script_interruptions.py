@@ -212,7 +212,7 @@ def test_however_often_interrupted_the_last_bytes_are_the_same(script: tuple[str
         run = start(number, *checked, file_limit=FULL_DISK_BYTES if kind == "full disk" else -1)
         if kind == "full disk":
             assert USAGE_ERROR == run.end(), run.said[-3000:]
-            assert re.search("disk refused the checkpoint|disk: a file could not be written", run.said)
+            assert "disk: a file could not be written" in run.said
             assert before == complete(folder)  # what was there is untouched, and nothing half-written counts
             continue
         run.wait_for(lambda run, target=target: run.steps_done() >= target and bool(complete(folder)))  # type: ignore[misc]

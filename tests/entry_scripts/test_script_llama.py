@@ -100,28 +100,6 @@ def test_conversations_are_learnt_through_the_chat_template(tmp_path: Path) -> N
     assert losses[-1] < 0.8 * losses[0]
 
 
-def test_turns_in_parts_are_learnt_as_their_texts(tmp_path: Path) -> None:
-    (tmp_path / "template.jinja").write_text(TEMPLATE)
-    losses = []
-    for name, rows in {"whole": CHATS, "parts": json.loads(json.dumps(CHATS))}.items():
-        for turn in (turn for row in rows for turn in row["messages"] if name == "parts"):
-            half = len(turn["content"]) // 2
-            turn["content"] = [
-                {"type": "text", "text": text} for text in (turn["content"][:half], turn["content"][half:])
-            ]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-        flags = "--model_name_or_path tiny-llama --max_steps 2 --max_length 64 --save_strategy no --logging_steps 1"
-        files = ["--train_file", str(tmp_path / f"{name}.jsonl"), "--output_dir", str(tmp_path / name)]
-        run = run_here(main, *flags.split(), *files, "--chat_template_path", str(tmp_path / "template.jinja"))
-        assert 0 == run.code, run.err
-        losses.append([line["loss"] for line in run.having("loss")])
-    assert losses[0] == losses[1]
-    rows[3]["messages"][1]["content"] = [{"type": "image"}]
-    (tmp_path / "image.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    run = run_here(main, *flags.split(), "--train_file", str(tmp_path / "image.jsonl"), "--output_dir", str(tmp_path))
-    assert (USAGE_ERROR, True) == (run.code, "row 4 of image.jsonl has no conversation" in run.err)
-
-
 def test_a_length_that_cuts_every_completion_off_is_said_before_training(tmp_path: Path) -> None:
     rows = [{"prompt": "a good film " * 30, "completion": "indeed"}] * 20
     (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, rows)))
