@@ -136,11 +136,6 @@ def check_format(examples: Any, training_args: Any, tokenizer: Any) -> None:
         raise UsageError(
             "--tokenizer_name: wanted a tokenizer with an end token, this one has none"
         )
-    if "messages" in examples.column_names and not (
-        tokenizer.chat_template or training_args.chat_template_path
-    ):
-        wanted = "wanted a chat template for 'messages', the tokenizer has none; name a .jinja file or a model"
-        raise UsageError(f"--chat_template_path: {wanted}")
     if (
         getattr(training_args, "completion_only_loss", False)
         and "completion" not in examples.column_names

@@ -20,14 +20,12 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 import sm_spot
-from kit.delimited import NUMBER, Part, read_delimited, refuse_twice
+from kit.delimited import Part, read_delimited, refuse_twice
 from kit.job import SAMPLES, channel
 from kit.names import LABELS, NAMES, PAIRS, TEXTS
 from sm_spot import UsageError, first_line
 
 from datasets import ClassLabel, Features, load_dataset
-
-__all__ = ["NUMBER", "Columns", "DataArguments", "Table", "pick_columns", "read_sets", "read_table"]
 
 KINDS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".txt")
 # which `datasets` writes too
@@ -136,7 +134,8 @@ class Table:
 def table_from(columns: dict[str, Any], name: str, classes: Any = None) -> Table:
     """Of columns that a library has read, such as `datasets`."""
     count = len(next(iter(columns.values()), []))
-    table = Table(name, dict(columns), list(range(1, count + 1)), [name] * count)
+    rows = list(range(1, count + 1))
+    table = Table(name, dict(columns), rows, [name] * count)
     table.name_classes(classes or {})
     return table
 
@@ -171,11 +170,10 @@ def read_sets(
         return {name: parts[name] for name in names if name in parts}
     tables: dict[str, Table] = {}
     for name in names:
-        file = getattr(data_args, f"{name}_file")
-        if name == "train" and not file:
-            file = "sample"
-        if file:
-            where = SAMPLES / sample if file == "sample" else file
+        where = getattr(data_args, f"{name}_file")
+        if name == "train" and where in {None, "", "sample"}:
+            where = SAMPLES / sample
+        if where:
             tables[name] = read_table(
                 where, f"{name}_file", split=name, encoding=data_args.encoding
             )
@@ -251,14 +249,11 @@ def _check(part: Part, before: Sequence[Mapping[str, Any]], split: str) -> None:
     if unread and too_many:
         got = f"has {unread} of {total} rows that cannot be read"
         raise UsageError(f"{got}: {part.bad[0]}; correct them")
-    if not (before and part.rows) or "json" in part.note:
-        return
-    own = set(part.rows[0])
-    others = set(before[0])
-    if own != others:
-        got = f"has the columns {', '.join(part.rows[0])}"
-        wanted = "wanted the same in all files"
-        raise UsageError(f"{got}, files before it have {', '.join(before[0])}; {wanted}")
+    own = list(part.rows[0]) if part.rows else []
+    others = list(before[0]) if before else own
+    if set(own) != set(others) and "json" not in part.note:
+        got = f"has the columns {', '.join(own)}, files before it have {', '.join(others)}"
+        raise UsageError(f"{got}; wanted the same in all files")
 
 
 def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:

@@ -17,7 +17,8 @@ import re
 from collections import Counter
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from kit.data import NUMBER, Columns, Table, pick_columns, some
+from kit.data import Columns, Table, pick_columns, some
+from kit.delimited import NUMBER
 from sm_spot import UsageError, first_line
 
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
@@ -291,7 +292,7 @@ def head_for(examples: Dataset) -> dict[str, Any]:
 
 def tokenized(raw_datasets: DatasetDict, tokenizer: Any, max_length: int) -> DatasetDict:
     """The texts, or pairs of them, as a model takes them, and the column length."""
-    texts = [name for name in raw_datasets["train"].column_names if name != "label"]
+    texts = [name for name in ("text", "text_pair") if name in raw_datasets["train"].features]
 
     def preprocess(examples: Any) -> Any:
         columns = [examples[name] for name in texts]
