@@ -61,23 +61,22 @@ else:
 # Where LoRA adds on Trainium, as in optimum-neuron's examples; it translates these names to those
 # of its own layers.
 ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"]
-# Flags that only optimum-neuron has, with the values that ask for no more than happens without it;
-# none: any does.
-NEURON_ONLY: dict[str, tuple[str, ...]] = {
-    "tensor_parallel_size": ("1",),
-    "pipeline_parallel_size": ("1",),
-    "pipeline_parallel_num_microbatches": ("-1", "1"),
-    "zero_1": ("False", "false", "0"),
-    "zero1": ("False", "false", "0"),
-    "disable_sequence_parallel": (),
-    "kv_size_multiplier": (),
-    "num_local_ranks_per_step": (),
-    "use_xser": (),
-    "async_save": (),
-    "stochastic_rounding_enabled": (),
-    "skip_cache_push": (),
-    "use_autocast": (),
-}
+# Flags that only optimum-neuron has.
+NEURON_ONLY = (
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "pipeline_parallel_num_microbatches",
+    "zero_1",
+    "zero1",
+    "disable_sequence_parallel",
+    "kv_size_multiplier",
+    "num_local_ranks_per_step",
+    "use_xser",
+    "async_save",
+    "stochastic_rounding_enabled",
+    "skip_cache_push",
+    "use_autocast",
+)
 
 
 @dataclass
@@ -92,7 +91,7 @@ class TrainingArguments(kit.JobArguments, SFTConfig):  # type: ignore[misc]  # b
     """SFTConfig or NeuronSFTConfig, and a job's folders."""
 
 
-def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, Any, Any, list[str]]:
+def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, ...]:
     """ModelConfig, the data, and SFTConfig or NeuronSFTConfig; and lines for the log."""
     defaults: dict[str, Any] = {
         "per_device_train_batch_size": 1,
@@ -107,27 +106,12 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, Any, Any, list[str
             optim=SFTConfig.optim,
             dataloader_drop_last=SFTConfig.dataloader_drop_last,
         )
+    else:
+        taken, _ = kit.take_flags(argv, NEURON_ONLY)
+        for flag in taken:
+            raise UsageError(f"--{flag}: only optimum-neuron on Trainium has it; leave it out here")
     kinds = (ModelArguments, TuningArguments, TrainingArguments)
-    argv, left_out = (argv, []) if ON_NEURON else without_neuron_flags(argv)
-    model_args, data_args, training_args, notes = kit.parse(kinds, argv, __doc__, **defaults)
-    return model_args, data_args, training_args, left_out + notes
-
-
-def without_neuron_flags(argv: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """The other flags, and what is to be said about those of optimum-neuron. UsageError for one
-    that asks for more.
-    """
-    taken, flags = kit.take_flags(argv, NEURON_ONLY)
-    notes: list[str] = []
-    for name, values in taken.items():
-        harmless = NEURON_ONLY[name]
-        value = " ".join(values) or "True"
-        if harmless and value not in harmless:
-            raise UsageError(
-                f"--{name}: got {value!r}, which only optimum-neuron on Trainium can do; leave it out here"
-            )
-        notes.append(f"--{name} {value}: only optimum-neuron has it; left out")
-    return flags, notes
+    return kit.parse(kinds, argv, __doc__, **defaults)
 
 
 def check_format(examples: Any, training_args: Any, tokenizer: Any) -> None:

@@ -8,7 +8,6 @@ archive as code/inference.py, alone: it imports nothing of the other scripts.
     curl -d '{"inputs": "not bad at all"}' -H 'Content-Type: application/json'                  [{"label": …, "score": …}]
     curl -d '{"inputs": ["good", "bad"], "parameters": {"top_k": 2}}' -H 'Content-Type: application/json'
     curl -d '{"inputs": {"text": "It rains.", "text_pair": "It is wet."}}' -H 'Content-Type: application/json'
-    curl --data-binary @texts.csv -H 'Content-Type: text/csv' -H 'Accept: text/csv'             one text a line, in and out
 
 A score is a probability; of a model that was trained on scores, as for stsb, it is the score that
 the model gives. A request that cannot be answered is a RequestError whose message the caller reads,
@@ -17,9 +16,7 @@ with status 400.
 
 from __future__ import annotations
 
-import csv
 import inspect
-import io
 import json
 from typing import Any, Dict, List, NamedTuple, Union
 
@@ -32,18 +29,9 @@ except ImportError:  # Hugging Face's container: there every ValueError is the c
 
 JSON = "application/json"
 JSON_LINES = "application/jsonlines"
-CSV = "text/csv"
 TEXT = "text/plain"
 BATCH = 32  # texts computed together; a longer request is answered in several batches
 MAX_TEXTS = 10_000
-
-HEADERS = {
-    "text",
-    "inputs",
-    "sentence",
-    "content",
-    "review",
-}  # a first line of CSV that is one of these is no text
 
 Body = Union[bytes, bytearray, str]
 Label = Dict[str, Union[str, float]]
@@ -172,23 +160,11 @@ def _read_json_lines(body: str) -> Request:
     return Request(texts, top_k)
 
 
-def _read_csv(body: str) -> Request:
-    rows = [row for row in csv.reader(io.StringIO(body)) if row]
-    for number, row in enumerate(rows):
-        if len(row) != 1:
-            got = f"body: got {len(row)} fields in row {number}"
-            raise RequestError(f"{got}, wanted one text; quote texts with commas")
-    texts = [row[0] for row in rows]
-    if len(texts) > 1 and texts[0].strip().lower() in HEADERS:
-        texts.pop(0)
-    return Request(texts)
-
-
 def _read_text(body: str) -> Request:
     return Request([body])
 
 
-READERS = {JSON: _read_json, JSON_LINES: _read_json_lines, CSV: _read_csv, TEXT: _read_text}
+READERS = {JSON: _read_json, JSON_LINES: _read_json_lines, TEXT: _read_text}
 
 
 # --- predict_fn ---
@@ -209,16 +185,8 @@ def predict_fn(input_data: Request, model: Any) -> List[List[Label]]:
 
 
 def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
-    """As JSON, a list with one entry per text: its label, or the list of its `top_k` labels; or as
-    CSV, label and score.
-    """
+    """A list with one entry per text: its label, or the list of its `top_k` labels."""
     kind = _kind(accept)
-    if kind == CSV:
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        for labels in prediction:
-            writer.writerow([cell for label in labels for cell in label.values()])
-        return out.getvalue()
     entries: List[Any] = []
     for labels in prediction:
         entries.append(labels[0] if len(labels) == 1 else labels)
@@ -226,7 +194,7 @@ def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
         return json.dumps(entries)
     if kind == JSON_LINES:
         return "".join(json.dumps(entry) + "\n" for entry in entries)
-    raise RequestError(f"Accept: got {accept!r}, wanted {JSON}, {JSON_LINES} or {CSV}")
+    raise RequestError(f"Accept: got {accept!r}, wanted {JSON} or {JSON_LINES}")
 
 
 def _kind(header: str) -> str:

@@ -21,7 +21,7 @@ from typing import Any, Iterator, NoReturn, Optional, Sequence
 import kit.trainer as kit
 import sm_spot
 from kit.data import read_table
-from kit.device import Meter, choose, has_bf16, loading_turn, wants_smddp
+from kit.device import Meter, choose, has_bf16, loading_turn
 from kit.job import (
     GRAPHS_ONLY_STEPS,
     SAMPLES,
@@ -47,6 +47,7 @@ from transformers import (
     set_seed,
 )
 from transformers.trainer_pt_utils import get_length_grouped_indices
+from transformers.utils import is_sagemaker_dp_enabled
 
 ASK_BATCHES = 20  # of an evaluation, between two questions whether anybody was asked to stop
 # Two runs that agree in these are the same run. The number of workers is not among them.
@@ -482,7 +483,7 @@ def baseline_accuracies(train: Dataset, held_out: Dataset) -> dict[str, float]:
 
 def make_accelerator(args: Arguments) -> Accelerator:
     """The workers connected: gloo, NCCL, SMDDP, XLA or Neuron, by what there is."""
-    if wants_smddp():
+    if is_sagemaker_dp_enabled():
         PartialState(_use_sagemaker_dp=True)
     ddp = DistributedDataParallelKwargs(
         find_unused_parameters=not args.gradient_checkpointing, gradient_as_bucket_view=True

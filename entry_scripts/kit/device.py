@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import math
 import os
 import socket
@@ -58,13 +57,6 @@ def choose(environ: Mapping[str, str] = os.environ) -> str:
             "torch-neuronx, or set SM_TRN_RUNTIME=cpu to train on the CPU"
         )
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def wants_smddp(environ: Mapping[str, str] = os.environ) -> bool:
-    """SageMaker's toolkit passes its own hyperparameters as JSON in SM_FRAMEWORK_PARAMS."""
-    flags = json.loads(environ.get("SM_FRAMEWORK_PARAMS") or "{}")
-    asked = bool(flags.get("sagemaker_distributed_dataparallel_enabled", False))
-    return asked and importlib.util.find_spec("smdistributed") is not None
 
 
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
