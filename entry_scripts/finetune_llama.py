@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Sequence
 
 import kit.trainer as kit
 import sm_spot
 from kit.chats import refuse_conversation, tuning_set
-from kit.data import DataArguments
 from kit.device import choose, loading_turn
 from kit.job import needed
 from kit.models import load_tokenizer, longest_input
@@ -40,6 +39,7 @@ from jinja2 import TemplateError
 with needed("finetune_llama.py", "trl and peft"):
     from kit.tuning import (
         ModelArguments,
+        TuningArguments,
         load_causal_model,
         peft_config_of,
         read_tables,
@@ -77,13 +77,6 @@ NEURON_ONLY = (
     "skip_cache_push",
     "use_autocast",
 )
-
-
-@dataclass
-class TuningArguments(DataArguments):
-    validation_split_percentage: int = field(
-        default=5, metadata={"help": "where there is nothing to hold out"}
-    )
 
 
 @dataclass

@@ -226,8 +226,7 @@ class Run:
         self.checkpoints: Optional[Checkpoints] = None
         self.step = 0
         self.saved_step = 0
-        self.first_step = 1
-        self.started = 0.0
+        self.started = 0.0  # 0: the first step is done
         train = datasets["train"]
         micro_batches = args.gradient_accumulation_steps * accelerator.num_processes
         self.samples_per_step = args.per_device_batch_size * micro_batches
@@ -307,7 +306,6 @@ def loss_of(run: Run, batch: dict[str, Any]) -> tuple[Any, Any]:
 def fit(run: Run) -> None:
     """Every step still to be done; raises Interrupted when any worker was asked to stop."""
     run.started = time.perf_counter()
-    run.first_step = run.step + 1
     run.model.train()
     while run.step < run.total_steps:
         train_epoch(run)
@@ -351,7 +349,7 @@ def end_step(run: Run) -> None:
     run.meter.end_step()
     run.step += 1
     run.steps += 1
-    first = run.step == run.first_step
+    first = run.started > 0
     last = run.step == run.total_steps
     logging = run.step % run.args.logging_steps == 0
     saving = last or run.step % run.args.save_steps == 0
@@ -362,6 +360,7 @@ def end_step(run: Run) -> None:
     stopping = run.stop.agreed() and not last
     if first:
         seconds = round(time.perf_counter() - run.started, 3)
+        run.started = 0.0
         run.say_metrics({"first_step_seconds": seconds, "total_steps": run.total_steps})
     if logging:
         values = {"loss": loss, "learning_rate": run.scheduler.get_last_lr()[0]}

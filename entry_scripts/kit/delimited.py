@@ -130,14 +130,17 @@ def readings_with(text: str, delimiter: str) -> list[Reading]:
     """In every dialect that may be meant, the likelier first. As a rule nothing is quoted between
     tabs; between others only quotes that cannot be quoting are text.
     """
-    if '"' not in text:
-        return [read_as(DOUBLED, text, delimiter)]
     doubled = read_as(DOUBLED, text, delimiter)
-    escaped = [doubled, read_as(BACKSLASH, text, delimiter)]
-    if doubled.has('\\"') and '\\""' not in text:
-        escaped.reverse()
+    escaped = '\\"' in text and '\\""' not in text and doubled.has('\\"')
+    perfect = not escaped and not any(doubled.faults())
+    if '"' not in text or (perfect and delimiter != "\t"):
+        return [doubled]
+    quoted = [doubled, read_as(BACKSLASH, text, delimiter)]
+    if escaped:
+        quoted.reverse()
     by_hand = without_blanks_beside_quotes(text, delimiter)
-    quoted = [*escaped, read_as(DOUBLED, by_hand, delimiter)]
+    if by_hand != text:
+        quoted.append(read_as(DOUBLED, by_hand, delimiter))
     plain = read_as(AS_TEXT, text, delimiter)
     if delimiter != "\t":
         return [*quoted, plain] if not plain.ragged else quoted

@@ -216,8 +216,9 @@ def drop_missing(table: Table, examples: Dataset) -> Dataset:
     """Only those with text and label, and a sentence about the others. Not for test data."""
     whole: list[int] = []
     lost: list[int] = []
-    for index, example in enumerate(examples):
-        if all(value is not None and str(value).strip() for value in example.values()):
+    columns = [examples[name][:] for name in examples.column_names]
+    for index, values in enumerate(zip(*columns)):
+        if all(value is not None and str(value).strip() for value in values):
             whole.append(index)
         else:
             lost.append(table.rows[index])

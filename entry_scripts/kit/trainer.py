@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import difflib
 import hashlib
 import math
 import os
@@ -34,12 +35,10 @@ from kit.device import Meter, choose, has_bf16, set_environment
 from kit.job import (
     GRAPHS_ONLY_STEPS,
     check_folder,
-    check_range,
     default_checkpoint_dir,
     default_model_dir,
     graphs_only,
     refuse_nan,
-    refuse_unknown,
 )
 from kit.models import hub_options
 from sm_spot import Checkpoints, SpotCallback, UsageError, first_line
@@ -316,8 +315,11 @@ def parse_own(
         except (ValueError, TypeError, ImportError, RuntimeError) as error:
             raise UsageError(f"arguments: {first_line(error)}") from error
     if unknown:
+        flag = unknown[0].partition("=")[0]
         known = [f"--{name}" for name in (*fields, *RENAMED)]
-        refuse_unknown(unknown[0].partition("=")[0], known)
+        close = difflib.get_close_matches(flag, known, n=1)
+        advice = f"did you mean {close[0]}?" if close else "see --help"
+        raise UsageError(f"{flag}: unknown flag; {advice}")
     for values in parsed:
         # TrainingArguments, whose other numbers mean many things
         of_a_library = hasattr(values, "lr_scheduler_type")
@@ -365,10 +367,14 @@ def check_numbers(values: Any, names: Iterable[str]) -> None:
         value = getattr(values, name, None)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             continue
-        limits = LIMITS.get(name)
-        if limits is None:
-            limits = (1, math.inf) if isinstance(value, int) else (0, 1)
-        check_range(name, value, *limits)
+        whole = isinstance(value, int)
+        least, below = LIMITS.get(name, (1, math.inf) if whole else (0, 1))
+        if not least <= value < below:
+            kind = "a whole number" if whole else "a number"
+            limits = (
+                f", at least {least}" if below == math.inf else f" from {least} to below {below}"
+            )
+            raise UsageError(f"--{name}: got {value}, wanted {kind}{limits}")
 
 
 def only_collect_graphs(args: Any) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Optional
 
 import kit.trainer as kit
-from kit.data import Table, read_sets
+from kit.data import DataArguments, Table, read_sets
 from kit.job import graphs_only
-from kit.models import TINY, attention, hub_options, load_config, load_model, loading
+from kit.models import attention, hub_options, load_config, load_model, loading
 from sm_spot import place
 
 import torch
@@ -45,6 +45,13 @@ class ModelArguments(ModelConfig):  # type: ignore[misc]  # trl is untyped here
         trusted = getattr(self, "trust_remote_code", False)
         trusted = trusted or getattr(args, "trust_remote_code", False)
         return hub_options(self, trust_remote_code=trusted)
+
+
+@dataclass
+class TuningArguments(DataArguments):
+    validation_split_percentage: int = field(
+        default=5, metadata={"help": "where there is nothing to hold out"}
+    )
 
 
 def read_tables(data_args: Any) -> dict[str, Table]:
@@ -126,8 +133,3 @@ def save_tuned(model_args: ModelArguments, trainer: Any, tokenizer: Any) -> None
         )
     model.merge_and_unload().save_pretrained(str(folder))
     tokenizer.save_pretrained(str(folder))
-
-
-def is_tiny(model_args: ModelArguments) -> bool:
-    """One that lies nowhere: its weights are drawn."""
-    return model_args.model_name_or_path in TINY
