@@ -421,10 +421,11 @@ class Checkpoints:
             return f"{type(error).__name__}: {error}"
         if torn:
             return f"{', '.join(torn)} does not match its manifest"
-        differing = []
-        for name, value in sorted(self._identity.items()):
-            if saved.get(name) != value:
-                differing.append(f"{name}: got {value!r}, it has {saved.get(name)!r}")
+        differing = [
+            f"{name}: got {value!r}, it has {saved.get(name)!r}"
+            for name, value in sorted(self._identity.items())
+            if saved.get(name) != value
+        ]
         if differing:
             seen = "; ".join(differing)
             raise UsageError(

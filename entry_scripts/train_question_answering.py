@@ -62,8 +62,8 @@ class QuestionArguments(DataArguments):
     pad_to_max_length: bool = field(
         default=False, metadata={"help": "one length for all batches; XLA always has it"}
     )
-    max_answer_length: int = field(default=30, metadata={"help": "tokens"})
-    version_2_with_negative: bool = field(default=False, metadata={"help": "some have no answer"})
+    max_answer_length: int = 30
+    version_2_with_negative: bool = False
     null_score_diff_threshold: float = field(
         default=0.0, metadata={"help": "how much likelier than any answer none has to be"}
     )
@@ -158,9 +158,13 @@ def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
     inside = [
         token for token, place in enumerate(offsets) if place[1] > begin and 0 <= place[0] < end
     ]
-    if not inside or offsets[inside[0]][0] > begin or offsets[inside[-1]][1] < end:
+    if not inside:
         return 0, 0
-    return inside[0], inside[-1]
+    first = inside[0]
+    last = inside[-1]
+    if offsets[first][0] > begin or offsets[last][1] < end:
+        return 0, 0
+    return first, last
 
 
 # --- metrics: the formulas of SQuAD's own evaluation ---

@@ -70,8 +70,8 @@ class DataArguments:
     text_column: Optional[str] = field(
         default=None, metadata={"help": "default: by the names that data sets use"}
     )
-    max_train_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
-    max_eval_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
+    max_train_samples: Optional[int] = None
+    max_eval_samples: Optional[int] = None
 
 
 @dataclass
@@ -182,17 +182,16 @@ def read_sets(
 
 def load_hub(name: str, config: str | None) -> dict[str, Table]:
     """A data set of the hub, or a local folder in its form."""
+    tables = {}
     try:
-        parts = load_dataset(name, config)
-        return {
-            split: table_from(part[:], split, class_names(part.features))
-            for split, part in parts.items()
-        }
+        for split, part in load_dataset(name, config).items():
+            tables[split] = table_from(part[:], split, class_names(part.features))
     except Exception as error:
         raise UsageError(
             f"--dataset_name: got {name!r} ({config}), which does not load ({first_line(error)}); wanted a data set of the "
             "hub, or files"
         ) from error
+    return tables
 
 
 def first_examples(examples: Any, count: int | None) -> Any:
@@ -235,8 +234,11 @@ def read_table(
         raise UsageError(
             f"--{name}: got no row in {str(where)!r}, wanted a table or lines of text; check the file"
         )
-    for column in dict.fromkeys(column for row in rows for column in row):
-        table.columns[column] = [row.get(column) for row in rows]
+    for row in rows:
+        for column in row:
+            table.columns.setdefault(column, [])
+    for column, values in table.columns.items():
+        values.extend(row.get(column) for row in rows)
     table.name_classes(classes)
     return table
 
@@ -249,9 +251,11 @@ def _check(part: Part, before: Sequence[Mapping[str, Any]], split: str) -> None:
     if unread and too_many:
         got = f"has {unread} of {total} rows that cannot be read"
         raise UsageError(f"{got}: {part.bad[0]}; correct them")
-    own = list(part.rows[0]) if part.rows else []
-    others = list(before[0]) if before else own
-    if set(own) != set(others) and "json" not in part.note:
+    if not (part.rows and before) or "json" in part.note:
+        return
+    own = list(part.rows[0])
+    others = list(before[0])
+    if set(own) != set(others):
         got = f"has the columns {', '.join(own)}, files before it have {', '.join(others)}"
         raise UsageError(f"{got}; wanted the same in all files")
 
@@ -320,7 +324,7 @@ def _read(path: Path, encoding: str | None) -> Part:
     return part._replace(note=f"{part.note}, {code}")
 
 
-def _part(rows: list[dict[str, Any]], note: str) -> Part:
+def _part(rows: list[Any], note: str) -> Part:
     return Part(rows, list(range(1, len(rows) + 1)), [], note)
 
 
@@ -500,12 +504,17 @@ def pick_columns(
             )
         text = own[usual]
         pair = pair or own.get(PAIRS.get(usual, ""))
-    label = label or next((own[name] for name in LABELS if name in own), None)
+    for name in LABELS:
+        if label is None:
+            label = own.get(name)
     if label is None and not unlabelled:
         raise UsageError(f"{seen} {'/'.join(LABELS)}; name yours with --label_column")
-    used = [repr(name) for name in (text, pair) if name]
-    in_label = f", the label in {label!r}" if label else ""
-    table.say(f"the text is in {' and '.join(used)}{in_label}")
+    used = f"the text is in {text!r}"
+    if pair:
+        used += f" and {pair!r}"
+    if label:
+        used += f", the label in {label!r}"
+    table.say(used)
     empty = sum(not one.strip() for one in table.texts(text))
     if unlabelled and empty:  # else drop_missing says so
         table.say(f"{empty} of {len(table)} rows have no text in {text!r}")

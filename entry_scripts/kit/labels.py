@@ -56,14 +56,20 @@ def labels_of(
     if names is None and num_labels in {None, len(table.classes.get(column, []))}:
         names = table.classes.get(column)
     texts = _as_texts(table, column)
-    numbers = {text for text in texts if text is not None and NUMBER.fullmatch(text)}
-    words = set(texts) - {None} - numbers
+    numbers: set[str] = set()
+    words: set[str] = set()
+    fractions = 0
+    for text in set(texts) - {None}:
+        if NUMBER.fullmatch(text):
+            numbers.add(text)
+            fractions += not float(text).is_integer()
+        else:
+            words.add(text)
     gaps = _gaps(words, numbers)
     texts = _without(gaps, texts)
     words -= gaps
-    fractions = [text for text in numbers if not float(text).is_integer()]
-    _refuse_words(table, texts, words, numbers, len(fractions))
-    if _are_scores(names, num_labels, fractions=bool(fractions) and not words):
+    _refuse_words(table, texts, words, numbers, fractions)
+    if _are_scores(names, num_labels, fractions=fractions > 0 and not words):
         return Labels(_scores(table, texts), [])
     if not words:
         texts = _whole(texts)
@@ -150,7 +156,13 @@ def _scores(table: Table, texts: list[Any]) -> list[float | None]:
 
 def _whole(texts: list[Any]) -> list[Any]:
     """1.0 is 1: so a column of numbers with gaps is often written."""
-    return [str(int(float(one))) if re.search(r"[.eE+]", one or "") else one for one in texts]
+    whole = []
+    for text in texts:
+        if text is not None and re.search(r"[.eE+]", text):
+            whole.append(str(int(float(text))))
+        else:
+            whole.append(text)
+    return whole
 
 
 def _is_gap(
@@ -240,10 +252,9 @@ def hold_out(examples: Dataset, fraction: float, table: Table) -> tuple[Dataset,
         raise UsageError(f"{got}, wanted two to hold one out; add rows")
     wanted = max(1, round(len(examples) * fraction))
     classes = len(set(examples["label"][:]))
+    of_each = max(wanted, classes)
     try:
-        parts = examples.train_test_split(
-            max(wanted, classes), seed=SPLIT_SEED, stratify_by_column="label"
-        )
+        parts = examples.train_test_split(of_each, seed=SPLIT_SEED, stratify_by_column="label")
     except ValueError as error:
         if isinstance(examples.features["label"], ClassLabel):
             table.say(f"held out without regard to the classes ({first_line(error)})")

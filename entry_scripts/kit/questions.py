@@ -53,7 +53,9 @@ def questions_of(table: Table, *, judged: bool = False) -> Dataset:
             lost.append(row)
             if not judged:
                 continue
-        answers = {"text": texts, "answer_start": [start] if start >= 0 else []}
+        answers: dict[str, list[Any]] = {"text": texts, "answer_start": []}
+        if start >= 0:
+            answers["answer_start"].append(start)
         examples.append(
             {"id": ids[index], "question": question, "context": context, "answers": answers}
         )

@@ -117,10 +117,9 @@ LIMITS = {
     "learning_rate": (0, math.inf),
     "weight_decay": (0, math.inf),
     "max_grad_norm": (0, math.inf),
+    "dataloader_num_workers": (0, math.inf),
     "num_train_epochs": (0, math.inf),
     "warmup_steps": (0, math.inf),
-    "warmup_ratio": (0, 1),
-    "dataloader_num_workers": (0, math.inf),
     "label_smoothing_factor": (0, 1),
     "seed": (0, 2**32),
     "block_size": (2, math.inf),  # of one token nothing can be foretold
@@ -170,11 +169,9 @@ class ModelArguments:
     model_name_or_path: Optional[str] = field(
         default=None, metadata={"help": "hub id, local folder, or tiny-random"}
     )
-    config_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
-    tokenizer_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
-    cache_dir: Optional[str] = field(
-        default=None, metadata={"help": "where what the hub sends is kept"}
-    )
+    config_name: Optional[str] = None
+    tokenizer_name: Optional[str] = None
+    cache_dir: Optional[str] = None
     model_revision: Optional[str] = field(
         default=None, metadata={"help": "branch, tag or commit of the model"}
     )
