@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Sequence
 
 import kit.trainer as kit
 import sm_spot
 from kit.chats import refuse_conversation, tuning_set
-from kit.data import DataArguments
 from kit.device import choose, loading_turn
 from kit.job import needed
 from kit.models import load_tokenizer, longest_input
@@ -40,6 +39,7 @@ from jinja2 import TemplateError
 with needed("finetune_llama.py", "trl and peft"):
     from kit.tuning import (
         ModelArguments,
+        TuningArguments,
         load_causal_model,
         peft_config_of,
         read_tables,
@@ -61,30 +61,22 @@ else:
 # Where LoRA adds on Trainium, as in optimum-neuron's examples; it translates these names to those
 # of its own layers.
 ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"]
-# Flags that only optimum-neuron has, with the values that ask for no more than happens without it;
-# none: any does.
-NEURON_ONLY: dict[str, tuple[str, ...]] = {
-    "tensor_parallel_size": ("1",),
-    "pipeline_parallel_size": ("1",),
-    "pipeline_parallel_num_microbatches": ("-1", "1"),
-    "zero_1": ("False", "false", "0"),
-    "zero1": ("False", "false", "0"),
-    "disable_sequence_parallel": (),
-    "kv_size_multiplier": (),
-    "num_local_ranks_per_step": (),
-    "use_xser": (),
-    "async_save": (),
-    "stochastic_rounding_enabled": (),
-    "skip_cache_push": (),
-    "use_autocast": (),
-}
-
-
-@dataclass
-class TuningArguments(DataArguments):
-    validation_split_percentage: int = field(
-        default=5, metadata={"help": "where there is nothing to hold out"}
-    )
+# Flags that only optimum-neuron has.
+NEURON_ONLY = (
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "pipeline_parallel_num_microbatches",
+    "zero_1",
+    "zero1",
+    "disable_sequence_parallel",
+    "kv_size_multiplier",
+    "num_local_ranks_per_step",
+    "use_xser",
+    "async_save",
+    "stochastic_rounding_enabled",
+    "skip_cache_push",
+    "use_autocast",
+)
 
 
 @dataclass
@@ -92,7 +84,7 @@ class TrainingArguments(kit.JobArguments, SFTConfig):  # type: ignore[misc]  # b
     """SFTConfig or NeuronSFTConfig, and a job's folders."""
 
 
-def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, Any, Any, list[str]]:
+def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, ...]:
     """ModelConfig, the data, and SFTConfig or NeuronSFTConfig; and lines for the log."""
     defaults: dict[str, Any] = {
         "per_device_train_batch_size": 1,
@@ -107,27 +99,12 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, Any, Any, list[str
             optim=SFTConfig.optim,
             dataloader_drop_last=SFTConfig.dataloader_drop_last,
         )
+    else:
+        taken, _ = kit.take_flags(argv, NEURON_ONLY)
+        for flag in taken:
+            raise UsageError(f"--{flag}: only optimum-neuron on Trainium has it; leave it out here")
     kinds = (ModelArguments, TuningArguments, TrainingArguments)
-    argv, left_out = (argv, []) if ON_NEURON else without_neuron_flags(argv)
-    model_args, data_args, training_args, notes = kit.parse(kinds, argv, __doc__, **defaults)
-    return model_args, data_args, training_args, left_out + notes
-
-
-def without_neuron_flags(argv: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """The other flags, and what is to be said about those of optimum-neuron. UsageError for one
-    that asks for more.
-    """
-    taken, flags = kit.take_flags(argv, NEURON_ONLY)
-    notes: list[str] = []
-    for name, values in taken.items():
-        harmless = NEURON_ONLY[name]
-        value = " ".join(values) or "True"
-        if harmless and value not in harmless:
-            raise UsageError(
-                f"--{name}: got {value!r}, which only optimum-neuron on Trainium can do; leave it out here"
-            )
-        notes.append(f"--{name} {value}: only optimum-neuron has it; left out")
-    return flags, notes
+    return kit.parse(kinds, argv, __doc__, **defaults)
 
 
 def check_format(examples: Any, training_args: Any, tokenizer: Any) -> None:
@@ -136,11 +113,6 @@ def check_format(examples: Any, training_args: Any, tokenizer: Any) -> None:
         raise UsageError(
             "--tokenizer_name: wanted a tokenizer with an end token, this one has none"
         )
-    if "messages" in examples.column_names and not (
-        tokenizer.chat_template or training_args.chat_template_path
-    ):
-        wanted = "wanted a chat template for 'messages', the tokenizer has none; name a .jinja file or a model"
-        raise UsageError(f"--chat_template_path: {wanted}")
     if (
         getattr(training_args, "completion_only_loss", False)
         and "completion" not in examples.column_names

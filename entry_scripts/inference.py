@@ -21,7 +21,6 @@ import csv
 import inspect
 import io
 import json
-from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Union
 
 import torch
@@ -106,19 +105,10 @@ def _load_tokenizer(model_dir: str) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(model_dir)
-    except (ValueError, OSError, KeyError):
+    except (ValueError, KeyError):
         # Saved by transformers 5, whose class names older ones do not know; the tokenizer itself
         # they do.
-        file = Path(model_dir, "tokenizer.json")
-        settings = Path(model_dir, "tokenizer_config.json")
-        if not (file.is_file() and settings.is_file()):
-            raise
-        config = json.loads(settings.read_text(encoding="utf-8"))
-        options = {}
-        for name, value in config.items():
-            if name == "model_max_length" or (name.endswith("_token") and isinstance(value, str)):
-                options[name] = value
-        return PreTrainedTokenizerFast(tokenizer_file=str(file), **options)
+        return PreTrainedTokenizerFast.from_pretrained(model_dir)
 
 
 # --- input_fn ---
@@ -128,9 +118,8 @@ def input_fn(request_body: Body, content_type: str = JSON) -> Request:
     """Read a request. RequestError for anything that holds no texts."""
     kind = _kind(content_type)
     if kind not in READERS:
-        raise RequestError(
-            f"Content-Type: got {content_type!r}, wanted one of {', '.join(READERS)}"
-        )
+        wanted = f"wanted one of {', '.join(READERS)}"
+        raise RequestError(f"Content-Type: got {content_type!r}, {wanted}")
     try:
         text = request_body
         if not isinstance(text, str):
@@ -138,20 +127,17 @@ def input_fn(request_body: Body, content_type: str = JSON) -> Request:
     except UnicodeDecodeError as error:
         raise RequestError(f"body: wanted UTF-8 text ({error})") from error
     request = READERS[kind](text)
-    if not request.texts:
-        raise RequestError("inputs: got no text, wanted at least one")
-    if len(request.texts) > MAX_TEXTS:
-        raise RequestError(
-            f"inputs: got {len(request.texts)} texts, wanted at most {MAX_TEXTS}; send several requests"
-        )
+    count = len(request.texts)
+    if not 1 <= count <= MAX_TEXTS:
+        wanted = f"wanted at least one, and at most {MAX_TEXTS}; send several requests"
+        raise RequestError(f"inputs: got {count or 'no'} texts, {wanted}")
     for number, one in enumerate(request.texts):
         texts = [one]
         if isinstance(one, dict):
             texts = [one.get("text"), one.get("text_pair")]
         if not all(isinstance(text, str) and text.strip() for text in texts):
-            raise RequestError(
-                f"inputs: got {one!r} at place {number}, wanted a text that is not empty, or a pair of them"
-            )
+            wanted = "wanted a text that is not empty, or a pair of them"
+            raise RequestError(f"inputs: got {one!r} at place {number}, {wanted}")
     return request
 
 
@@ -192,12 +178,12 @@ def _read_csv(body: str) -> Request:
     rows = [row for row in csv.reader(io.StringIO(body)) if row]
     for number, row in enumerate(rows):
         if len(row) != 1:
-            raise RequestError(
-                f"body: got {len(row)} fields in row {number}, wanted one text; quote texts with commas"
-            )
-    if len(rows) > 1 and rows[0][0].strip().lower() in HEADERS:
-        rows = rows[1:]
-    return Request([row[0] for row in rows])
+            got = f"body: got {len(row)} fields in row {number}"
+            raise RequestError(f"{got}, wanted one text; quote texts with commas")
+    texts = [row[0] for row in rows]
+    if len(texts) > 1 and texts[0].strip().lower() in HEADERS:
+        texts.pop(0)
+    return Request(texts)
 
 
 def _read_text(body: str) -> Request:
@@ -212,14 +198,13 @@ READERS = {JSON: _read_json, JSON_LINES: _read_json_lines, CSV: _read_csv, TEXT:
 
 def predict_fn(input_data: Request, model: Any) -> List[List[Label]]:
     """For each text its likeliest labels, the likeliest first, with their probabilities."""
-    kind = "softmax" if model.model.config.num_labels > 1 else "none"
-    how = {
-        "top_k": input_data.top_k,
-        "function_to_apply": kind,
-        "truncation": True,
-        "batch_size": BATCH,
-    }
-    return model(input_data.texts, **how)  # type: ignore[no-any-return]  # transformers is untyped here
+    return model(  # type: ignore[no-any-return]  # transformers is untyped here
+        input_data.texts,
+        top_k=input_data.top_k,
+        function_to_apply="softmax" if model.model.config.num_labels > 1 else "none",
+        truncation=True,
+        batch_size=BATCH,
+    )
 
 
 # --- output_fn ---
@@ -249,6 +234,4 @@ def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
 def _kind(header: str) -> str:
     """The media type without its parameters; whatever the caller leaves open is JSON."""
     kind = (header or JSON).split(",")[0].split(";")[0].strip().lower()
-    if kind in {"*/*", "application/*", ""}:
-        return JSON
-    return kind
+    return JSON if kind in {"*/*", "application/*", ""} else kind

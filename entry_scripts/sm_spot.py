@@ -421,10 +421,11 @@ class Checkpoints:
             return f"{type(error).__name__}: {error}"
         if torn:
             return f"{', '.join(torn)} does not match its manifest"
-        differing = []
-        for name, value in sorted(self._identity.items()):
-            if saved.get(name) != value:
-                differing.append(f"{name}: got {value!r}, it has {saved.get(name)!r}")
+        differing = [
+            f"{name}: got {value!r}, it has {saved.get(name)!r}"
+            for name, value in sorted(self._identity.items())
+            if saved.get(name) != value
+        ]
         if differing:
             seen = "; ".join(differing)
             raise UsageError(
@@ -731,9 +732,15 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
         with _own_names(trainer.model):
             trainer.train(resume_from_checkpoint=newest)
     except Exception as error:
-        if not disk_refused(error):
-            raise
-        _say_what_is_kept(trainer, spot, newest, error)
+        if spot.stop.seen and disk_refused(error):
+            step = trainer.state.global_step
+            raise Interrupted(
+                f"after step {step}: not saved, the disk refused it ({first_line(error)})"
+            ) from error
+        raise
+    finally:  # also where the disk has refused the next one
+        if spot.checkpoints is not None:
+            spot.checkpoints.finish()
 
 
 @contextlib.contextmanager
@@ -751,22 +758,3 @@ def _own_names(model: Any) -> Iterator[None]:
         yield
     finally:
         del model.save_pretrained
-
-
-def _say_what_is_kept(
-    trainer: Any, spot: SpotCallback, newest: str | None, error: Exception
-) -> NoReturn:
-    """Of a run that a full disk has ended."""
-    kept = newest
-    if spot.checkpoints is not None:
-        with contextlib.suppress(Exception):
-            spot.checkpoints.finish()
-        if spot.checkpoints.saved_step:
-            kept = str(spot.checkpoints.path(spot.checkpoints.saved_step))
-    message = f"after step {trainer.state.global_step}: not saved, the disk refused the checkpoint ({first_line(error)})"
-    if kept:
-        message += f"; {Path(kept).name} is kept"
-    message += "; give the job a larger volume, or free space, and run the same command again"
-    if spot.stop.seen:
-        raise Interrupted(message) from error
-    raise UsageError(message) from error

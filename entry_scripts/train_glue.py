@@ -23,11 +23,10 @@ from kit.data import (
     DataArguments,
     Table,
     first_examples,
-    load_hub,
     read_sets,
 )
 from kit.job import channel
-from kit.labels import classified_sets, head_for
+from kit.labels import classified_sets, head_for, tokenized
 from kit.models import config_of, length_of, model_of, tokenizer_of
 from sm_spot import UsageError
 
@@ -54,6 +53,13 @@ TASKS = (
     "stsb",
     "wnli",
 )
+# what a set is judged as
+CALLED = {
+    "validation": "eval",
+    "validation_matched": "eval",
+    "validation_mismatched": "eval_mm",
+    "test_matched": "test",
+}
 
 
 @dataclass
@@ -117,29 +123,18 @@ def load_tables(data_args: GlueArguments) -> dict[str, Table]:
     """The sets of files or channels, of a task, or of another data set, by name; MNLI is judged on
     two.
     """
-    on_hub = data_args.task_name or data_args.dataset_name or "sample"
-    if data_args.train_file is not None or on_hub == "sample":
-        tables = read_sets(data_args, "reviews.csv", ("train", "validation", "test"))
-        if "validation" in tables:
-            tables["eval"] = tables.pop("validation")
-        return tables
-    suffix = ""
-    if data_args.dataset_name:
-        parts = load_hub(data_args.dataset_name, data_args.dataset_config_name)
-    else:
-        task = str(data_args.task_name).lower().replace("-", "").replace("_", "")
+    names = ["train", "validation", "test"]
+    if data_args.task_name and data_args.train_file is None:
+        task = data_args.task_name.lower().replace("-", "").replace("_", "")
         if task not in TASKS:
             known = f"wanted one of {', '.join(TASKS)}; or give --train_file"
             raise UsageError(f"--task_name: got {data_args.task_name!r}, {known}")
-        parts = load_hub("nyu-mll/glue", task)
-        suffix = "_matched" if task == "mnli" else ""
-    wanted = {
-        "train": "train",
-        "eval": "validation" + suffix,
-        "eval_mm": "validation_mismatched",
-        "test": "test" + suffix,
-    }
-    return {name: parts[part] for name, part in wanted.items() if part in parts}
+        data_args.dataset_name = "nyu-mll/glue"
+        data_args.dataset_config_name = task
+        if task == "mnli":
+            names = ["train", "validation_matched", "validation_mismatched", "test_matched"]
+    tables = read_sets(data_args, "reviews.csv", names)
+    return {CALLED.get(name, name): table for name, table in tables.items()}
 
 
 # --- metrics ---
@@ -188,14 +183,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     names = getattr(raw_datasets["train"].features["label"], "names", [])
     config = config_of(model_args, tokenizer, **head_for(raw_datasets["train"]))
     max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 128, config)
-
-    def preprocess(examples: Any) -> Any:
-        columns = [examples["text"]]
-        if "text_pair" in examples:
-            columns.append(examples["text_pair"])
-        return tokenizer(*columns, truncation=True, max_length=max_seq_length, return_length=True)
-
-    datasets = raw_datasets.map(preprocess, batched=True, remove_columns=["text"])
+    datasets = tokenized(raw_datasets, tokenizer, max_seq_length)
     model = model_of(
         AutoModelForSequenceClassification,
         model_args,
@@ -204,9 +192,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         training_args,
         ignore_mismatched_sizes=True,
     )
-    fixed_length = None
-    if data_args.pad_to_max_length:
-        fixed_length = max_seq_length
+    fixed_length = max_seq_length if data_args.pad_to_max_length else None
     padding = kit.padding(datasets, fixed_length)
     with kit.usage_errors():
         trainer = Trainer(

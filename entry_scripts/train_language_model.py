@@ -21,12 +21,13 @@ from typing import Any, Callable, Optional, Sequence
 
 import kit.trainer as kit
 import sm_spot
-from kit.data import DataArguments, Table, pick_columns, read_sets, say_what_was_read
+from kit.data import DataArguments, Table, pick_columns, read_sets
 from kit.device import loading_turn
 from kit.models import (
     TINY,
     load_config,
     load_tokenizer,
+    loading,
     longest_input,
     masked_by_nature,
     model_of,
@@ -36,7 +37,7 @@ from sm_spot import UsageError
 import torch
 from datasets import Dataset
 from transformers import (
-    CONFIG_MAPPING,
+    AutoConfig,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     DataCollatorForLanguageModeling,
@@ -45,7 +46,6 @@ from transformers import (
 )
 
 DEFAULT_BLOCK = 1024  # where the model could take more
-TEXTS_AT_ONCE = 1000  # that the tokenizer's threads share
 
 
 @dataclass
@@ -92,16 +92,6 @@ def load_names(model_args: ModelArguments) -> tuple[Any, Any]:
     """Tokenizer and configuration; a new model's vocabulary is as large as the tokenizer's."""
     if model_args.model_type in TINY:
         model_args.model_name_or_path = model_args.model_type
-    if model_args.model_name_or_path == "tiny-random":
-        model_args.model_name_or_path = (
-            "tiny-bert" if model_args.objective == "mlm" else "tiny-gpt2"
-        )
-    if (
-        model_args.model_name_or_path is None
-        and model_args.model_type is None
-        and model_args.config_name is None
-    ):
-        model_args.model_name_or_path = "gpt2"
     name = model_args.model_name_or_path or model_args.config_name
     tokenizer_name = model_args.tokenizer_name or name
     if tokenizer_name is None:
@@ -110,11 +100,9 @@ def load_names(model_args: ModelArguments) -> tuple[Any, Any]:
     tokenizer = load_tokenizer(tokenizer_name, **model_args.hub())
     if name is not None:
         config = load_config(name, tokenizer, **model_args.hub())
-    elif model_args.model_type in CONFIG_MAPPING:
-        config = CONFIG_MAPPING[model_args.model_type]()
     else:
-        wanted = f"wanted {', '.join(TINY)}, gpt2, bert, roberta, …"
-        raise UsageError(f"--model_type: got {model_args.model_type!r}, {wanted}")
+        with loading(str(model_args.model_type)):
+            config = AutoConfig.for_model(model_args.model_type)
     if model_args.model_name_or_path is None:
         config.vocab_size = max(config.vocab_size, len(tokenizer))
     if model_args.config_overrides:
@@ -125,12 +113,11 @@ def load_names(model_args: ModelArguments) -> tuple[Any, Any]:
 
 def block_size_of(data_args: LanguageArguments, config: Any, tokenizer: Any) -> int:
     takes = min(longest_input(config) or DEFAULT_BLOCK, tokenizer.model_max_length)
-    asked = data_args.block_size or data_args.max_seq_length
-    if asked is not None and asked > takes:
-        raise UsageError(
-            f"--block_size: got {asked}, wanted at most {takes}, which is what the model takes"
-        )
-    return int(asked or min(takes, DEFAULT_BLOCK))
+    asked = data_args.block_size or data_args.max_seq_length or min(takes, DEFAULT_BLOCK)
+    if asked > takes:
+        wanted = f"wanted at most {takes}, which is what the model takes"
+        raise UsageError(f"--block_size: got {asked}, {wanted}")
+    return int(asked)
 
 
 # --- data ---
@@ -145,7 +132,6 @@ def load_texts(data_args: LanguageArguments) -> tuple[list[str], list[str]]:
     else:
         count = kit.first_held_out(len(train), data_args.validation_split_percentage)
         train, held_out = train[count:], train[:count]
-    say_what_was_read(tables)
     return train, held_out
 
 
@@ -154,68 +140,39 @@ def texts_of(table: Table, data_args: LanguageArguments) -> list[str]:
     return [text for text in table.texts(column) if text.strip()]
 
 
-def blocks_of(
-    tokenizer: Any, texts: Sequence[str], size: int, *, limit: int | None = None
-) -> Dataset:
+def blocks_of(tokenizer: Any, texts: list[str], size: int, *, limit: int | None = None) -> Dataset:
     """All texts one after another, each closed by an end-of-text token, cut into blocks of one
     length: no padding, and each token is to be foretold. The rest that fills no block is left out.
     """
     ends = (tokenizer.eos_token_id, tokenizer.sep_token_id)
-    blocks: list[list[int]] = []
-    rest: list[int] = []
-    total = 0
-    for start in range(0, len(texts), TEXTS_AT_ONCE):
-        batch = tokenizer(
-            list(texts[start : start + TEXTS_AT_ONCE]), return_attention_mask=False, verbose=False
-        )
-        for ids in batch["input_ids"]:
-            rest += ids
-            total += len(ids)
-            if tokenizer.eos_token_id is not None and not (ids and ids[-1] in ends):
-                rest.append(tokenizer.eos_token_id)
-                total += 1
-        whole = len(rest) // size * size
-        blocks += [rest[begin : begin + size] for begin in range(0, whole, size)]
-        rest = rest[whole:]
-        if limit and len(blocks) >= limit:
-            break
+    tokens: list[int] = []
+    for ids in tokenizer(texts, return_attention_mask=False, verbose=False)["input_ids"]:
+        tokens += ids
+        if tokenizer.eos_token_id is not None and not (ids and ids[-1] in ends):
+            tokens.append(tokenizer.eos_token_id)
+    whole = len(tokens) // size * size
+    blocks = [tokens[begin : begin + size] for begin in range(0, whole, size)][:limit]
     if not blocks:
-        wanted = f"wanted at most {total}, which is what all the texts have"
+        wanted = f"wanted at most {len(tokens)}, which is what all the texts have"
         raise UsageError(f"--block_size: got {size}, {wanted}; lower it")
-    blocks = blocks[:limit]
     return Dataset.from_dict({"input_ids": blocks, "labels": blocks})
 
 
-class SeededMasking:
-    """DataCollatorForLanguageModeling, but what it hides in a block, one token at least, is a
-    function of the seed, the epoch and the block: the same after a resume, and however many workers
-    there are; in evaluation the epoch is not in it.
+def masking(
+    collator: DataCollatorForLanguageModeling, model: Any, seed: int, epoch: Callable[[], int]
+) -> Callable[[Any], Any]:
+    """The collator, but what it hides is a function of the seed, the epoch and the blocks: the same
+    after a resume; in evaluation the epoch is not in it.
     """
 
-    def __init__(self, collator: Any, model: Any, seed: int, epoch: Callable[[], int]) -> None:
-        self.collator = collator
-        self.model = model
-        self.seed = seed
-        self.epoch = epoch
+    def collate(features: Sequence[Any]) -> Any:
+        blocks = [feature["input_ids"] for feature in features]
+        when = epoch() if model.training else "evaluation"
+        drawn = hashlib.sha256(f"{seed}/{when}/{blocks}".encode()).digest()
+        collator.generator = torch.Generator().manual_seed(int.from_bytes(drawn[:4], "big"))
+        return collator([{"input_ids": block} for block in blocks])
 
-    def __call__(self, features: Sequence[Any]) -> dict[str, Any]:
-        when = self.epoch() if self.model.training else "evaluation"
-        batches = []
-        with torch.random.fork_rng(devices=[]):
-            for feature in features:
-                salt = f"{self.seed}/{when}/{feature['input_ids']}"
-                drawn = hashlib.sha256(salt.encode()).digest()
-                torch.default_generator.manual_seed(int.from_bytes(drawn[:4], "big"))
-                batches.append(self.masked(feature["input_ids"]))
-        return {name: torch.cat([batch[name] for batch in batches]) for name in batches[0]}
-
-    def masked(self, ids: list[int]) -> Any:
-        batch = self.collator([{"input_ids": ids}])
-        if not (batch["labels"] != -100).any():  # the loss of nothing would be no number
-            place = int(torch.randint(len(ids), (1,)))
-            batch["labels"][0, place] = ids[place]
-            batch["input_ids"][0, place] = self.collator.tokenizer.mask_token_id
-        return batch
+    return collate
 
 
 # --- metrics ---
@@ -297,8 +254,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         collator = DataCollatorForLanguageModeling(
             tokenizer, mlm_probability=model_args.mlm_probability
         )
-        masking = SeededMasking(collator, model, training_args.seed, lambda: callback.epoch)
-        trainer.data_collator = callback.meter.counting(masking, model)
+        collate = masking(collator, model, training_args.seed, lambda: callback.epoch)
+        trainer.data_collator = callback.meter.counting(collate, model)
     held_out = len(eval_dataset or ())
     kit.say_what_runs(
         f"{objective}, {model.num_parameters()} weights,",

@@ -21,16 +21,15 @@ from typing import Any, Optional, Sequence
 import kit.trainer as kit
 import sm_spot
 from kit.chats import preference_set
-from kit.data import DataArguments
 from kit.device import loading_turn
 from kit.job import needed
-from kit.models import load_tokenizer
+from kit.models import TINY, load_tokenizer
 from sm_spot import UsageError
 
 with needed("train_preference.py", "trl and peft"):
     from kit.tuning import (
         ModelArguments,
-        is_tiny,
+        TuningArguments,
         load_causal_model,
         peft_config_of,
         read_tables,
@@ -43,15 +42,12 @@ COLUMNS = {"dpo": ("prompt", "chosen", "rejected"), "grpo": ("prompt",)}
 
 
 @dataclass
-class PreferenceArguments(DataArguments):
+class PreferenceArguments(TuningArguments):
     method: str = field(
         default="dpo", metadata={"choices": ("dpo", "grpo"), "help": "dpo: pairs; grpo: rewards"}
     )
     reward_model_name_or_path: Optional[str] = field(
         default=None, metadata={"help": "what judges answers; for grpo"}
-    )
-    validation_split_percentage: int = field(
-        default=5, metadata={"help": "where there is nothing to hold out"}
     )
 
 
@@ -102,7 +98,7 @@ def make_trainer(
             return GRPOTrainer(model, data_args.reward_model_name_or_path, **options)
         reference = None
         # which trl would look for where the model is from
-        if is_tiny(model_args) and not model_args.use_peft:
+        if model_args.model_name_or_path in TINY and not model_args.use_peft:
             reference = copy.deepcopy(model)
         return DPOTrainer(model, reference, **options)
 

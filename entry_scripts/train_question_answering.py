@@ -24,7 +24,7 @@ from typing import Any, Optional, Sequence
 
 import kit.trainer as kit
 import sm_spot
-from kit.data import DataArguments, first_examples, read_sets, say_what_was_read
+from kit.data import DataArguments, first_examples, read_sets
 from kit.labels import SPLIT_SEED
 from kit.models import config_of, length_of, model_of, tokenizer_of
 from kit.questions import questions_of
@@ -62,8 +62,8 @@ class QuestionArguments(DataArguments):
     pad_to_max_length: bool = field(
         default=False, metadata={"help": "one length for all batches; XLA always has it"}
     )
-    max_answer_length: int = field(default=30, metadata={"help": "tokens"})
-    version_2_with_negative: bool = field(default=False, metadata={"help": "some have no answer"})
+    max_answer_length: int = 30
+    version_2_with_negative: bool = False
     null_score_diff_threshold: float = field(
         default=0.0, metadata={"help": "how much likelier than any answer none has to be"}
     )
@@ -84,18 +84,11 @@ def load_questions(data_args: QuestionArguments) -> tuple[Dataset, Dataset]:
     train = questions_of(tables["train"])
     if "validation" in tables:
         held_out = questions_of(tables["validation"], judged=True)
-    elif len(train) < 2:
-        raise UsageError(
-            f"--train_file: got {len(train)} question, wanted two to hold one out; add rows"
-        )
     else:
-        total = len(train)
-        count = max(1, round(total * data_args.validation_fraction))
-        count = min(count, total - 1)
-        parts = train.train_test_split(count, seed=SPLIT_SEED)
+        with kit.usage_errors():
+            parts = train.train_test_split(data_args.validation_fraction, seed=SPLIT_SEED)
         train = parts["train"]
         held_out = parts["test"]
-    say_what_was_read(tables)
     train = first_examples(train, data_args.max_train_samples)
     held_out = first_examples(held_out, data_args.max_eval_samples)
     return train, held_out
@@ -114,7 +107,7 @@ def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: i
 
     def cut(examples: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
         asked = [question.lstrip() for question in examples["question"]]
-        check_room(tokenizer, asked, examples, max_length=max_length, stride=stride)
+        check_room(tokenizer, asked, max_length=max_length, stride=stride)
         tokenized = tokenizer(
             asked,
             examples["context"],
@@ -143,29 +136,15 @@ def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: i
     return questions.map(cut, remove_columns=questions.column_names, **how)
 
 
-def check_room(
-    tokenizer: Any, questions: Sequence[str], examples: Any, *, max_length: int, stride: int
-) -> None:
-    """Beside the question there has to be more room than two windows share, unless the context
-    fits at once.
-    """
-    room = max_length - tokenizer.num_special_tokens_to_add(pair=True)
-    if stride >= room:
-        wanted = f"wanted less than {room}, the tokens of a window"
-        raise UsageError(f"--doc_stride: got {stride}, {wanted}; lower it")
-    tokens = tokenizer(questions, add_special_tokens=False, verbose=False)
-    for index, ids in enumerate(tokens["input_ids"]):
-        left = max(0, room - len(ids))
-        if left > stride:
-            continue
-        context = examples["context"][index]
-        whole = tokenizer(questions[index], context, verbose=False)
-        if len(whole["input_ids"]) > max_length:
-            own = examples["id"][index]
-            count = len(ids)
-            got = f"got {max_length}, which leaves {left} tokens beside the question {own!r} of {count}"
-            wanted = f"wanted more than --doc_stride {stride}"
-            raise UsageError(f"--max_seq_length: {got}; {wanted}; raise it, or lower --doc_stride")
+def check_room(tokenizer: Any, questions: Sequence[str], *, max_length: int, stride: int) -> None:
+    """Beside a question there has to be more room than two windows share."""
+    tokens = tokenizer(questions, add_special_tokens=False, verbose=False)["input_ids"]
+    longest = max(map(len, tokens))
+    room = max_length - tokenizer.num_special_tokens_to_add(pair=True) - longest
+    if room <= stride:
+        got = f"got {max_length}, which leaves {max(0, room)} tokens beside a question of {longest}"
+        wanted = f"wanted more than --doc_stride {stride}"
+        raise UsageError(f"--max_seq_length: {got}; {wanted}; raise it, or lower --doc_stride")
 
 
 def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
@@ -175,8 +154,7 @@ def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
     if not answers["answer_start"]:
         return 0, 0
     begin = answers["answer_start"][0]
-    text = answers["text"][0].strip()
-    end = begin + len(text)
+    end = begin + len(answers["text"][0].strip())
     inside = [
         token for token, place in enumerate(offsets) if place[1] > begin and 0 <= place[0] < end
     ]

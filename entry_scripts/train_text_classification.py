@@ -14,7 +14,6 @@ to continue.
 from __future__ import annotations
 
 import importlib.util
-import shutil
 import time
 from dataclasses import dataclass, field
 from typing import Any, Iterator, NoReturn, Optional, Sequence
@@ -22,7 +21,7 @@ from typing import Any, Iterator, NoReturn, Optional, Sequence
 import kit.trainer as kit
 import sm_spot
 from kit.data import read_table
-from kit.device import Meter, choose, has_bf16, loading_turn, wants_smddp
+from kit.device import Meter, choose, has_bf16, loading_turn
 from kit.job import (
     GRAPHS_ONLY_STEPS,
     SAMPLES,
@@ -33,8 +32,8 @@ from kit.job import (
     graphs_only,
     refuse_nan,
 )
-from kit.labels import classified_sets, head_for
-from kit.models import length_of, load_config, load_model, load_tokenizer
+from kit.labels import classified_sets, head_for, tokenized
+from kit.models import attention, length_of, load_config, load_model, load_tokenizer
 from sm_spot import Checkpoints, Interrupted, StopRequest, UsageError
 
 import torch
@@ -48,6 +47,7 @@ from transformers import (
     set_seed,
 )
 from transformers.trainer_pt_utils import get_length_grouped_indices
+from transformers.utils import is_sagemaker_dp_enabled
 
 ASK_BATCHES = 20  # of an evaluation, between two questions whether anybody was asked to stop
 # Two runs that agree in these are the same run. The number of workers is not among them.
@@ -130,9 +130,6 @@ class Arguments:
     attn_implementation: Optional[str] = field(
         default=None, metadata={"help": "eager, sdpa, flash_attention_2"}
     )
-    ddp_find_unused_parameters: bool = field(
-        default=True, metadata={"help": "False is faster where all are used"}
-    )
     dataloader_num_workers: int = field(
         default=0, metadata={"help": "processes that make batches ahead"}
     )
@@ -165,7 +162,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> Arguments:
 
 
 def load_raw_datasets(args: Arguments) -> DatasetDict:
-    """`train` and `eval`: the columns text and label."""
+    """`train` and `eval`: texts, or pairs of them, and the column label."""
     tables = {}
     for flag, name, split in (("train", "train", "train"), ("validation", "eval", "validation")):
         where = getattr(args, flag)
@@ -173,14 +170,12 @@ def load_raw_datasets(args: Arguments) -> DatasetDict:
             path = SAMPLES / "reviews.csv" if where == "sample" else where
             tables[name] = read_table(path, flag, split=split, encoding=args.encoding)
     raw_datasets = classified_sets(tables, args)
-    train = raw_datasets["train"]
-    if not isinstance(train.features["label"], ClassLabel):
+    if not isinstance(raw_datasets["train"].features["label"], ClassLabel):
         raise UsageError(
             "--train: got scores in the column of labels, wanted classes; name one with --label_column"
         )
-    if "text_pair" in train.column_names:
-        raise UsageError("--train: got pairs of texts, wanted texts; name one with --text_column")
-    sm_spot.say(f"read {len(train)} texts to train on and {len(raw_datasets['eval'])} held out")
+    train, held_out = map(len, raw_datasets.values())
+    sm_spot.say(f"read {train} texts to train on and {held_out} held out")
     return raw_datasets
 
 
@@ -219,25 +214,6 @@ class EpochSampler(Sampler):  # type: ignore[misc]  # torch is untyped here
 # --- one run ---
 
 
-class Progress:
-    """What a checkpoint holds beside model, optimizer and schedule; Accelerate saves it with
-    them.
-    """
-
-    def __init__(self) -> None:
-        self.step = 0
-        # since the last line
-        self.window_loss = 0.0
-        self.window_steps = 0
-        self.total_loss = 0.0  # since the first step
-
-    def state_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-
-
 class Run:
     """Model, data and progress of one training."""
 
@@ -246,31 +222,28 @@ class Run:
     ) -> None:
         self.args = args
         self.accelerator = accelerator
-        self.progress = Progress()
         self.stop = StopRequest()
         self.checkpoints: Optional[Checkpoints] = None
+        self.step = 0
         self.saved_step = 0
-        self.first_step = 1
-        self.started = 0.0
-        self.train = datasets["train"]
-        workers = accelerator.num_processes
-        micro_batches = args.gradient_accumulation_steps
-        self.samples_per_step = args.per_device_batch_size * micro_batches * workers
-        self.meter = Meter(self.samples_per_step, micro_batches)
-        self.steps_per_epoch = len(self.train) // self.samples_per_step
-        if graphs_only():
-            args.epochs = 1
-            self.steps_per_epoch = min(self.steps_per_epoch, GRAPHS_ONLY_STEPS)
-            self.train = self.train.select(range(self.steps_per_epoch * self.samples_per_step))
+        self.started = 0.0  # 0: the first step is done
+        train = datasets["train"]
+        micro_batches = args.gradient_accumulation_steps * accelerator.num_processes
+        self.samples_per_step = args.per_device_batch_size * micro_batches
+        self.meter = Meter(self.samples_per_step)
+        self.steps_per_epoch = len(train) // self.samples_per_step
         self.total_steps = self.steps_per_epoch * args.epochs
-        # uploaded: to XLA a constant would be another graph
+        if graphs_only():
+            self.total_steps = min(self.total_steps, GRAPHS_ONLY_STEPS)
+        # Since the last line. Uploaded: to XLA a constant would be another graph.
         self.losses = torch.zeros(()).to(accelerator.device)
+        self.steps = 0
         self.sampler = EpochSampler(
-            self.train["length"], self.samples_per_step, args.seed, by_length=args.group_by_length
+            train["length"], self.samples_per_step, args.seed, by_length=args.group_by_length
         )
         pad = DataCollatorWithPadding(tokenizer, **kit.padding(datasets))
         train_loader = DataLoader(
-            self.train.remove_columns("length"),
+            train.remove_columns("length"),
             args.per_device_batch_size,
             sampler=self.sampler,
             drop_last=True,
@@ -297,13 +270,12 @@ class Run:
         self.scheduler = get_linear_schedule_with_warmup(
             optimizer, int(args.warmup_ratio * self.total_steps), self.total_steps
         )
-        accelerator.register_for_checkpointing(self.scheduler, self.progress)
+        accelerator.register_for_checkpointing(self.scheduler)
 
     def say_metrics(self, values: dict[str, Any], gauges: Optional[dict[str, Any]] = None) -> None:
         if not graphs_only():
-            step = self.progress.step
-            epoch = round(step / self.steps_per_epoch, 4)
-            line = {**values, "epoch": epoch, "step": step, **(gauges or {})}
+            epoch = round(self.step / self.steps_per_epoch, 4)
+            line = {**values, "epoch": epoch, "step": self.step, **(gauges or {})}
             sm_spot.say(sm_spot.metric_line(line))
 
 
@@ -325,39 +297,35 @@ def loss_of(run: Run, batch: dict[str, Any]) -> tuple[Any, Any]:
     infinities.
     """
     device = run.accelerator.device.type
+    inputs = {name: value for name, value in batch.items() if name != "labels"}
     with torch.autocast(device, dtype=torch.bfloat16, enabled=bool(run.args.bf16)):
-        logits = run.model(
-            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
-        ).logits.float()
+        logits = run.model(**inputs).logits.float()
     return torch.nn.functional.cross_entropy(logits, batch["labels"], reduction="none"), logits
 
 
 def fit(run: Run) -> None:
     """Every step still to be done; raises Interrupted when any worker was asked to stop."""
     run.started = time.perf_counter()
-    run.first_step = run.progress.step + 1
     run.model.train()
-    for epoch in range(run.progress.step // run.steps_per_epoch, run.args.epochs):
-        run.meter.start()
-        train_epoch(run, epoch)
-        run.meter.stop()
-        if epoch + 1 < run.args.epochs:
+    while run.step < run.total_steps:
+        train_epoch(run)
+        run.meter.pause()
+        if run.step < run.total_steps:
             run.say_metrics(evaluate(run))
-    run.meter.lap()
 
 
-def train_epoch(run: Run, epoch: int) -> None:
+def train_epoch(run: Run) -> None:
     """What of it is still to be done."""
     args = run.args
     accelerator = run.accelerator
-    run.sampler.epoch = epoch
+    run.sampler.epoch, done = divmod(run.step, run.steps_per_epoch)
     loader = run.train_loader
-    done = run.progress.step - epoch * run.steps_per_epoch
     if done:
         loader = accelerator.skip_first_batches(loader, done * args.gradient_accumulation_steps)
-    for batch in run.meter.timed(loader):  # on XLA each cuts the graph
+    for batch in loader:  # on XLA each cuts the graph
         if accelerator.sync_gradients:  # a step begins, and dropout is a function of these
-            sm_spot.seed(args.seed, run.progress.step, accelerator.process_index)
+            run.meter.begin_step()
+            sm_spot.seed(args.seed, run.step, accelerator.process_index)
         # only the last micro-batch talks to the other workers
         with accelerator.accumulate(run.model):
             loss = loss_of(run, batch)[0].mean()
@@ -370,31 +338,35 @@ def train_epoch(run: Run, epoch: int) -> None:
         if accelerator.sync_gradients:
             run.scheduler.step()
             end_step(run)
+        if run.step == run.total_steps:
+            break
 
 
 def end_step(run: Run) -> None:
     """What is said and saved waits for the device, and so does not happen in every step."""
     if choose() == "xla":
         sm_spot.cut_graph()  # xm.mark_step: whoever now fetches a number compiles nothing more
-    args = run.args
-    progress = run.progress
-    run.meter.step()
-    progress.step += 1
-    progress.window_steps += 1
-    first = progress.step == run.first_step
-    last = progress.step == run.total_steps
-    logging = progress.step % args.logging_steps == 0
-    saving = last or progress.step % args.save_steps == 0
+    run.meter.end_step()
+    run.step += 1
+    run.steps += 1
+    first = run.started > 0
+    last = run.step == run.total_steps
+    logging = run.step % run.args.logging_steps == 0
+    saving = last or run.step % run.args.save_steps == 0
     alone_and_asked = run.stop.seen and run.accelerator.num_processes == 1
-    if not (first or last or logging or saving or alone_and_asked):
+    if not (first or logging or saving or alone_and_asked):
         return
-    collect_losses(run)
+    loss = mean_loss(run)
     stopping = run.stop.agreed() and not last
     if first:
         seconds = round(time.perf_counter() - run.started, 3)
+        run.started = 0.0
         run.say_metrics({"first_step_seconds": seconds, "total_steps": run.total_steps})
     if logging:
-        log_step(run)
+        values = {"loss": loss, "learning_rate": run.scheduler.get_last_lr()[0]}
+        run.say_metrics(values, run.meter.lap())
+        run.losses = torch.zeros(()).to(run.accelerator.device)
+        run.steps = 0
     elif first:
         run.meter.lap()  # compilation and warm-up are in no step line's speed
     if saving or stopping:
@@ -403,25 +375,14 @@ def end_step(run: Run) -> None:
         interrupt(run)
 
 
-def collect_losses(run: Run) -> None:
-    """From the device, as the mean of all workers."""
+def mean_loss(run: Run) -> float:
+    """Since the last line, of all workers."""
     losses = run.losses
     if run.accelerator.num_processes > 1:  # alone it would be one more graph on XLA
         losses = run.accelerator.reduce(losses, reduction="mean")
-    loss = float(losses.cpu())
+    loss = float(losses.cpu()) / run.steps
     refuse_nan(loss)
-    run.losses = torch.zeros(()).to(run.accelerator.device)
-    run.progress.window_loss += loss
-    run.progress.total_loss += loss
-
-
-def log_step(run: Run) -> None:
-    progress = run.progress
-    loss = round(progress.window_loss / progress.window_steps, 6)
-    rate = run.scheduler.get_last_lr()[0]
-    run.say_metrics({"loss": loss, "learning_rate": rate}, run.meter.lap())
-    progress.window_loss = 0.0
-    progress.window_steps = 0
+    return round(loss, 6)
 
 
 def evaluate(run: Run) -> dict[str, Any]:
@@ -455,50 +416,34 @@ def evaluate(run: Run) -> dict[str, Any]:
 
 
 def save_checkpoint(run: Run) -> None:
-    """Model, optimizer, schedule and progress, sealed in the background. A full disk does not end
-    the run.
-    """
-    step = run.progress.step
-    if run.checkpoints is None or run.saved_step == step:
+    """Model, optimizer and schedule, sealed in the background."""
+    if run.checkpoints is None or run.saved_step == run.step:
         return
     run.checkpoints.finish()
-    refused = ""
-    try:
-        run.accelerator.save_state(str(run.checkpoints.path(step)))
-    except Exception as error:
-        if not sm_spot.disk_refused(error):
-            raise
-        refused = sm_spot.first_line(error)
-    if sm_spot.agree(int(bool(refused))):
-        if run.accelerator.is_local_main_process:
-            shutil.rmtree(run.checkpoints.path(step), ignore_errors=True)
-        sm_spot.say(
-            f"checkpoint of step {step} is not saved ({refused}); going on, the one before is kept"
-        )
-        return
-    run.saved_step = step
-    run.checkpoints.seal_together(step, background=True)
+    run.accelerator.save_state(str(run.checkpoints.path(run.step)))
+    run.saved_step = run.step
+    run.checkpoints.seal_together(run.step, background=True)
 
 
-def resume(run: Run, folder: str) -> None:
+def resume(run: Run, folder: str, data: Any) -> None:
     """From the newest checkpoint that every host has complete, if there is one."""
     identity = {name: getattr(run.args, name) for name in IDENTITY}
     identity["total_steps"] = run.total_steps
     identity["samples_per_step"] = run.samples_per_step
-    identity["data"] = kit.fingerprint(run.train)
+    identity["data"] = kit.fingerprint(data)
     newest = sm_spot.last_complete_checkpoint(folder, identity)
     run.checkpoints = Checkpoints(folder, identity, sm_spot.KEEP)
     if newest:
         run.accelerator.load_state(newest)
-        run.saved_step = run.progress.step
+        run.step = run.saved_step = run.scheduler.last_epoch
 
 
 def interrupt(run: Run) -> NoReturn:
     kept = "no --checkpoint_dir, nothing saved"
     if run.checkpoints is not None:
-        kept = run.checkpoints.kept(run.progress.step)
+        kept = run.checkpoints.kept(run.step)
     sm_spot.barrier()  # nobody leaves, and makes torchrun kill the others, before all is saved
-    raise Interrupted(f"after step {run.progress.step} of {run.total_steps}; {kept}")
+    raise Interrupted(f"after step {run.step} of {run.total_steps}; {kept}")
 
 
 def save_model(run: Run, tokenizer: Any) -> None:
@@ -537,11 +482,10 @@ def baseline_accuracies(train: Dataset, held_out: Dataset) -> dict[str, float]:
 
 def make_accelerator(args: Arguments) -> Accelerator:
     """The workers connected: gloo, NCCL, SMDDP, XLA or Neuron, by what there is."""
-    if wants_smddp():
+    if is_sagemaker_dp_enabled():
         PartialState(_use_sagemaker_dp=True)
     ddp = DistributedDataParallelKwargs(
-        find_unused_parameters=args.ddp_find_unused_parameters and not args.gradient_checkpointing,
-        gradient_as_bucket_view=True,
+        find_unused_parameters=not args.gradient_checkpointing, gradient_as_bucket_view=True
     )
     return Accelerator(
         cpu=choose() == "cpu",
@@ -551,7 +495,6 @@ def make_accelerator(args: Arguments) -> Accelerator:
 
 
 def make_model(args: Arguments, config: Any, tokenizer: Any, device: Any) -> Any:
-    attention = kit.ModelArguments(attn_implementation=args.attn_implementation).attention()
     with loading_turn():
         set_seed(args.seed)  # the new head, and all of tiny-random
         model = load_model(
@@ -560,7 +503,7 @@ def make_model(args: Arguments, config: Any, tokenizer: Any, device: Any) -> Any
             config,
             tokenizer,
             ignore_mismatched_sizes=True,
-            **attention,
+            **attention(args.attn_implementation),
         ).to(device)
     if args.gradient_checkpointing:
         model.gradient_checkpointing_enable()
@@ -577,15 +520,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         tokenizer = load_tokenizer(args.model)
     config = load_config(args.model, tokenizer, **head_for(raw_datasets["train"]))
     max_length = length_of("max_length", args.max_length, 128, config)
-
-    def tokenize(examples: Any) -> Any:
-        return tokenizer(
-            examples["text"], truncation=True, max_length=max_length, return_length=True
-        )
-
-    datasets = raw_datasets.map(tokenize, batched=True, remove_columns=["text"])
-    datasets = datasets.select_columns(["input_ids", "length", "label"])
-    datasets = datasets.rename_column("label", "labels")
+    datasets = tokenized(raw_datasets, tokenizer, max_length)
     micro_batches = args.gradient_accumulation_steps * accelerator.num_processes
     kit.check_size(datasets["train"], args.per_device_batch_size * micro_batches)
     model = make_model(args, config, tokenizer, accelerator.device)
@@ -597,15 +532,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"{run.samples_per_step} samples per step, {run.total_steps} steps"
     )
     if args.checkpoint_dir and not graphs_only():
-        resume(run, args.checkpoint_dir)
+        resume(run, args.checkpoint_dir, datasets["train"])
     try:
         fit(run)
     finally:
         if run.checkpoints is not None:
             run.checkpoints.finish()
     run.say_metrics(evaluate(run))
-    train_loss = round(run.progress.total_loss / run.total_steps, 6)
-    run.say_metrics({**run.meter.summary(), "train_loss": train_loss})
+    run.say_metrics(run.meter.summary())
     if not graphs_only():
         save_model(run, tokenizer)
         if args.baselines:

@@ -20,7 +20,7 @@ def tuning_set(table: Table, text_column: str | None = None) -> Dataset:
     columns = table.columns
     for name in ("messages", "conversations"):
         if name in columns:
-            conversations = [from_sharegpt(in_one_text(turns)) for turns in columns[name]]
+            conversations = [from_sharegpt(turns) for turns in columns[name]]
             check_conversations(table, conversations)
             kept = {"messages": conversations}
             if "tools" in columns:
@@ -47,7 +47,7 @@ def preference_set(table: Table, names: Sequence[str]) -> Dataset:
         raise UsageError(
             f"--{table.name}: got the columns {', '.join(table.columns)}, wanted {wanted}"
         )
-    columns = {name: [in_one_text(value) for value in table.columns[name]] for name in names}
+    columns = {name: table.columns[name] for name in names}
     check_alike(table, columns, names)
     return Dataset.from_dict(columns)
 
@@ -86,24 +86,6 @@ def is_turn(value: Any) -> bool:
     if not isinstance(value, dict) or "content" not in value:
         return False
     return isinstance(value.get("role"), str) and isinstance(value["content"], (str, type(None)))
-
-
-def in_one_text(value: Any) -> Any:
-    """A conversation whose turns are lists of parts, with the texts of each put together; what is
-    none stays as it is.
-    """
-    if not isinstance(value, list):
-        return value
-    for turn in value:
-        if isinstance(turn, dict) and isinstance(turn.get("content"), list):
-            parts = turn["content"]
-            if all(map(is_text_part, parts)):
-                turn["content"] = "".join(part["text"] for part in parts)
-    return value
-
-
-def is_text_part(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("text"), str)
 
 
 def from_sharegpt(turns: Any) -> Any:

@@ -10,10 +10,9 @@ flags --encoding, --text_column, --text_pair_column and --label_column.
 
 from __future__ import annotations
 
-import codecs
 import gzip
+import io
 import json
-import math
 import re
 import zlib
 from dataclasses import dataclass, field, replace
@@ -21,14 +20,12 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 import sm_spot
-from kit.delimited import NUMBER, Part, read_delimited, refuse_twice
+from kit.delimited import Part, read_delimited, refuse_twice
 from kit.job import SAMPLES, channel
 from kit.names import LABELS, NAMES, PAIRS, TEXTS
 from sm_spot import UsageError, first_line
 
 from datasets import ClassLabel, Features, load_dataset
-
-__all__ = ["NUMBER", "Columns", "DataArguments", "Table", "pick_columns", "read_sets", "read_table"]
 
 KINDS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".txt")
 # which `datasets` writes too
@@ -42,13 +39,6 @@ SPLITS = {  # by a word in the name of a file or its folder
     "test": re.compile(r"(test(ing)?|eval(uation)?)(set|data|file|split)?"),
     "validation": re.compile(r"(val(id(ation)?)?|dev)(set|data|file|split)?"),
     "train": re.compile(r"train(ing)?(set|data|file|split)?"),
-}
-BOMS = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
 }
 # first bytes, and what is said of such a file
 NO_TABLES = {
@@ -80,13 +70,15 @@ class DataArguments:
     text_column: Optional[str] = field(
         default=None, metadata={"help": "default: by the names that data sets use"}
     )
-    max_train_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
-    max_eval_samples: Optional[int] = field(default=None, metadata={"help": "examples at most"})
+    max_train_samples: Optional[int] = None
+    max_eval_samples: Optional[int] = None
 
 
 @dataclass
 class Table:
-    """Columns of one length, where each row comes from, and the sentences to print about them."""
+    """Columns of one length, where each row comes from, and the sentences that were printed about
+    them.
+    """
 
     name: str  # of the flag
     columns: dict[str, Any]
@@ -103,9 +95,20 @@ class Table:
         columns = {}
         for name, values in self.columns.items():
             columns[name] = [values[index] for index in chosen]
-        rows = [self.rows[index] for index in chosen]
-        files = [self.files[index] for index in chosen]
-        return replace(self, columns=columns, rows=rows, files=files)
+        return replace(
+            self,
+            columns=columns,
+            rows=[self.rows[index] for index in chosen],
+            files=[self.files[index] for index in chosen],
+        )
+
+    def name_classes(self, classes: Mapping[str, list[str]]) -> None:
+        """Numbers of classes become their names, -1 becomes a gap."""
+        self.classes.update(classes)
+        for column, names in classes.items():
+            known = dict(enumerate(names))
+            numbers = self.columns[column]
+            self.columns[column] = list(map(known.get, numbers))
 
     def texts(self, column: str) -> list[str]:
         """As they are written; a missing one is empty."""
@@ -120,33 +123,21 @@ class Table:
         return texts
 
     def say(self, sentence: str) -> None:
-        self.said.append(f"--{self.name}: {sentence}.")
+        line = f"--{self.name}: {sentence}."
+        self.said.append(line)
+        sm_spot.say(line)
 
     def wrong(self, index: int, message: str) -> UsageError:
         return UsageError(f"--{self.name}: row {self.rows[index]} of {self.files[index]} {message}")
 
 
-def table_from(
-    columns: dict[str, Any], name: str, classes: Mapping[str, list[str]] | None = None
-) -> Table:
-    """Of columns that a library has read, such as `datasets`. Numbers of classes become their
-    names, -1 becomes a gap.
-    """
-    first: Sequence[Any] = next(iter(columns.values()), [])
-    count = len(first)
+def table_from(columns: dict[str, Any], name: str, classes: Any = None) -> Table:
+    """Of columns that a library has read, such as `datasets`."""
+    count = len(next(iter(columns.values()), []))
     rows = list(range(1, count + 1))
-    table = Table(name, columns, rows, [name] * count)
-    if classes is not None:
-        table.classes.update(classes)
-    for column, names in table.classes.items():
-        numbers = columns[column]
-        table.columns[column] = _named(numbers, names)
+    table = Table(name, dict(columns), rows, [name] * count)
+    table.name_classes(classes or {})
     return table
-
-
-def _named(numbers: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    known = dict(enumerate(names))
-    return [known.get(number) for number in numbers]
 
 
 def class_names(features: Features) -> dict[str, list[str]]:
@@ -179,11 +170,10 @@ def read_sets(
         return {name: parts[name] for name in names if name in parts}
     tables: dict[str, Table] = {}
     for name in names:
-        file = getattr(data_args, f"{name}_file")
-        if name == "train" and not file:
-            file = "sample"
-        if file:
-            where = SAMPLES / sample if file == "sample" else file
+        where = getattr(data_args, f"{name}_file")
+        if name == "train" and where in {None, "", "sample"}:
+            where = SAMPLES / sample
+        if where:
             tables[name] = read_table(
                 where, f"{name}_file", split=name, encoding=data_args.encoding
             )
@@ -192,23 +182,16 @@ def read_sets(
 
 def load_hub(name: str, config: str | None) -> dict[str, Table]:
     """A data set of the hub, or a local folder in its form."""
+    tables = {}
     try:
-        parts = load_dataset(name, config)
-        return {
-            split: table_from(part[:], split, class_names(part.features))
-            for split, part in parts.items()
-        }
+        for split, part in load_dataset(name, config).items():
+            tables[split] = table_from(part[:], split, class_names(part.features))
     except Exception as error:
         raise UsageError(
             f"--dataset_name: got {name!r} ({config}), which does not load ({first_line(error)}); wanted a data set of the "
             "hub, or files"
         ) from error
-
-
-def say_what_was_read(tables: Mapping[str, Table]) -> None:
-    sentences = [sentence for table in tables.values() for sentence in table.said]
-    for sentence in dict.fromkeys(sentences):
-        sm_spot.say(sentence)
+    return tables
 
 
 def first_examples(examples: Any, count: int | None) -> Any:
@@ -232,49 +215,49 @@ def read_table(
     table = Table(name, {}, [], [])
     if left_out:
         table.say(f"left out {some([path.name for path in left_out])}, which is not for {split}")
+    rows: list[dict[str, Any]] = []
+    classes: dict[str, list[str]] = {}
     for path in paths:
         try:
             part = _read(path, encoding)
+            _check(part, rows, split)
         except UsageError as error:
             raise UsageError(f"--{name}: {path.name} {error}") from error
-        _append(table, path, part, split)
-    if not table.rows:
+        rows += part.rows
+        table.rows += part.numbers
+        table.files += [path.name] * len(part.rows)
+        classes.update(part.classes)
+        table.say(f"read {len(part.rows)} rows of {path.name} ({part.note})")
+        if part.bad:
+            table.say(f"left out {len(part.bad)} rows of {path.name}: {some(part.bad, 3, '; ')}")
+    if not rows:
         raise UsageError(
             f"--{name}: got no row in {str(where)!r}, wanted a table or lines of text; check the file"
         )
+    for row in rows:
+        for column in row:
+            table.columns.setdefault(column, [])
+    for column, values in table.columns.items():
+        values.extend(row.get(column) for row in rows)
+    table.name_classes(classes)
     return table
 
 
-def _append(table: Table, path: Path, part: Part, split: str) -> None:
-    """One file's rows, unless too many cannot be read or its columns are others."""
-    columns, rows, bad, note, classes = part
-    file = path.name
-    count = len(rows)
-    unread = len(bad)
-    total = count + unread
-    got = f"--{table.name}: {file} has"
+def _check(part: Part, before: Sequence[Mapping[str, Any]], split: str) -> None:
+    """UsageError where too many rows cannot be read, or the columns are other ones than before."""
+    unread = len(part.bad)
+    total = len(part.rows) + unread
     too_many = split == "test" or unread * 10 > total
-    if bad and too_many:
-        got += f" {unread} of {total} rows that cannot be read"
-        raise UsageError(f"{got}: {bad[0]}; correct them")
-    if table.columns and set(columns) != set(table.columns) and "json" not in _kind(path):
-        own = ", ".join(columns)
-        others = ", ".join(table.columns)
-        raise UsageError(
-            f"{got} the columns {own}, files before it have {others}; wanted the same in all files"
-        )
-    for column in {**table.columns, **columns}:
-        missing_before = [None] * len(table)
-        missing_here = [None] * count
-        values = table.columns.setdefault(column, missing_before)
-        values.extend(columns.get(column, missing_here))
-    table.classes.update(classes)
-    table.rows += rows
-    table.files += [file] * count
-    table.say(f"read {count} rows of {file} ({note})")
-    if bad:
-        left_out = some(bad, 3, "; ")
-        table.say(f"left out {unread} rows of {file}: {left_out}")
+    if unread and too_many:
+        got = f"has {unread} of {total} rows that cannot be read"
+        raise UsageError(f"{got}: {part.bad[0]}; correct them")
+    if not (part.rows and before) or "json" in part.note:
+        return
+    own = list(part.rows[0])
+    others = list(before[0])
+    if set(own) != set(others):
+        got = f"has the columns {', '.join(own)}, files before it have {', '.join(others)}"
+        raise UsageError(f"{got}; wanted the same in all files")
 
 
 def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
@@ -302,11 +285,10 @@ def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
     once = {str(path).removesuffix(".gz") for path in paths}
     if len(kinds) != 1 or not kinds <= set(KINDS) or len(once) < len(paths):
         names = [path.name for path in paths or left_out]
-        got = some(names) or "no data file"
-        known = ", ".join(KINDS)
+        got = f"--{name}: got {some(names) or 'no data file'} in {str(root)!r}"
+        wanted = f"wanted files for {split} of one kind, each once, that end in {', '.join(KINDS)}"
         raise UsageError(
-            f"--{name}: got {got} in {str(root)!r}, wanted files for {split} of one kind, each once, that end in {known}; "
-            "leave only them there, or name the file (what `datasets` saved: export with to_csv)"
+            f"{got}, {wanted}; leave only them there, or name the file (what `datasets` saved: export with to_csv)"
         )
     return paths, left_out
 
@@ -333,15 +315,17 @@ def _read(path: Path, encoding: str | None) -> Part:
         return _parquet(path)
     text, code = _text_of(path, encoding)
     if _kind(path) == ".txt":
-        lines = re.split(r"\r?\n", text)
-        if not lines[-1]:
-            lines.pop()
-        return Part({"text": lines}, range(1, len(lines) + 1), [], f"lines, {code}")
-    if "json" in _kind(path):
+        lines = io.StringIO(text, newline=None)
+        part = _part([{"text": line.rstrip("\n")} for line in lines], "lines")
+    elif "json" in _kind(path):
         part = _json(text)
     else:
         part = read_delimited(text, _kind(path), NAMES)
     return part._replace(note=f"{part.note}, {code}")
+
+
+def _part(rows: list[Any], note: str) -> Part:
+    return Part(rows, list(range(1, len(rows) + 1)), [], note)
 
 
 def _text_of(path: Path, encoding: str | None) -> tuple[str, str]:
@@ -357,10 +341,7 @@ def _text_of(path: Path, encoding: str | None) -> tuple[str, str]:
     for mark, sentence in NO_TABLES.items():
         if data.startswith(mark):
             raise UsageError(sentence)
-    code = encoding or "utf-8"
-    for mark, marked in reversed(BOMS.items()):  # UTF-32's begins with UTF-16's
-        if data.startswith(mark):
-            code = marked
+    code = encoding or json.detect_encoding(data)
     text = _decoded(data, code)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -368,8 +349,6 @@ def _text_of(path: Path, encoding: str | None) -> tuple[str, str]:
             f"has a zero byte in line {line}, wanted text; if it is UTF-16, give --encoding utf-16"
         )
     text = text.removeprefix("\ufeff")
-    if "\n" not in text:
-        text = text.replace("\r", "\n")
     if re.match(r"[^\n]*\r\r\n", text):  # Windows has made a whole line end of the \n of each
         text = text.replace("\r\r\n", "\n")
     return text, code
@@ -390,23 +369,21 @@ def _decoded(data: bytes, code: str) -> str:
 
 
 def _parquet(path: Path) -> Part:
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
     try:
         with path.open("rb") as file:
             content = parquet.ParquetFile(file).read()
         refuse_twice(content.column_names)
-        columns: dict[str, list[Any]] = content.to_pydict()
+        rows = content.to_pylist()
         classes = class_names(Features.from_arrow_schema(content.schema))
     except (ValueError, OSError, NotImplementedError, LookupError) as error:
         raise UsageError(f"is no readable Parquet file ({error}); write it again") from error
-    for column, values in columns.items():
-        for index, value in enumerate(values):
-            if isinstance(value, float) and math.isnan(value):
-                values[index] = None
-        if column in classes:
-            columns[column] = _named(values, classes[column])
-    return Part(columns, range(1, content.num_rows + 1), [], "parquet", classes)
+    for row in rows:
+        for name, value in row.items():
+            if value != value:  # noqa: PLR0124 - NaN is not itself
+                row[name] = None
+    return _part(rows, "parquet")._replace(classes=classes)
 
 
 # --- JSON ---
@@ -424,70 +401,53 @@ def _json(text: str) -> Part:
     them.
     """
     rows, note = _json_rows(text)
+    part = Part([], [], [], note)
     escapes = "\\u" in text
-    bad: list[str] = []
-    good: dict[int, Any] = {}
-    columns: dict[str, list[Any]] = {}
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            bad.append(f"row {number} is no whole JSON object, {row!a:.50}")
-            continue
-        written = json.dumps(row, ensure_ascii=False) if escapes else ""
-        if HALF_CHARACTER.search(written):
-            bad.append(f"row {number} holds half a character, {row!a:.50}")
-            continue
-        good[number] = row
-        for name in row:
-            columns[name] = []
-    for row in good.values():
-        for name, values in columns.items():
-            values.append(row.get(name))
-    return Part(columns, list(good), bad, note)
+            part.bad.append(f"row {number} is no whole JSON object, {row!a:.50}")
+        elif escapes and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False)):
+            part.bad.append(f"row {number} holds half a character, {row!a:.50}")
+        else:
+            part.rows.append(row)
+            part.numbers.append(number)
+    return part
 
 
 def _json_rows(text: str) -> tuple[list[Any], str]:
     try:
         content = JSON.decode(text)
-        note = "json"
     except (ValueError, RecursionError) as error:
         if text.lstrip().startswith("["):
             raise UsageError(
                 f"is no whole JSON array ({error}); write it again, or as JSON lines"
             ) from error
         return [_json_line(line) for line in text.split("\n") if line.strip()], "json lines"
-    if isinstance(content, dict) and isinstance(content.get("data"), list):
-        rows: list[Any] = []
-        for entry in content["data"]:
-            rows.extend(_flat(entry))
-        return rows, note
-    if isinstance(content, dict):
-        columns = _columns(content)
-        if columns:
-            return [
-                dict(zip(columns, cells)) for cells in zip(*columns.values())
-            ], "json by columns"
-        return [content], note
-    return (content if isinstance(content, list) else [content]), note
+    if not isinstance(content, dict):
+        return (content if isinstance(content, list) else [content]), "json"
+    if isinstance(content.get("data"), list):
+        return [row for entry in content["data"] for row in _flat(entry)], "json"
+    by_columns = _rows_of_columns(content)
+    if by_columns:
+        return by_columns, "json by columns"
+    return [content], "json"
 
 
-def _columns(content: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Lists of one length without lists in them, or objects whose keys count the rows; else none,
-    for it is one row.
+def _rows_of_columns(content: Mapping[str, Any]) -> list[Any]:
+    """Of lists of one length without lists in them, or objects whose keys count the rows; else
+    none, for it is one row.
     """
-    columns: dict[str, list[Any]] = {}
-    for name, cells in content.items():
+    columns = []
+    for cells in content.values():
         values = cells
-        if isinstance(cells, dict) and all(map(str.isdigit, cells)):
+        if isinstance(cells, dict) and cells and all(map(str.isdigit, cells)):
             values = list(cells.values())
-        if not isinstance(values, list) or (values is not cells and not values):
-            return {}
-        if values is cells and any(isinstance(cell, (dict, list)) for cell in values):
-            return {}
-        columns[name] = values
-    lengths = set(map(len, columns.values()))
-    if len(lengths) != 1:
-        return {}
-    return columns
+        elif not isinstance(cells, list) or any(isinstance(cell, (dict, list)) for cell in cells):
+            return []
+        columns.append(values)
+    if len(set(map(len, columns))) != 1:
+        return []
+    return [dict(zip(content, cells)) for cells in zip(*columns)]
 
 
 def _json_line(line: str) -> Any:
@@ -529,13 +489,11 @@ def pick_columns(
     unlabelled: bool = False,
 ) -> Columns:
     """By name where one is given, else the first that data sets usually have."""
-    names = list(table.columns)
-    own = {column.lower(): column for column in reversed(names)}
-    listed = ", ".join(names)
-    seen = f"--{table.name}: got the columns {listed}, wanted"
+    own = {column.lower(): column for column in reversed(list(table.columns))}
+    seen = f"--{table.name}: got the columns {', '.join(table.columns)}, wanted"
     asked = {"text_column": text, "text_pair_column": pair, "label_column": label}
     for flag, column in asked.items():
-        if column is not None and column not in names:
+        if column is not None and column not in table.columns:
             raise UsageError(f"{seen} {column!r} (--{flag}); name one that is there")
     if text is None:
         usual = _usual_text(own)
@@ -546,21 +504,20 @@ def pick_columns(
             )
         text = own[usual]
         pair = pair or own.get(PAIRS.get(usual, ""))
-    if label is None:
-        label = next((own[name] for name in LABELS if name in own), None)
+    for name in LABELS:
+        if label is None:
+            label = own.get(name)
     if label is None and not unlabelled:
-        known = "/".join(LABELS)
-        raise UsageError(f"{seen} {known}; name yours with --label_column")
+        raise UsageError(f"{seen} {'/'.join(LABELS)}; name yours with --label_column")
     used = f"the text is in {text!r}"
     if pair:
         used += f" and {pair!r}"
     if label:
         used += f", the label in {label!r}"
     table.say(used)
-    if unlabelled:  # else drop_missing says so
-        empty = sum(not one.strip() for one in table.texts(text))
-        if empty:
-            table.say(f"{empty} of {len(table)} rows have no text in {text!r}")
+    empty = sum(not one.strip() for one in table.texts(text))
+    if unlabelled and empty:  # else drop_missing says so
+        table.say(f"{empty} of {len(table)} rows have no text in {text!r}")
     return Columns(text, pair, label)
 
 

@@ -1,5 +1,5 @@
-"""A table in a text file whose dialect nobody has written down: csv reads it in each that may be
-meant, and the one that explains the whole file best is taken.
+"""A table in a text file whose dialect nobody has written down: csv reads the whole file in each
+that may be meant, and the first with the fewest ragged rows is taken.
 """
 
 from __future__ import annotations
@@ -21,22 +21,25 @@ OPTIONS: dict[str, dict[str, Any]] = {
     BACKSLASH: {"escapechar": "\\"},
     AS_TEXT: {"quoting": csv.QUOTE_NONE},
 }
-STAND_IN = "\ufffe"  # which is no character
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 class Reading(NamedTuple):
-    """A whole table in one dialect, or the line that contradicts it."""
+    """A whole table in one dialect, and the line each row begins in; or the line that contradicts
+    it.
+    """
 
     records: list[list[str]]
     lines: list[int]
     note: str = ""
     broken: int = 0
     ragged: int = 0  # rows of another length
-    odd: int = 0  # rows that its writers write otherwise
 
-    def faults(self) -> tuple[bool, int, int]:
-        return self.broken > 0, self.ragged, self.odd
+    def has(self, written: str) -> bool:
+        return any(written in cell for record in self.records for cell in record)
+
+    def faults(self) -> tuple[bool, int]:
+        return self.broken > 0, self.ragged
 
 
 class Part(NamedTuple):
@@ -44,8 +47,8 @@ class Part(NamedTuple):
     read.
     """
 
-    columns: dict[str, list[Any]]
-    rows: Sequence[int]
+    rows: list[dict[str, Any]]
+    numbers: list[int]
     bad: list[str]
     note: str
     classes: Mapping[str, list[str]] = {}
@@ -58,8 +61,7 @@ def read_delimited(text: str, kind: str, known_names: set[str]) -> Part:
     if not text.strip():
         raise UsageError("is empty, wanted a table")
     text = re.sub(r'\A"?sep=."?(?=\r?\n)', "", text, flags=re.IGNORECASE)  # Excel's
-    lone_return = re.compile(r"\r(?!\n)")  # csv would end a row there
-    records, lines, note, *_ = best_reading(lone_return.sub(STAND_IN, text), kind)
+    records, lines, note, *_ = best_reading(text, kind)
     first = [cell.strip() for cell in records[0]]
     header = has_header(records, first, known_names)
     names = []
@@ -68,21 +70,18 @@ def read_delimited(text: str, kind: str, known_names: set[str]) -> Part:
     if not header:
         note += ", no names of columns"
     refuse_twice(names)
-    cells: list[list[str]] = []
-    numbers: list[int] = []
-    bad: list[str] = []
+    part = Part([], [], [], note)
     skipped = 1 if header else 0
-    for index, line in enumerate(lines[skipped:], skipped):
-        record = records[index]
+    for number, (record, line) in enumerate(zip(records[skipped:], lines[skipped:]), 1):
         if len(record) != len(names):
-            bad.append(f"line {line} has {len(record)} fields, line {lines[0]} has {len(names)}")
+            fields = f"has {len(record)} fields, line {lines[0]} has {len(names)}"
+            part.bad.append(f"line {line} {fields}")
         elif header and record == records[0]:
-            bad.append(f"line {line} repeats the names of the columns")
+            part.bad.append(f"line {line} repeats the names of the columns")
         else:
-            cells.append([cell.replace(STAND_IN, "\r") for cell in record])
-            numbers.append(index + 1 - skipped)
-    columns = {name: [record[place] for record in cells] for place, name in enumerate(names)}
-    return Part(columns, numbers, bad, note)
+            part.rows.append(dict(zip(names, record)))
+            part.numbers.append(number)
+    return part
 
 
 def refuse_twice(names: Sequence[str]) -> None:
@@ -108,9 +107,7 @@ def has_header(records: list[list[str]], first: list[str], known_names: set[str]
 
 
 def best_reading(text: str, kind: str) -> Reading:
-    """The one with the fewest ragged rows, then the fewest odd ones. UsageError where none reads
-    the file to its end.
-    """
+    """UsageError where no dialect reads the file to its end."""
     usual = "\t,;|" if kind == ".tsv" else ",;\t|"
     first_line = next(line for line in text.split("\n") if line.strip())
     head = re.sub(r'"[^"]*"', "", first_line)
@@ -133,27 +130,27 @@ def readings_with(text: str, delimiter: str) -> list[Reading]:
     """In every dialect that may be meant, the likelier first. As a rule nothing is quoted between
     tabs; between others only quotes that cannot be quoting are text.
     """
-    quoted = read_as(DOUBLED, text, delimiter)
-    perfect = not any(quoted.faults())
+    doubled = read_as(DOUBLED, text, delimiter)
+    escaped = '\\"' in text and '\\""' not in text and doubled.has('\\"')
+    perfect = not escaped and not any(doubled.faults())
     if '"' not in text or (perfect and delimiter != "\t"):
-        return [quoted]
-    readings = [quoted]
+        return [doubled]
+    quoted = [doubled, read_as(BACKSLASH, text, delimiter)]
+    if escaped:
+        quoted.reverse()
     by_hand = without_blanks_beside_quotes(text, delimiter)
     if by_hand != text:
-        readings.append(read_as(DOUBLED, by_hand, delimiter))
-    if "\\" in text:
-        readings.append(read_as(BACKSLASH, text, delimiter))
+        quoted.append(read_as(DOUBLED, by_hand, delimiter))
     plain = read_as(AS_TEXT, text, delimiter)
     if delimiter != "\t":
-        if quoted.broken and not plain.ragged:
-            readings.append(plain)
-        return readings
-    plain = plain._replace(odd=cells_that_look_quoted(plain.records))
-    both_fit = perfect and not any(plain.faults()) and len(plain.records[0]) > 1
-    if both_fit and len(plain.records) != len(quoted.records):
+        return [*quoted, plain] if not plain.ragged else quoted
+    best = min(quoted, key=Reading.faults)
+    both_fit = not any(best.faults()) and not plain.ragged and len(plain.records[0]) > 1
+    if both_fit and len(plain.records) != len(best.records):
         what = "has quotes that are text, or that hold several lines: both fit"
         raise UsageError(f"{what}; write it as JSON lines")
-    return [plain, *readings]
+    looks_quoted = text.startswith('"') or '""' in text
+    return [*quoted, plain] if looks_quoted else [plain, *quoted]
 
 
 def without_blanks_beside_quotes(text: str, delimiter: str) -> str:
@@ -165,68 +162,29 @@ def without_blanks_beside_quotes(text: str, delimiter: str) -> str:
 
 
 def read_as(style: str, text: str, delimiter: str) -> Reading:
-    """The whole text in one dialect."""
+    """The whole text in one dialect. Blank lines are no rows, but empty texts in a table of one
+    column.
+    """
     csv.field_size_limit(sys.maxsize)
     if style == BACKSLASH:  # csv would drop one that escapes nothing, as in C:\temp
         escapes = re.compile(rf'\\(["\\\r\n{re.escape(delimiter)}])|\\')
         text = escapes.sub(lambda found: "\\" + (found[1] or "\\"), text)
-    source = list(io.StringIO(text, newline=""))
+    source = io.StringIO(text.rstrip("\r\n"), newline="")
     reader = csv.reader(source, strict=True, delimiter=delimiter, **OPTIONS[style])
     records: list[list[str]] = []
     lines: list[int] = []
-    blank: list[int] = []  # blank lines since the last record
-    odd = 0
-    start = 0
+    line = 1
     try:
         for record in reader:
-            written = "".join(source[start : reader.line_num])
             one_column = bool(records) and len(records[0]) == 1
-            if len(record) > 1 or written.strip() or (one_column and record):
-                if one_column:  # there a blank line is an empty text, but for the last ones
-                    records.extend([""] for _ in blank)
-                    lines.extend(blank)
-                records.append(record)
-                lines.append(start + 1)
-                blank = []
-                if has_odd_quote(record, written, style):
-                    odd += 1
-            else:
-                blank.append(start + 1)
-            start = reader.line_num
+            if len(record) > 1 or one_column or "".join(record).strip():
+                records.append(record or [""])
+                lines.append(line)
+            line = reader.line_num + 1
     except csv.Error:
-        return Reading([], [], broken=start + 1)
-    ragged = sum(len(one) != len(records[0]) for one in records)
+        return Reading([], [], broken=line)
+    ragged = sum(len(record) != len(records[0]) for record in records)
     note = f"separated by {SEPARATORS[delimiter]}"
     if '"' in text:
         note += f", {style}"
-    return Reading(records, lines, note, 0, ragged, odd)
-
-
-def has_odd_quote(record: list[str], written: str, style: str) -> bool:
-    """A quote in a cell that is neither in quotes and doubled, nor behind a backslash."""
-    for cell in record:
-        if '"' not in cell:
-            continue
-        escaped = cell.replace("\\", "\\\\") if style == BACKSLASH else cell
-        doubled = escaped.replace('"', '""')
-        behind_backslash = escaped.replace('"', '\\"')
-        if f'"{doubled}"' not in written and behind_backslash not in written:
-            return True
-    return False
-
-
-def cells_that_look_quoted(records: list[list[str]]) -> int:
-    """Of a table read without quoting: all cells of a column that is quoted throughout, else those
-    with a quote in quotes.
-    """
-    odd = 0
-    for place in range(len(records[0])):
-        column = [record[place] for record in records[1:] if place < len(record)]
-        cells = [cell for cell in column if len(cell) > 1 and cell[0] == cell[-1] == '"']
-        if len(cells) == len(column):
-            odd += len(cells)
-            continue
-        for cell in cells:
-            if '""' in cell[1:-1] or STAND_IN in cell:
-                odd += 1
-    return odd
+    return Reading(records, lines, note, 0, ragged)

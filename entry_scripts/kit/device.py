@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import math
 import os
 import socket
 import time
-from typing import Any, Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections import defaultdict
+from typing import Any, Callable, Iterator, Mapping, MutableMapping
 
 from kit import NEURON_DEVICE, speaks_xla
 from sm_spot import UsageError, barrier, place
@@ -22,22 +22,15 @@ NAMES = ("cpu", "cuda", "neuron", "xla")
 # workers of a machine; 8 as in optimum-neuron's num_local_ranks_per_step
 LOADING_AT_ONCE = "SM_TRN_LOADING_AT_ONCE"
 # Set before torch_xla is imported, and only where the job has not set them itself. Values as in
-# AWS's own training samples: https://awsdocs-neuron.readthedocs-hosted.com. The compiler's default
-# cache is lost with the machine.
+# AWS's own training samples: https://awsdocs-neuron.readthedocs-hosted.com
 NEURON_DEFAULTS = {
     "NEURON_CC_FLAGS": "--model-type=transformer --retry_failed_compilation",
-    "NEURON_COMPILE_CACHE_URL": "/var/tmp/neuron-compile-cache",  # noqa: S108 - the compiler's own default
     "NEURON_FUSE_SOFTMAX": "1",
     "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": "3",
     "NEURON_RT_STOCHASTIC_ROUNDING_EN": "1",
     "NEURON_RT_STOCHASTIC_ROUNDING_SEED": "0",
     "TOKENIZERS_PARALLELISM": "false",
 }
-EFA = {
-    "FI_PROVIDER": "efa",
-    "FI_EFA_USE_DEVICE_RDMA": "1",
-    "FI_EFA_FORK_SAFE": "1",
-}  # between machines
 
 
 # --- choosing ---
@@ -66,37 +59,24 @@ def choose(environ: Mapping[str, str] = os.environ) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def wants_smddp(environ: Mapping[str, str] = os.environ) -> bool:
-    """SageMaker's toolkit passes its own hyperparameters as JSON in SM_FRAMEWORK_PARAMS."""
-    flags = json.loads(environ.get("SM_FRAMEWORK_PARAMS") or "{}")
-    asked = bool(flags.get("sagemaker_distributed_dataparallel_enabled", False))
-    return asked and importlib.util.find_spec("smdistributed") is not None
-
-
 def set_environment(environ: MutableMapping[str, str] = os.environ) -> str:
     """Set what is not set, before accelerate and torch_xla are imported, and return the kind of
     device.
     """
     name = choose(environ)
-    here = place(environ)
-    if name != "xla":
-        # accelerate and transformers take it wherever it can be imported
-        environ.setdefault("USE_TORCH_XLA", "0")
     if name == "xla":
-        defaults = dict(NEURON_DEFAULTS)
-        if here.hosts > 1:
-            defaults.update(EFA)
-        if "--cache_dir" in environ.get("NEURON_CC_FLAGS", ""):
-            del defaults["NEURON_COMPILE_CACHE_URL"]
-        for variable, value in defaults.items():
+        for variable, value in NEURON_DEFAULTS.items():
             environ.setdefault(variable, value)
-    elif name == "cpu":
-        local = here.hosts == 1 or environ.get("MASTER_ADDR", "").startswith(("127.", "localhost"))
-        interfaces = [interface for _, interface in socket.if_nameindex()]
-        if local and "lo" in interfaces:
-            environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # whatever the host name resolves to
-    else:
+        return name
+    # accelerate and transformers take it wherever it can be imported
+    environ.setdefault("USE_TORCH_XLA", "0")
+    if name != "cpu":
         torch.set_float32_matmul_precision("high")  # TF32 where the GPU has it
+        return name
+    local = environ.get("MASTER_ADDR", "").startswith(("127.", "localhost"))
+    interfaces = [interface for _, interface in socket.if_nameindex()]
+    if (local or place(environ).hosts == 1) and "lo" in interfaces:
+        environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # whatever the host name resolves to
     return name
 
 
@@ -137,97 +117,70 @@ def loading_turn(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
 # --- gauges ---
 
 
-COUNTED = ("seconds", "waited", "steps", "tokens", "positions")
-
-
 class Meter:
     """Speed of all workers together, this worker's waiting, and how full batches are, between two
     log lines.
     """
 
-    def __init__(self, samples_per_step: int, micro_batches: int) -> None:
+    def __init__(self, samples_per_step: int) -> None:
         self._samples = samples_per_step
-        self._micro_batches = micro_batches
-        self._workers = place().size
-        self._since: float | None = None
-        self._made: list[tuple[int, int]] = []  # tokens and positions of batches not yet trained on
-        self._lap: dict[str, float] = dict.fromkeys(COUNTED, 0)
-        self.totals: dict[str, float] = dict.fromkeys(COUNTED, 0)
+        self._begun = 0.0
+        self._ended = 0.0  # 0: what happens until the next step begins is no training
+        self._lap: dict[str, float] = defaultdict(float)
+        self._totals: dict[str, float] = defaultdict(float)
 
-    def start(self) -> None:
-        if self._since is None:
-            self._since = time.perf_counter()
+    def begin_step(self) -> None:
+        """Its first batch is here; since the last step this worker has waited for it."""
+        self._begun = time.perf_counter()
+        if self._ended:
+            self._lap["waited"] += self._begun - self._ended
 
-    def stop(self) -> None:
-        """What happens until the next start, evaluation above all, is no training and counts
-        nowhere.
-        """
-        if self._since is not None:
-            self._lap["seconds"] += time.perf_counter() - self._since
-            self._since = None
+    def end_step(self) -> None:
+        since = self._ended or self._begun
+        self._ended = time.perf_counter()
+        self._lap["seconds"] += self._ended - since
+        self._lap["steps"] += 1
 
-    def waited(self, seconds: float) -> None:
-        """For a batch."""
-        self._lap["waited"] += seconds
-
-    def timed(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """The same batches, and what each is waited for is counted."""
-        before = time.perf_counter()
-        for batch in batches:
-            self.waited(time.perf_counter() - before)
-            yield batch
-            before = time.perf_counter()
+    def pause(self) -> None:
+        """What follows, evaluation above all, counts nowhere."""
+        self._ended = 0.0
 
     def counting(
         self, collator: Callable[[Any], Any], model: Any = None
     ) -> Callable[[Any], dict[str, Any]]:
         """The collator, and the tokens and padding of what it makes are counted, while `model`
-        trains.
+        trains; of this worker, whose like the others are taken to be.
         """
 
         def collate(features: Any) -> Any:
             batch = collator(features)
             if "input_ids" in batch and (model is None or model.training):
-                self.batch(batch)
+                ids = batch["input_ids"]
+                self._lap["positions"] += ids.numel()
+                self._lap["tokens"] += int(batch.get("attention_mask", torch.ones_like(ids)).sum())
             return batch
 
         return collate
 
-    def batch(self, batch: Mapping[str, Any]) -> None:
-        """Made by a collator on the host, some time before it is used."""
-        positions = batch["input_ids"].numel()
-        tokens = positions
-        if "attention_mask" in batch:
-            tokens = int(batch["attention_mask"].sum())
-        self._made.append((tokens, positions))
-
-    def step(self) -> None:
-        self._lap["steps"] += 1
-        for tokens, positions in self._made[: self._micro_batches]:
-            self._lap["tokens"] += self._workers * tokens
-            self._lap["positions"] += self._workers * positions
-        del self._made[: self._micro_batches]
-
     def lap(self) -> dict[str, float]:
         """Since the last lap."""
-        self.stop()
-        self.start()
         lap = self._lap
-        self._lap = dict.fromkeys(COUNTED, 0)
+        self._lap = defaultdict(float)
         for name, value in lap.items():
-            self.totals[name] += value
+            self._totals[name] += value
         values = self._rates(lap)
         values["data_wait"] = round(min(1.0, lap["waited"] / max(lap["seconds"], 1e-9)), 4)
-        if lap["positions"]:
+        if lap["positions"]:  # none where loaders have processes
             values["padding_fill"] = round(lap["tokens"] / lap["positions"], 4)
         values.update(device_values())
         return values
 
     def summary(self) -> dict[str, float]:
         """Speed of all workers together since this process began to train."""
-        rates = self._rates(self.totals)
+        self.lap()
+        rates = self._rates(self._totals)
         values = {f"train_{name}": value for name, value in rates.items()}
-        return {"train_runtime": round(self.totals["seconds"], 4), **values}
+        return {"train_runtime": round(self._totals["seconds"], 4), **values}
 
     def _rates(self, sums: Mapping[str, float]) -> dict[str, float]:
         seconds = max(sums["seconds"], 1e-9)
@@ -235,9 +188,8 @@ class Meter:
             "samples_per_second": round(sums["steps"] * self._samples / seconds, 3),
             "steps_per_second": round(sums["steps"] / seconds, 3),
         }
-        # of this worker, whose like the others are taken to be; none where loaders have processes
         if sums["tokens"]:
-            rates["tokens_per_second"] = round(sums["tokens"] / seconds, 1)
+            rates["tokens_per_second"] = round(place().size * sums["tokens"] / seconds, 1)
         return rates
 
 

@@ -5,13 +5,12 @@ collected, flags.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import math
 import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Iterable, Iterator, NoReturn
+from typing import Any, Iterator
 
 from sm_spot import UsageError, exit_code_of
 
@@ -36,23 +35,6 @@ def default_checkpoint_dir() -> str | None:
 
 def default_model_dir() -> str:
     return os.environ.get("SM_MODEL_DIR") or "model"
-
-
-def refuse_unknown(flag: str, known: Iterable[str]) -> NoReturn:
-    close = difflib.get_close_matches(flag, sorted(known), n=1)
-    advice = "see --help"
-    if close:
-        advice = f"did you mean {close[0]}?"
-    raise UsageError(f"{flag}: unknown flag; {advice}")
-
-
-def check_range(flag: str, value: float, least: float, below: float) -> None:
-    """UsageError unless `value` is from `least` to below `below`."""
-    if least <= value < below:
-        return
-    kind = "a whole number" if isinstance(value, int) else "a number"
-    limits = f", at least {least}" if below == math.inf else f" from {least} to below {below}"
-    raise UsageError(f"--{flag}: got {value}, wanted {kind}{limits}")
 
 
 def check_folder(flag: str, folder: Any) -> None:

@@ -8,7 +8,7 @@ import contextlib
 from pathlib import Path
 from typing import Any, Iterator
 
-from kit.device import loading_turn
+from kit.device import choose, loading_turn
 from sm_spot import UsageError, first_line, tell
 
 import torch
@@ -80,6 +80,15 @@ def hub_options(model_args: Any, *, trust_remote_code: bool = False) -> dict[str
         "trust_remote_code": trust_remote_code or None,
     }
     return {name: value for name, value in options.items() if value not in {None, "main"}}
+
+
+def attention(chosen: str | None) -> dict[str, str]:
+    """For `from_pretrained`. On XLA SDPA looks into its mask on the host: one more graph and wait
+    in every step.
+    """
+    if chosen is None and choose() == "xla":
+        chosen = "eager"
+    return {} if chosen is None else {"attn_implementation": chosen}
 
 
 def load_tokenizer(name: str, **hub: Any) -> Any:
@@ -177,8 +186,7 @@ def model_of(
     auto: Any, model_args: Any, config: Any, tokenizer: Any, args: Any, **options: Any
 ) -> Any:
     """On the worker's device. What is new, a head or all of a tiny model, is drawn from the seed."""
-    options.update(model_args.attention())
-    options.update(model_args.hub())
+    options.update(attention(model_args.attn_implementation), **model_args.hub())
     with loading_turn():
         set_seed(args.seed)
         model = load_model(auto, model_args.model_name_or_path, config, tokenizer, **options)

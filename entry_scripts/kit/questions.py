@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import json
-import re
+from collections import Counter
 from typing import Any, Sequence
 
 from kit.data import Table, some
@@ -43,28 +43,22 @@ def questions_of(table: Table, *, judged: bool = False) -> Dataset:
     contexts = table.texts("context")
     examples: list[dict[str, Any]] = []
     lost: list[int] = []
-    moved: list[int] = []
     for index, row in enumerate(table.rows):
-        texts, said = _answers(table, index)
-        start = _place(contexts[index], texts, said)
-        if start >= 0 and said >= 0 and not contexts[index].startswith(texts[0], said):
-            moved.append(row)
+        question = questions[index]
+        context = contexts[index]
+        texts, start = _answers(table, index)
+        start = _place(context, texts, start)
         answered = start >= 0 or not texts
-        whole = bool(questions[index].strip() and contexts[index].strip() and answered)
-        if not whole:
+        if not (question.strip() and context.strip() and answered):
             lost.append(row)
-        if whole or judged:
-            answers = {"text": texts, "answer_start": [start] if start >= 0 else []}
-            example = {
-                "id": ids[index],
-                "question": questions[index],
-                "context": contexts[index],
-                "answers": answers,
-            }
-            examples.append(example)
-    if moved:
-        what = "the answer is not at answer_start, but at one other place, which is used"
-        table.say(f"of {len(moved)} rows {what}: {some(moved)}")
+            if not judged:
+                continue
+        answers: dict[str, list[Any]] = {"text": texts, "answer_start": []}
+        if start >= 0:
+            answers["answer_start"].append(start)
+        examples.append(
+            {"id": ids[index], "question": question, "context": context, "answers": answers}
+        )
     if lost and not judged:
         what = "which lack a question, a context, or the answer at its place"
         table.say(f"left out {len(lost)} rows, {what}: {some(lost)}")
@@ -79,13 +73,11 @@ def _ids(table: Table) -> list[str]:
     if "id" not in table.columns:
         return [str(number) for number in range(len(table))]
     ids = table.texts("id")
-    seen: set[str] = set()
-    for index, own in enumerate(ids):
-        if own in seen:
-            raise table.wrong(
-                index, f"has the id {own!r} of a row before it, wanted another; correct it"
-            )
-        seen.add(own)
+    if len(set(ids)) < len(ids):
+        own, count = Counter(ids).most_common(1)[0]
+        raise UsageError(
+            f"--{table.name}: got the id {own!r} in {count} rows, wanted each once; correct them"
+        )
     return ids
 
 
@@ -106,16 +98,12 @@ def _answers(table: Table, index: int) -> tuple[list[str], int]:
 
 
 def _texts_and_start(answers: Any) -> tuple[list[str], int]:
-    texts: Any
-    starts: Any
     if isinstance(answers, str):  # JSON, or as Python prints it, which is what to_csv writes
-        if re.match(r"[{\[ ]*'", answers):
-            answers = _printed(answers)
-        else:
-            answers = json.loads(answers or "[]")
+        printed = answers.lstrip("{[ ").startswith("'")
+        answers = ast.literal_eval(answers) if printed else json.loads(answers or "[]")
     if isinstance(answers, list):  # as in SQuAD's own files: an object for each answer
-        texts = [one.get("text") for one in answers]
-        starts = [one.get("answer_start") for one in answers]
+        texts: Any = [one.get("text") for one in answers]
+        starts: Any = [one.get("answer_start") for one in answers]
     else:
         answers = answers or {}
         texts = answers.get("text")
@@ -129,24 +117,14 @@ def _texts_and_start(answers: Any) -> tuple[list[str], int]:
     return [str(text) for text in texts or [] if text], begin
 
 
-def _printed(text: str) -> Any:
-    """As Python prints it, also with numpy's arrays, which pandas has in such a column."""
-    try:
-        return ast.literal_eval(text)
-    except ValueError:
-        return ast.literal_eval(
-            re.sub(r"\barray\((\[.*?\])(, dtype=\w+)?\)", r"\1", text, flags=re.DOTALL)
-        )
-
-
 def _place(context: str, texts: Sequence[str], start: int) -> int:
-    """Where the first answer begins, without blanks at its edge; -1: nowhere, or nobody knows at
-    which of several places.
+    """Where the first answer begins, without blanks at its edge; -1: not where it says, or nobody
+    knows at which of several places.
     """
     if not texts or not texts[0].strip():
         return -1
-    if start < 0 or not context.startswith(texts[0], start):
-        if context.count(texts[0]) != 1:
-            return -1
+    if start < 0 and context.count(texts[0]) == 1:
         start = context.find(texts[0])
+    if start < 0 or not context.startswith(texts[0], start):
+        return -1
     return start + len(texts[0]) - len(texts[0].lstrip())

@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import difflib
 import hashlib
 import math
 import os
 import re
 import sys
-import time
 import warnings
 from dataclasses import dataclass, field
 from typing import (
@@ -35,12 +35,10 @@ from kit.device import Meter, choose, has_bf16, set_environment
 from kit.job import (
     GRAPHS_ONLY_STEPS,
     check_folder,
-    check_range,
     default_checkpoint_dir,
     default_model_dir,
     graphs_only,
     refuse_nan,
-    refuse_unknown,
 )
 from kit.models import hub_options
 from sm_spot import Checkpoints, SpotCallback, UsageError, first_line
@@ -62,6 +60,7 @@ RENAMED = {
     "model_id": "model_name_or_path",
     "evaluation_strategy": "eval_strategy",
     "no_cuda": "use_cpu",
+    "group_by_length": "train_sampling_strategy",  # since 5
     "warmup_ratio": "warmup_steps",  # below 1 a share of all steps
     "push_to_hub_model_id": "hub_model_id",
     "push_to_hub_token": "hub_token",
@@ -118,10 +117,9 @@ LIMITS = {
     "learning_rate": (0, math.inf),
     "weight_decay": (0, math.inf),
     "max_grad_norm": (0, math.inf),
+    "dataloader_num_workers": (0, math.inf),
     "num_train_epochs": (0, math.inf),
     "warmup_steps": (0, math.inf),
-    "warmup_ratio": (0, 1),
-    "dataloader_num_workers": (0, math.inf),
     "label_smoothing_factor": (0, 1),
     "seed": (0, 2**32),
     "block_size": (2, math.inf),  # of one token nothing can be foretold
@@ -171,11 +169,9 @@ class ModelArguments:
     model_name_or_path: Optional[str] = field(
         default=None, metadata={"help": "hub id, local folder, or tiny-random"}
     )
-    config_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
-    tokenizer_name: Optional[str] = field(default=None, metadata={"help": "default: the model's"})
-    cache_dir: Optional[str] = field(
-        default=None, metadata={"help": "where what the hub sends is kept"}
-    )
+    config_name: Optional[str] = None
+    tokenizer_name: Optional[str] = None
+    cache_dir: Optional[str] = None
     model_revision: Optional[str] = field(
         default=None, metadata={"help": "branch, tag or commit of the model"}
     )
@@ -191,15 +187,6 @@ class ModelArguments:
 
     def hub(self) -> dict[str, Any]:
         return hub_options(self, trust_remote_code=self.trust_remote_code)
-
-    def attention(self) -> dict[str, str]:
-        """For `from_pretrained`. On XLA SDPA looks into its mask on the host: one more graph and
-        wait in every step.
-        """
-        chosen = self.attn_implementation
-        if chosen is None and choose() == "xla":
-            chosen = "eager"
-        return {} if chosen is None else {"attn_implementation": chosen}
 
 
 @dataclass
@@ -282,8 +269,7 @@ def parse(
     """
     given = sys.argv[1:] if argv is None else argv
     defaults = {**defaults_of_a_job(), **defaults}
-    asked, _ = take_flags(given, ["fp16"])
-    if asked and [word.lower() for word in asked["fp16"]] != ["false"]:
+    if any(token.startswith("--fp16") for token in given):
         defaults["bf16"] = False  # Trainer takes one of them
     *own, training_args, notes = parse_own(kinds, argv, description, **defaults)
     if training_args.bf16 and not any(token.startswith("--bf16") for token in given):
@@ -320,9 +306,17 @@ def parse_own(
         )
         parser.set_defaults(**{name: value for name, value in defaults.items() if name in fields})
         try:
-            parsed = parser.parse_args_into_dataclasses(flags, look_for_args_file=False)
+            *parsed, unknown = parser.parse_args_into_dataclasses(
+                flags, return_remaining_strings=True, look_for_args_file=False
+            )
         except (ValueError, TypeError, ImportError, RuntimeError) as error:
             raise UsageError(f"arguments: {first_line(error)}") from error
+    if unknown:
+        flag = unknown[0].partition("=")[0]
+        known = [f"--{name}" for name in (*fields, *RENAMED)]
+        close = difflib.get_close_matches(flag, known, n=1)
+        advice = f"did you mean {close[0]}?" if close else "see --help"
+        raise UsageError(f"{flag}: unknown flag; {advice}")
     for values in parsed:
         # TrainingArguments, whose other numbers mean many things
         of_a_library = hasattr(values, "lr_scheduler_type")
@@ -345,29 +339,22 @@ def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[li
     """The command line by the names that `fields` has, and what is to be said about flags that it
     has not.
     """
-    older = {*RENAMED, *LEFT_OUT, "group_by_length"} - set(fields)
-    taken, flags = take_flags(argv, sorted(older))
-    if flags and not flags[0].startswith("--"):
-        raise UsageError(f"arguments: got {flags[0]!r}, wanted flags like --learning_rate 0.00005")
-    for flag in flags:
-        name = flag[2:].partition("=")[0].replace("-", "_")
-        if flag.startswith("--") and name not in {*fields, "help"}:
-            refuse_unknown("--" + name, ["--" + other for other in (*fields, *RENAMED)])
+    renamed = {}
+    for old, new in RENAMED.items():
+        if old not in fields and new in fields:
+            renamed[old] = new
+    left_out = set(LEFT_OUT) - set(fields)
+    taken, flags = take_flags(argv, sorted({*renamed, *left_out}))
     notes: list[str] = []
     for name, given in taken.items():
-        current = RENAMED.get(name, "")
         values = given
-        if name == "group_by_length":
-            current = "train_sampling_strategy"
-            grouped = given in ([], ["True"], ["true"], ["1"])
-            values = ["group_by_length" if grouped else "random"]
-        if current in fields:
-            flags += [f"--{current}", *values]
-            notes.append(f"--{name}: passed on as --{current} {' '.join(values)}".rstrip())
-        elif name in LEFT_OUT:
-            notes.append(f"--{name}: it means nothing here; left out")
+        if name in renamed:
+            if name == "group_by_length":
+                values = ["random" if given == ["False"] else name]
+            flags += [f"--{renamed[name]}", *values]
+            notes.append(f"--{name}: passed on as --{renamed[name]} {' '.join(values)}".rstrip())
         else:
-            refuse_unknown("--" + name, ["--" + other for other in fields])
+            notes.append(f"--{name}: it means nothing here; left out")
     return flags, notes
 
 
@@ -377,10 +364,14 @@ def check_numbers(values: Any, names: Iterable[str]) -> None:
         value = getattr(values, name, None)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             continue
-        limits = LIMITS.get(name)
-        if limits is None:
-            limits = (1, math.inf) if isinstance(value, int) else (0, 1)
-        check_range(name, value, *limits)
+        whole = isinstance(value, int)
+        least, below = LIMITS.get(name, (1, math.inf) if whole else (0, 1))
+        if not least <= value < below:
+            kind = "a whole number" if whole else "a number"
+            limits = (
+                f", at least {least}" if below == math.inf else f" from {least} to below {below}"
+            )
+            raise UsageError(f"--{name}: got {value}, wanted {kind}{limits}")
 
 
 def only_collect_graphs(args: Any) -> str:
@@ -436,37 +427,28 @@ class JobCallback(SpotCallback):
 
     def __init__(self, identity: Mapping[str, Any], args: Any, *, reseed: bool = True) -> None:
         super().__init__(identity, reseed=reseed)
-        self.meter = Meter(samples_per_step(args), args.gradient_accumulation_steps)
-        self._step_ended = 0.0
+        self.meter = Meter(samples_per_step(args))
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         super().on_train_begin(args, state, control, **more)
         judge_in_order(args)  # the training loader is made
-        self.meter.start()
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-        if self._step_ended:  # since then Trainer has only fetched batches
-            self.meter.waited(time.perf_counter() - self._step_ended)
+        self.meter.begin_step()
         super().on_step_begin(args, state, control, **more)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> Any:
-        self.meter.step()
         control = super().on_step_end(args, state, control, **more)
+        self.meter.end_step()
         if state.global_step == self.first_step:
             # compilation and warm-up are in no step line's speed
             self.meter.lap()
-        self._step_ended = time.perf_counter()
         return control
 
     def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
-        self.meter.start()
-        self._step_ended = 0.0
+        self.meter.pause()
         if model is not None:
             model.train()  # the next batch is fetched before Trainer says so
-
-    def on_prediction_step(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-        self.meter.stop()
-        super().on_prediction_step(args, state, control, **more)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **more: Any) -> None:
         values = dict(logs or {})
@@ -474,7 +456,6 @@ class JobCallback(SpotCallback):
         for name in ("loss", "train_loss"):
             refuse_nan(float(values.get(name, 0.0)))
         if "train_runtime" in values and not self.interrupted:
-            self.meter.lap()
             values.update(self.meter.summary())
         elif "loss" in values:
             values.update(self.meter.lap())
@@ -576,11 +557,8 @@ def train(trainer: Any, *, resumable: bool = True) -> None:
     anew = args.overwrite_output_dir and args.checkpoint_dir is None
     if (anew or not resumable) and sm_spot.place().rank == 0:
         checkpoints = Checkpoints(args.output_dir)
-        newest = checkpoints.newest()
-        if newest and not anew:
-            sm_spot.say(
-                f"checkpoint-{newest} is put aside: this trainer cannot go on from a checkpoint"
-            )
+        for step in checkpoints.steps():
+            sm_spot.say(f"checkpoint-{step} is put aside: this run begins anew")
         checkpoints.put_aside(newer_than=0)
     sm_spot.barrier()
     try:

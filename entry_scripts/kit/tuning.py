@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Optional
 
 import kit.trainer as kit
-from kit.data import Table, read_sets, say_what_was_read
-from kit.device import choose
+from kit.data import DataArguments, Table, read_sets
 from kit.job import graphs_only
-from kit.models import TINY, hub_options, load_config, load_model, loading
+from kit.models import attention, hub_options, load_config, load_model, loading
 from sm_spot import place
 
 import torch
@@ -48,10 +47,16 @@ class ModelArguments(ModelConfig):  # type: ignore[misc]  # trl is untyped here
         return hub_options(self, trust_remote_code=trusted)
 
 
+@dataclass
+class TuningArguments(DataArguments):
+    validation_split_percentage: int = field(
+        default=5, metadata={"help": "where there is nothing to hold out"}
+    )
+
+
 def read_tables(data_args: Any) -> dict[str, Table]:
     """`train` and `validation`, which is a part of `train` where there are no files for it."""
     tables = read_sets(data_args, "reviews.csv")
-    say_what_was_read(tables)
     if "validation" not in tables:
         rows = range(len(tables["train"]))
         count = kit.first_held_out(len(rows), data_args.validation_split_percentage)
@@ -68,11 +73,7 @@ def load_causal_model(model_args: ModelArguments, args: Any, tokenizer: Any) -> 
     name = str(model_args.model_name_or_path)
     config = load_config(name, tokenizer, **options)
     config.use_cache = False
-    attention = model_args.attn_implementation
-    if attention is None and choose() == "xla":
-        attention = "eager"
-    if attention is not None:
-        options["attn_implementation"] = attention
+    options.update(attention(model_args.attn_implementation))
     if model_args.load_in_4bit or model_args.load_in_8bit:
         model_args.dtype = "bfloat16" if args.bf16 else "float16"
         quantized = get_quantization_config(model_args)
@@ -132,8 +133,3 @@ def save_tuned(model_args: ModelArguments, trainer: Any, tokenizer: Any) -> None
         )
     model.merge_and_unload().save_pretrained(str(folder))
     tokenizer.save_pretrained(str(folder))
-
-
-def is_tiny(model_args: ModelArguments) -> bool:
-    """One that lies nowhere: its weights are drawn."""
-    return model_args.model_name_or_path in TINY

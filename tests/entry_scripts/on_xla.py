@@ -53,7 +53,7 @@ def main() -> None:
     lines = [ast.literal_eval(line) for line in said.getvalue().splitlines() if line.startswith("{")]
     out: dict[str, Any] = {
         "device": str(accelerator.device),
-        "steps": run.progress.step,
+        "steps": run.step,
         "losses": [line["loss"] for line in lines if "loss" in line],
     }
     if choose() == "xla":

@@ -157,7 +157,7 @@ def test_a_text_longer_than_the_model_takes_is_cut(ask: Callable[..., str]) -> N
         ('{"text": "x"}', "application/json", "application/json", 'body: got text, wanted an object with "inputs"'),
         ('["x"]', "application/json", "application/json", 'body: got list, wanted an object with "inputs"'),
         ('{"inputs": 7}', "application/json", "application/json", "inputs: got int, wanted a text or a list of texts"),
-        ('{"inputs": []}', "application/json", "application/json", "inputs: got no text"),
+        ('{"inputs": []}', "application/json", "application/json", "inputs: got no texts"),
         ('{"inputs": ["a", 7]}', "application/json", "application/json", "inputs: got 7 at place 1, wanted a text"),
         ('{"inputs": [" "]}', "application/json", "application/json", "inputs: got ' ' at place 0"),
         ('{"inputs": "a", "parameters": {"top_k": 0}}', "application/json", "*/*", "parameters: got {'top_k': 0}"),

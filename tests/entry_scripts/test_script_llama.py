@@ -37,7 +37,7 @@ PUBLISHED = "--tensor_parallel_size 8 --pipeline_parallel_size 2 --bf16 True --b
 
 def test_a_tiny_llama_learns_and_is_saved(tmp_path: Path) -> None:
     flags = "--model_name_or_path tiny-llama --max_steps 120 --learning_rate 0.003 --block_size 32 --do_eval True "
-    flags += "--per_device_train_batch_size 8 --save_strategy no --tensor_parallel_size 1 --zero_1 False"
+    flags += "--per_device_train_batch_size 8 --save_strategy no"
     run = run_here(main, *flags.split(), "--output_dir", str(tmp_path / "m"))
     assert 0 == run.code, run.err
     losses = [line["loss"] for line in run.having("loss")]
@@ -51,7 +51,7 @@ def test_what_only_trainium_can_do_is_refused_here(flag: str) -> None:
     value = "True" if flag.startswith("zero") else "8"
     run = run_here(main, "--model_name_or_path", "tiny-llama", f"--{flag}", value)
     assert USAGE_ERROR == run.code
-    assert run.err.startswith(f"error: --{flag}: got {value!r}, which only optimum-neuron on Trainium can do")
+    assert run.err.startswith(f"error: --{flag}: only optimum-neuron on Trainium has it; leave it out here")
 
 
 def test_lora_without_its_library_is_a_mistake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -93,33 +93,12 @@ def test_conversations_are_learnt_through_the_chat_template(tmp_path: Path) -> N
     flags = "--model_name_or_path tiny-llama --max_steps 30 --learning_rate 0.005 --block_size 64 --save_strategy no --logging_steps 10"
     files = ["--train_file", str(tmp_path / "chats.jsonl"), "--output_dir", str(tmp_path / "m")]
     refused = run_here(main, *flags.split(), *files)
-    assert (USAGE_ERROR, True) == (refused.code, "error: --chat_template_path: wanted a chat template" in refused.err)
+    assert USAGE_ERROR == refused.code
+    assert "error: arguments: Cannot use chat template functions" in refused.err, refused.err
     run = run_here(main, *flags.split(), *files, "--chat_template_path", str(tmp_path / "template.jinja"))
     assert 0 == run.code, run.err
     losses = [line["loss"] for line in run.having("loss")]
     assert losses[-1] < 0.8 * losses[0]
-
-
-def test_turns_in_parts_are_learnt_as_their_texts(tmp_path: Path) -> None:
-    (tmp_path / "template.jinja").write_text(TEMPLATE)
-    losses = []
-    for name, rows in {"whole": CHATS, "parts": json.loads(json.dumps(CHATS))}.items():
-        for turn in (turn for row in rows for turn in row["messages"] if name == "parts"):
-            half = len(turn["content"]) // 2
-            turn["content"] = [
-                {"type": "text", "text": text} for text in (turn["content"][:half], turn["content"][half:])
-            ]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-        flags = "--model_name_or_path tiny-llama --max_steps 2 --max_length 64 --save_strategy no --logging_steps 1"
-        files = ["--train_file", str(tmp_path / f"{name}.jsonl"), "--output_dir", str(tmp_path / name)]
-        run = run_here(main, *flags.split(), *files, "--chat_template_path", str(tmp_path / "template.jinja"))
-        assert 0 == run.code, run.err
-        losses.append([line["loss"] for line in run.having("loss")])
-    assert losses[0] == losses[1]
-    rows[3]["messages"][1]["content"] = [{"type": "image"}]
-    (tmp_path / "image.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    run = run_here(main, *flags.split(), "--train_file", str(tmp_path / "image.jsonl"), "--output_dir", str(tmp_path))
-    assert (USAGE_ERROR, True) == (run.code, "row 4 of image.jsonl has no conversation" in run.err)
 
 
 def test_a_length_that_cuts_every_completion_off_is_said_before_training(tmp_path: Path) -> None:
@@ -396,7 +375,7 @@ def test_a_stop_there_is_agreed_saved_and_proven_and_the_next_run_says_that_it_b
     assert 2 == calls.count("all_reduce max")
     again, _ = on_trainium(RecordingOptimumNeuron(), tmp_path, monkeypatch)
     assert 0 == again.code, again.err
-    assert "checkpoint-10 is put aside: this trainer cannot go on from a checkpoint" in again.out
+    assert "checkpoint-10 is put aside: this run begins anew" in again.out
     assert (tmp_path / "model" / "torn-checkpoint-10").is_dir()
 
 

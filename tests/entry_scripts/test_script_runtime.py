@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ pytest.importorskip("datasets")
 import train_text_classification as script
 from accelerate import Accelerator
 from datasets import Dataset
-from kit.device import choose, set_environment, wants_smddp
+from kit.device import choose, set_environment
 from kit.models import load_tokenizer
 from recording_torch_xla import RecordingTorchXla
 from sm_spot import UsageError, place, seed
@@ -51,12 +50,6 @@ def test_the_user_has_the_last_word() -> None:
 def test_an_unknown_device_is_a_mistake() -> None:
     with pytest.raises(UsageError, match="SM_TRN_RUNTIME: got 'tpu', wanted one of cpu, cuda, neuron, xla"):
         choose({"SM_TRN_RUNTIME": "tpu"})
-
-
-def test_smddp_is_taken_where_the_job_asks_for_it_and_the_library_is_there() -> None:
-    asked = {"SM_FRAMEWORK_PARAMS": json.dumps({"sagemaker_distributed_dataparallel_enabled": True})}
-    assert not wants_smddp(asked)  # the library is not here
-    assert not wants_smddp({})
 
 
 def test_places_are_read_from_torchrun_and_from_mpi() -> None:
@@ -158,7 +151,7 @@ def test_two_micro_batches_make_the_step_and_the_loss_of_one_batch(capsys: pytes
 def test_only_whole_steps_are_taken_and_the_model_is_judged_between_epochs(capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run("--logging_steps", "5", "--gradient_accumulation_steps", "2")
     script.fit(run)
-    assert 6 == run.progress.step  # 18 examples in steps of 8, the last two dropped: 2 steps in each of 3 epochs
+    assert 6 == run.step  # 18 examples in steps of 8, the last two dropped: 2 steps in each of 3 epochs
     assert 2 == capsys.readouterr().out.count("eval_accuracy")
 
 

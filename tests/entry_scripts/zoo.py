@@ -414,7 +414,8 @@ ENCODINGS = [
     one(
         "utf-16 without a word.csv",
         written(TAME).encode("utf-16-le"),
-        "has a zero byte in line 1, wanted text; .* --encoding utf-16",
+        TAME,
+        said="utf-16-le",
     ),
     one("utf-16 asked for.csv", written(WORLD).encode("utf-16-le"), WORLD, options={"encoding": "utf-16-le"}),
     one(
