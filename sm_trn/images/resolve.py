@@ -76,8 +76,7 @@ class Resolved:
     and ``conflict`` says why in the resolver's words. ``certain`` are the pins that the job surely has. ``replaced`` are packages of the
     image that they replace: name, version there, version wanted; ``drags`` says in the resolver's words why what the image is built for
     cannot stay. ``misfits`` are sentences about pins that fail together and imports that will fail; ``excluded`` about packages of the
-    image that the script imports and that do not allow the pins;
-    ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
+    image that the script imports and that do not allow the pins.
     ``problems`` are what ``check`` finds with these pins, and not without. ``unread`` are requirements that only a build could tell about:
     addresses, and packages without any wheel.
     """
@@ -90,7 +89,6 @@ class Resolved:
     drags: str = ""
     misfits: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
-    builds: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     unread: tuple[str, ...] = ()
 
@@ -132,18 +130,6 @@ class _Question:
     def alone(self, lines: list[str]) -> tuple[str, ...]:
         """The newest releases that requirements allow by themselves."""
         return self._once(lines, [], self.python, "--no-deps")[1]
-
-    def built(self, pins: tuple[str, ...]) -> Iterator[str]:
-        """What pip takes before these pins, where a wheel is lacking for this Python alone: it goes on with a build, and not with an older
-        release.
-        """
-        for pin in set(self.newest) - set(pins):
-            if Version(pin.split(";", maxsplit=1)[0].partition("==")[2].strip()).is_prerelease:
-                continue  # its later releases have no wheels, and are not seen here
-            words, _ = self._once([*self.lines, pin], [], self.python)
-            missing = _NO_WHEEL.search(words)
-            if missing is not None and not self._alone(missing):
-                yield f"pip takes {pin} first, and builds what has no wheel for Python {self.python.rpartition('.')[0]}: {words}"
 
     def excludes(self, package: str, pins: tuple[str, ...]) -> str:
         """Why a package of the image does not allow the pins, in the resolver's words; empty where it does, and where it fails alone."""
@@ -265,7 +251,6 @@ def resolve(job: JobSpec) -> Resolved:
             drags=drags,
             misfits=misfits,
             excluded=(*_excluded(question, certain, job, held), *(each for each in required if each not in misfits)),
-            builds=tuple(question.built(pins)),
             unread=(*addresses, *question.left_out),
         )
 

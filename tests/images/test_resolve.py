@@ -230,25 +230,6 @@ def test_the_shell_prints_constraints_or_the_conflict(tmp_path: Path, packages: 
 
 
 @needs_uv
-def test_pip_builds_the_newest_where_only_an_older_release_has_wheels(tmp_path: Path, packages: Path) -> None:
-    wheel(packages, "chosen", "1.0")
-    wheel(packages, "chosen", "2.0", "ancient")
-    sdist(packages, "ancient", "1.0")
-    wheel(packages, "ancient", "1.0", python="cp39")
-    found = resolve(job(tmp_path, "chosen\n"))
-    assert ("chosen==1.0",) == found.pins
-    assert "pip takes chosen==2.0 first" in " ".join(found.builds)
-    assert not resolve(job(tmp_path, "chosen<2\n")).builds
-    (tmp_path / "job.toml").write_text(st.dump_job(job(tmp_path, "chosen\n"), "toml"))
-    ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
-    assert 0 == ran.returncode, ran.stderr  # a build may end well
-    assert "pip takes chosen==2.0 first" in ran.stderr
-    wheel(packages, "early", "0.9.dev1")
-    wheel(packages, "early", "1.0.dev5", "ancient")
-    assert not resolve(job(tmp_path, "early\n")).builds
-
-
-@needs_uv
 def test_an_index_that_cannot_be_reached_is_no_conflict(
     tmp_path: Path, packages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
