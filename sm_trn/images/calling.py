@@ -7,6 +7,7 @@ a decorator, a metaclass or a class of an unknown package may have changed.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -38,6 +39,22 @@ class Refused:
 
     def __str__(self) -> str:
         return f"{self.caller} calls {self.called} with {self.given}, which {self.taker} does not take"
+
+
+@dataclass(frozen=True, slots=True)
+class Unheld:
+    """An attribute that a program reads of an object, and that the class of that does not have."""
+
+    reader: str
+    name: str
+    of: str
+    release: Release
+
+    def __str__(self) -> str:
+        return f"{self.reader} reads {self.name} of a {self.of}, which {self.release} does not give it"
+
+
+_Told = Refused | Lacking | Unheld
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +114,14 @@ class Caller:
     follower: Follower
     _seen: set[tuple[object, ...]] = field(default_factory=set)
 
-    def refused(self, entry: str) -> Iterator[Refused | Lacking]:
+    def refused(self, entry: str) -> Iterator[_Told]:
         """What is surely refused, or lacking, once for each place and thing, when the program of a module is run."""
         own = self.follower.own
         read = self.follower.syntax(own, entry)
         if read is not None:
             yield from dict.fromkeys(self._followed(_Scope(own, entry), read.tree.body))
 
-    def _followed(self, scope: _Scope, body: Iterable[ast.stmt]) -> Iterator[Refused | Lacking]:
+    def _followed(self, scope: _Scope, body: Iterable[ast.stmt]) -> Iterator[_Told]:
         for node in self._run(scope, list(body)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 continue
@@ -115,6 +132,8 @@ class Caller:
                     yield from self._called(scope, each)
                 elif isinstance(each, ast.Name) and scope.release is self.follower.own:
                     yield from self._mentioned(scope, each)
+                elif isinstance(each, ast.Attribute) and scope.release is self.follower.own:
+                    yield from self._unheld(scope, each)
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 made = self._definition(scope, node.value.func)
                 for target in node.targets:
@@ -157,13 +176,13 @@ class Caller:
             if self.follower.misses(other, origin, name):
                 yield Lacking(self._place(scope, node), origin, name, other)
 
-    def _mentioned(self, scope: _Scope, name: ast.Name) -> Iterator[Refused | Lacking]:
+    def _mentioned(self, scope: _Scope, name: ast.Name) -> Iterator[_Told]:
         """A function of the job's own that is called, or handed to what will call it."""
         found = None if name.id in scope.local else self._found(scope.release, scope.module, name.id)
         if found is not None and found.release is self.follower.own and not isinstance(found.node, ast.ClassDef):
             yield from self._into(found, None, None, 0)
 
-    def _called(self, scope: _Scope, call: ast.Call) -> Iterator[Refused | Lacking]:
+    def _called(self, scope: _Scope, call: ast.Call) -> Iterator[_Told]:
         method_of, found = self._callee(scope, call.func)
         if found is None or found.release.name in self.follower.left_alone:
             return
@@ -186,13 +205,36 @@ class Caller:
 
     def _into(
         self, found: _Definition, method_of: _Definition | None, object_of: _Definition | None, depth: int
-    ) -> Iterator[Refused | Lacking]:
+    ) -> Iterator[_Told]:
         key = (found.key, object_of.key if object_of is not None else None)
         if key in self._seen or depth > DEEPEST or len(self._seen) >= MOST or isinstance(found.node, ast.ClassDef):
             return
         self._seen.add(key)
         scope = _Scope(found.release, found.module, _local(found.node), method_of, object_of, depth)
+        above = _Scope(found.release, found.module)
+        for each in (*found.node.args.args, *found.node.args.kwonlyargs):
+            said = self._definition(above, each.annotation) if each.annotation is not None else None
+            if said is not None and isinstance(said.node, ast.ClassDef):
+                scope.made[each.arg] = said
         yield from self._followed(scope, found.node.body)
+
+    def _unheld(self, scope: _Scope, read: ast.Attribute) -> Iterator[Unheld]:
+        """What is read of an object of a library's class, and that no class above it has or sets."""
+        of = self._object(scope, read.value)
+        if of is None or of.release is self.follower.own or not isinstance(read.ctx, ast.Load) or "__" in read.attr:
+            return
+        known: set[str] = set()
+        for each in self._above(of):
+            if each is None or (each.node.decorator_list and not each.names_its_class):
+                return
+            text = ast.unparse(each.node)
+            if "__getattr" in text or "__dict__" in text or ("setattr(self" in text and not each.names_its_class):
+                return
+            known |= _held_by(each.node)
+        texts = (self.follower.own.text(module) or "" for module in self.follower.own_modules())
+        sets = re.compile(rf"(?<!\bself)\.{read.attr}\s*=[^=]|setattr\(\w+, *['\"]{read.attr}\b")
+        if read.attr not in known and not any(map(sets.search, texts)):
+            yield Unheld(self._place(scope, read), read.attr, of.node.name, of.release)
 
     def _used(self, made: _Definition) -> Iterator[Refused]:
         """What the methods of a library's classes call in vain once there is an object of a class: its methods that are the job's own, and
@@ -446,6 +488,17 @@ def _fields(of: _Definition | None) -> Iterator[str]:
             said = ast.unparse(each)
             if "ClassVar" not in ast.unparse(each.annotation) and "init=False" not in said:
                 yield each.target.id
+
+
+def _held_by(node: ast.ClassDef | _Function) -> set[str]:
+    """The attributes that a class has, and those that it sets."""
+    names = {str(getattr(each, "name", "")) for each in node.body}
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store):
+            names.add(each.attr)
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            names.add(each.id)
+    return names
 
 
 def _local(node: ast.ClassDef | _Function) -> frozenset[str]:

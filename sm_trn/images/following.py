@@ -293,6 +293,10 @@ class Follower:
             found = release.definers(name, origin)
             yield from found if len(found) == 1 else ()  # of several nobody says which
 
+    def own_modules(self) -> Iterator[str]:
+        """The modules of the job's own."""
+        yield from (path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in self.own.files)
+
     def syntax(self, release: Release, module: str) -> Syntax | None:
         """A module's own syntax; None where it has none that is read."""
         key = (release.name, module)

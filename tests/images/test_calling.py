@@ -154,3 +154,72 @@ def test_a_library_calls_another_one_as_that_is() -> None:
         "import user\nuser.missing()\n", user, LIBRARY
     )
     assert [] == refused("from user import Trainer\n", user, LIBRARY)
+
+
+HOLDS = release(
+    "holds",
+    {
+        "holds/__init__.py": """
+from dataclasses import dataclass
+
+@dataclass
+class Settings:
+    rate: float = 1.0
+
+    def __post_init__(self):
+        self.made = 1
+        for name in ('rate',):
+            setattr(self, name, 2)
+
+class Kept:
+    LIMIT = 3
+
+    def __init__(self):
+        self.held = 1
+
+    def method(self):
+        pass
+
+class Anything:
+    def __getattr__(self, name):
+        return name
+
+class Filled:
+    def fill(self, **more):
+        self.__dict__.update(more)
+
+class Below(Unknown):
+    pass
+""",
+    },
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from holds import Kept\nkept = Kept()\nprint(kept.held, kept.LIMIT, kept.method, kept.__class__)",
+        "from holds import Settings\ndef main(settings: Settings):\n    print(settings.rate, settings.made)\nmain(1)",
+        "from holds import Anything, Filled, Below\nprint(Anything().a)\na = Anything()\nb = Filled()\nc = Below()\nprint(a.a, b.b, c.c)",
+        "from holds import Kept\nkept = Kept()\nkept.gone = 1\nprint(kept.gone)",
+        "from holds import Kept\nkept = Kept()\nsetattr(kept, 'gone', 1)\nprint(kept.gone)",
+        "from holds import Kept\nkept = Kept()\nif kept:\n    print(kept.gone)\nhasattr(kept, 'gone')",
+        "from holds import Kept\nkept = Kept()\nkept = wrapped(kept)\nprint(kept.gone)",
+    ],
+)
+def test_an_attribute_that_an_object_may_have_is_not_missed(line: str) -> None:
+    assert [] == refused(f"{line}\n", HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("from holds import Kept\nkept = Kept()\nprint(kept.gone)", "train.py:3 reads gone of a Kept"),
+        (
+            "from holds import Settings\ndef main(settings: Settings):\n    print(settings.gone)\nmain(1)",
+            "train.py:3 reads gone of a Settings",
+        ),
+    ],
+)
+def test_an_attribute_that_its_class_does_not_have_is_told(line: str, what: str) -> None:
+    assert [f"{what}, which holds 1.0 does not give it"] == refused(f"{line}\n", HOLDS)
