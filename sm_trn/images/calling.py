@@ -157,7 +157,7 @@ class Caller:
                 yield from self._run(scope, known)
             else:
                 yield from self.follower.executed(scope.release, scope.module, [node])
-            if isinstance(node, ast.Return | ast.Raise) or (isinstance(node, ast.If | ast.Try) and _may_end(node)):
+            if isinstance(node, ast.Return | ast.Raise) or _may_end(node):
                 return
 
     def _unfound(self, scope: _Scope, node: ast.stmt) -> Iterator[Lacking]:
@@ -171,9 +171,8 @@ class Caller:
             wanted = [(read.aliases[name], name_of) for name, name_of, _ in uses(node) if name in read.aliases]
         for origin, name in wanted:
             other = self.follower.origin_of(scope.release, origin)
-            if other in (None, scope.release, self.follower.own) or other is None:
-                continue
-            if self.follower.misses(other, origin, name):
+            known = other is not None and other not in {scope.release, self.follower.own}
+            if other is not None and known and self.follower.misses(other, origin, name):
                 yield Lacking(self._place(scope, node), origin, name, other)
 
     def _mentioned(self, scope: _Scope, name: ast.Name) -> Iterator[_Told]:
@@ -251,45 +250,41 @@ class Caller:
             if method.release is self.follower.own or (made.key, method.key) in self._seen:
                 continue
             self._seen.add((made.key, method.key))
-            scope = _Scope(of.release, of.module, _local(method.node), of, made)
             for call in _calls(method.node):
-                name = ast.unparse(call.func)
-                if _of_self(call.func) and name[5:] in names:
-                    owner, taker = names[name[5:]]
-                    if taker.release is not self.follower.own:
-                        continue
-                    name = f"{owner.node.name}.{name[5:]}"
-                    bound = not _static(taker.node)
-                elif name.count(".") == 2 and name.startswith("self.") and name.split(".")[1] in held:
-                    found = self._method(held[name.split(".")[1]], name.split(".")[2])[1]
-                    if found is None or found.release is method.release:
-                        continue
-                    taker, bound = found, not _static(found.node)
-                else:
+                told, taker = self._taker(call, names, held)
+                if taker is None or taker.release is method.release:
                     continue
-                signature = _signature(taker.node, bound=bound)
+                signature = _signature(taker.node, bound=not _static(taker.node))
                 given = signature.refuses(call) if signature is not None else ""
                 if given:
                     place = f"{taker.release.path(taker.module)}:{taker.node.lineno}"
                     own = taker.release is self.follower.own
-                    yield Refused(str(scope.release), name, given, place if own else str(taker.release))
+                    yield Refused(str(of.release), told, given, place if own else str(taker.release))
+
+    def _taker(
+        self, call: ast.Call, names: dict[str, tuple[_Definition, _Definition]], held: dict[str, _Definition]
+    ) -> tuple[str, _Definition | None]:
+        """What a method calls of its object – a method of the job's own, or one of an object that it keeps – and how that is named."""
+        first, *rest = ast.unparse(call.func).split(".")
+        if first == "self" and len(rest) == 1 and rest[0] in names:
+            owner, taker = names[rest[0]]
+            return f"{owner.node.name}.{rest[0]}", taker if taker.release is self.follower.own else None
+        if first == "self" and len(rest) == 2 and rest[0] in held:
+            return ast.unparse(call.func), self._method(held[rest[0]], rest[1])[1]
+        return "", None
 
     def _held(self, classes: list[_Definition]) -> dict[str, _Definition]:
         """The classes of the objects that the methods of classes keep under a name of their own."""
         found: dict[str, list[_Definition | None]] = {}
         for each in classes:
             scope = _Scope(each.release, each.module)
-            for node in ast.walk(each.node):
-                targets = node.targets if isinstance(node, ast.Assign) else []
-                for target in targets:
-                    if isinstance(target, ast.Attribute) and _of_self(target) and isinstance(node, ast.Assign):
-                        made = self._definition(scope, node.value.func) if isinstance(node.value, ast.Call) else None
+            for node in (node for node in ast.walk(each.node) if isinstance(node, ast.Assign)):
+                made = self._definition(scope, node.value.func) if isinstance(node.value, ast.Call) else None
+                for target in node.targets:
+                    if isinstance(target, ast.Attribute) and _of_self(target):
                         found.setdefault(target.attr, []).append(made)
-        return {
-            name: made[0]
-            for name, made in found.items()
-            if len(made) == 1 and made[0] is not None and isinstance(made[0].node, ast.ClassDef)
-        }
+        once = {name: made[0] for name, made in found.items() if len(made) == 1}
+        return {name: made for name, made in once.items() if made is not None and isinstance(made.node, ast.ClassDef)}
 
     def _callee(self, scope: _Scope, func: ast.expr) -> tuple[_Definition | None, _Definition | None]:
         """The class whose method is called, None for a function or a class, and what is called."""
@@ -441,7 +436,7 @@ def _evaluated(node: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _may_end(node: ast.stmt) -> bool:
-    """Whether a statement may end the function that it stands in."""
+    """Whether a statement, but no definition, may end the function that it stands in."""
     waiting: list[ast.AST] = [node]
     while waiting:
         each = waiting.pop()
