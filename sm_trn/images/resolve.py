@@ -42,7 +42,7 @@ else:
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
 TIMEOUT_S = 300
 LATE = 99  # a patch of the image's Python: without one uv takes the first, for which later releases are not meant
-PLATFORM = "x86_64-manylinux_2_28"
+PLATFORM = "x86_64-manylinux_2_31"  # Ubuntu 20.04: the oldest of the images
 
 
 _NO_WHEEL = re.compile(
@@ -459,18 +459,16 @@ def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Con
     follower = Follower(own, release_of, frozenset(HELD))
     left = [(module, line) for module, line in imports_of(source.program(job) or "") if release_of(module) is None]
     unknown = {module: line for module, line in reversed(left) if not own.has_module(module.partition(".")[0])}
-    told = list(_unbrought(question, pins, job, held, unknown))
+    told = list(_unbrought(question, job, held, unknown))
     told += [str(each) for each in (*follower.lacking(entry), *Caller(follower).refused(entry))]
     required = (release(each.name) for each in wanted)
     tops = [top for each in required if each is not None for top in each.modules & {each.name.replace("-", "_")}]
     return told, [str(each) for top in tops for each in follower.lacking(top)]
 
 
-def _unbrought(
-    question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents, imported: dict[str, int]
-) -> Iterator[str]:
+def _unbrought(question: _Question, job: JobSpec, held: Contents, imported: dict[str, int]) -> Iterator[str]:
     """The packages that the script imports, by module and line, and that nothing brings, as the index says."""
-    names = {*map(_name_of, pins), *held.packages, *question.left_out}
+    names = {*map(_name_of, question.wheels), *held.packages, *question.left_out}
     addresses = any(map(_address, (requirements(job) or "").splitlines()))
     known = held.published and held.processor != "neuron" and not addresses
     tops: dict[str, str] = {}

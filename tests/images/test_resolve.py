@@ -500,6 +500,8 @@ def test_a_package_that_nobody_brings_is_told(tmp_path: Path, packages: Path) ->
     told = "train.py:1 imports plots, and neither pytorch-2.5.1-gpu nor requirements.txt has it"
     assert (told,) == resolve(asked).misfits
     assert not resolve(job_with(asked, tmp_path, "peft\nmore-plots\n")).misfits  # it may be of that one
+    wheel(packages, "plots", "2.0", "built")
+    assert not resolve(job_with(asked, tmp_path, "peft\nplots\n")).misfits  # pip takes 2.0 first, which is not certain
     assert not resolve(job_with(asked, tmp_path, "peft\n./plots\n")).misfits
 
 
