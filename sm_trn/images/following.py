@@ -6,6 +6,7 @@ Programs are read, not run. What runs whenever a module is imported is followed;
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ _FINDS = re.compile(
 _LEAST = re.compile(r"version\.parse\((\w+)\) >= version\.parse\((\w+)\)")
 _IMPORTS = re.compile(r"(?:\w+\.)*(?:import_module|get_module)\('(\w+)'\)")
 # What is evaluated later, or not surely.
-_LATER = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+LATER = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NAMESPACE = re.compile(r"\bextend_path\b|\bdeclare_namespace\b")
 _MAKES_MODULES = ("sys.modules", "__path__", "find_spec", "meta_path")
 
@@ -49,8 +50,8 @@ class Lacking:
         return f"{self.importer} imports {what}, which {self.release} does not have"
 
 
-@dataclass(slots=True)
-class _Module:
+@dataclass
+class Syntax:
     """What the syntax of one module says: the names that it binds, the imports of whole modules, ``from … import *``, and the modules
     that a name is bound to once and for all.
     """
@@ -60,6 +61,30 @@ class _Module:
     bound: set[str]
     stars: list[ast.ImportFrom]
     aliases: dict[str, str]
+
+    @functools.cached_property
+    def binders(self) -> dict[str, list[ast.stmt]]:
+        """The statements outside of functions that bind each name."""
+        found: dict[str, list[ast.stmt]] = {}
+        waiting = list(self.tree.body)
+        while waiting:
+            node = waiting.pop(0)
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                found.setdefault(node.name, []).append(node)
+                continue
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                for alias in node.names:
+                    found.setdefault(alias.asname or alias.name.partition(".")[0], []).append(node)
+            for each in ast.iter_child_nodes(node):
+                if isinstance(each, ast.stmt):
+                    waiting.append(each)
+                elif isinstance(each, ast.ExceptHandler):
+                    waiting += each.body
+                else:
+                    for name in ast.walk(each):
+                        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+                            found.setdefault(name.id, []).append(node)
+        return found
 
     @property
     def dynamic(self) -> bool:
@@ -76,7 +101,7 @@ class Follower:
     own: Release
     release_of: Callable[[str], Release | None]
     left_alone: frozenset[str] = frozenset()
-    _modules: dict[tuple[str, str], _Module | None] = field(default_factory=dict)
+    _modules: dict[tuple[str, str], Syntax | None] = field(default_factory=dict)
     _seen: set[tuple[str, str]] = field(default_factory=set)
     _told: set[tuple[str, str]] = field(default_factory=set)
 
@@ -84,7 +109,7 @@ class Follower:
         """What the program of a module and what it imports lack, the nearest first: one thing for two releases. What was followed before
         is not followed again.
         """
-        start = self._origin(self.own, entry)
+        start = self.origin_of(self.own, entry)
         waiting: deque[tuple[Release, str]] = deque([(start, entry)] if start is not None else [])
         most = len(self._seen) + MOST
         while waiting and len(self._seen) < most:
@@ -94,17 +119,17 @@ class Follower:
                 continue
             self._seen.add((release.name, module))
             for origin, name, line in self._imported(release, module):
-                other = self._origin(release, origin)
+                other = self.origin_of(release, origin)
                 if other is None:
                     continue
-                lacks = other not in (release, self.own) and self._missing(other, origin, name)
+                lacks = other not in (release, self.own) and self.misses(other, origin, name)
                 if lacks and (release.name, other.name) not in self._told:
                     self._told.add((release.name, other.name))
                     importer = f"{release.path(module)}:{line}" if release is self.own else str(release)
-                    yield Lacking(importer, origin, "" if self._lacks_module(other, origin) else name, other)
+                    yield Lacking(importer, origin, "" if self.lacks_module(other, origin) else name, other)
                 waiting += [(other, each) for each in self._entered(other, origin, name)]
 
-    def _origin(self, release: Release, origin: str) -> Release | None:
+    def origin_of(self, release: Release, origin: str) -> Release | None:
         """The release that a module imports from: itself, the job's own, which hides others, or another."""
         top = origin.partition(".")[0]
         if self.own.path(top) is not None:
@@ -119,8 +144,8 @@ class Follower:
         """Module, name and line of what a module imports, or uses of other modules, whenever it is imported itself; the name is empty for
         ``import module``.
         """
-        read = self._module(release, module)
-        for node in self._executed(release, module, read.tree.body) if read is not None else ():
+        read = self.syntax(release, module)
+        for node in self.executed(release, module, read.tree.body) if read is not None else ():
             if isinstance(node, ast.Import):
                 yield from ((alias.name, "", node.lineno) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -129,22 +154,22 @@ class Follower:
             elif read is not None:
                 yield from (
                     (read.aliases[name], attribute, line)
-                    for name, attribute, line in _uses(node)
+                    for name, attribute, line in uses(node)
                     if name in read.aliases
                 )
 
-    def _executed(self, release: Release, module: str, body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    def executed(self, release: Release, module: str, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """The statements that surely run, in a module's order."""
         for node in body:
             if isinstance(node, ast.If):
                 holds = self._holds(release, module, node.test)
                 branch = node.body if holds else node.orelse
-                yield from self._executed(release, module, branch if holds is not None else [])
+                yield from self.executed(release, module, branch if holds is not None else [])
             elif isinstance(node, ast.With | ast.ClassDef):
                 yield from (ast.Expr(each) for each in getattr(node, "bases", ()))
-                yield from self._executed(release, module, node.body)
+                yield from self.executed(release, module, node.body)
             elif isinstance(node, ast.Try):
-                yield from self._executed(release, module, [] if node.handlers else node.body)
+                yield from self.executed(release, module, [] if node.handlers else node.body)
             elif isinstance(node, ast.Raise):
                 return
             else:
@@ -164,7 +189,7 @@ class Follower:
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
             return all(self._surely(release, module, each) for each in test.values)
         if isinstance(test, ast.Name):
-            read = self._module(release, module)
+            read = self.syntax(release, module)
             return read is not None and self.release_of(read.aliases.get(test.id, "")) is not None
         if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and not test.args and not test.keywords:
             function = test.func.id
@@ -175,7 +200,7 @@ class Follower:
 
     def _finds(self, release: Release, module: str, function: str, hops: int = 5) -> bool:
         """Whether a function asks for nothing but a package, and that one is there and new enough."""
-        read = self._module(release, module)
+        read = self.syntax(release, module)
         for node in read.tree.body if read is not None else ():
             if isinstance(node, ast.ImportFrom) and any(alias.name == function for alias in node.names):
                 origin = absolute(node, module, package=release.is_package(module))
@@ -213,17 +238,17 @@ class Follower:
         torch = self.release_of("torch") if lazy and wanted_torch(release) else None
         return torch is None or takes_torch(release, torch.version)
 
-    def _missing(self, other: Release, origin: str, name: str) -> bool:
+    def misses(self, other: Release, origin: str, name: str) -> bool:
         """Whether an import from another package will surely fail."""
-        return self._lacks_module(other, origin) or bool(name and name != "*" and self._lacks(other, origin, name))
+        return self.lacks_module(other, origin) or bool(name and name != "*" and self._lacks(other, origin, name))
 
-    def _lacks_module(self, release: Release, module: str) -> bool:
+    def lacks_module(self, release: Release, module: str) -> bool:
         """Whether a package surely has no such module: the one above is there, is Python, and makes none itself."""
         parent, _, last = module.rpartition(".")
         if not parent or release.has_module(module):
             return not parent and module not in release.modules
         if not release.is_package(parent):
-            return self._lacks_module(release, parent)
+            return self.lacks_module(release, parent)
         above = [".".join(parent.split(".")[: at + 1]) for at in range(parent.count(".") + 1)]
         texts = {each: release.text(each) for each in above}
         if any(text is None or _NAMESPACE.search(text) for text in texts.values()):
@@ -238,12 +263,12 @@ class Follower:
 
     def _lacks(self, release: Release, module: str, name: str, asked: frozenset[str] = frozenset()) -> bool:
         """Whether a module surely has no such name."""
-        read = self._module(release, module)
+        read = self.syntax(release, module)
         if read is None or module in asked or release.has_module(f"{module}.{name}") or name in read.bound:
             return False
         for star in read.stars:
             origin = absolute(star, module, package=release.is_package(module))
-            other = self._origin(release, origin)
+            other = self.origin_of(release, origin)
             if other is None or other.path(origin) is None or not self._lacks(other, origin, name, asked | {module}):
                 return False
         if not read.dynamic:
@@ -261,21 +286,26 @@ class Follower:
         """The modules that an import enters."""
         parts = origin.split(".")
         yield from (".".join(parts[: at + 1]) for at in range(len(parts)))
-        read = self._module(release, origin) if name else None
+        read = self.syntax(release, origin) if name else None
         if release.path(f"{origin}.{name}") is not None:
             yield f"{origin}.{name}"
         elif read is not None and "_LazyModule" in read.text and not release.partial:
             found = release.definers(name, origin)
             yield from found if len(found) == 1 else ()  # of several nobody says which
 
-    def _module(self, release: Release, module: str) -> _Module | None:
+    def own_modules(self) -> Iterator[str]:
+        """The modules of the job's own."""
+        yield from (path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in self.own.files)
+
+    def syntax(self, release: Release, module: str) -> Syntax | None:
+        """A module's own syntax; None where it has none that is read."""
         key = (release.name, module)
         if key not in self._modules:
             self._modules[key] = _parsed(release.text(module))
         return self._modules[key]
 
 
-def _parsed(text: str | None) -> _Module | None:
+def _parsed(text: str | None) -> Syntax | None:
     try:
         tree = ast.parse(text) if text is not None else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -283,7 +313,7 @@ def _parsed(text: str | None) -> _Module | None:
     if text is None or tree is None:
         return None
     bound, stars = _bound(tree)
-    return _Module(text, tree, bound, stars, _aliases(tree))
+    return Syntax(text, tree, bound, stars, _aliases(tree))
 
 
 def _aliases(tree: ast.Module) -> dict[str, str]:
@@ -298,19 +328,16 @@ def _aliases(tree: ast.Module) -> dict[str, str]:
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             imported = _IMPORTS.fullmatch(ast.unparse(node.value))
             found |= {node.targets[0].id: imported[1]} if imported is not None else {}
-    stored = Counter(
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-    imported_again = Counter(
-        (alias.asname or alias.name).split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    )
-    return {name: module for name, module in found.items() if stored[name] + imported_again[name] == 1}
+    bound = Counter[str]()
+    for each in ast.walk(tree) if found else ():
+        if isinstance(each, ast.Name):
+            bound.update([each.id] if isinstance(each.ctx, ast.Store) else ())
+        elif isinstance(each, ast.Import | ast.ImportFrom):
+            bound.update((alias.asname or alias.name).split(".")[0] for alias in each.names)
+    return {name: module for name, module in found.items() if bound[name] == 1}
 
 
-def _uses(node: ast.stmt) -> Iterator[tuple[str, str, int]]:
+def uses(node: ast.stmt) -> Iterator[tuple[str, str, int]]:
     """The attributes of names that a statement surely reads when it is run, with their lines."""
     waiting: list[ast.AST] = [node]
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -323,7 +350,7 @@ def _uses(node: ast.stmt) -> Iterator[tuple[str, str, int]]:
         return
     while waiting:
         each = waiting.pop()
-        if isinstance(each, _LATER):
+        if isinstance(each, LATER):
             continue
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and isinstance(each.ctx, ast.Load):
             yield each.value.id, each.attr, each.lineno
@@ -380,8 +407,9 @@ def wanted_torch(release: Release) -> list[Requirement]:
 
 
 def takes_torch(release: Release, version: str) -> bool:
-    """Whether a release goes with a version of PyTorch, as far as it says."""
-    return all(each.specifier.contains(version, prereleases=True) for each in wanted_torch(release))
+    """Whether a version of PyTorch is as new as a release wants it; a newer one than it names is tried."""
+    bounds = (pin for each in wanted_torch(release) for pin in each.specifier if pin.operator in {">=", ">", "=="})
+    return all(bound.contains(version, prereleases=True) for bound in bounds)
 
 
 def absolute(node: ast.ImportFrom, module: str, *, package: bool) -> str:

@@ -24,6 +24,7 @@ from ..core.preflight import source
 from ..core.preflight.source import REQUIREMENTS, requirements, source_folder
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problem
+from .calling import Caller
 from .contents import Contents, contents_of, imports_of, package_of, packages_of, python_of
 from .following import Follower, takes_torch, wanted_torch
 from .gpus import first_cuda
@@ -41,12 +42,14 @@ else:
 HELD = ("torch", "torchvision", "torchaudio", "torch-xla", "torch-neuronx", "flash-attn", "numpy")
 TIMEOUT_S = 300
 LATE = 99  # a patch of the image's Python: without one uv takes the first, for which later releases are not meant
-PLATFORM = "x86_64-manylinux_2_28"
+PLATFORM = "x86_64-manylinux_2_31"  # Ubuntu 20.04: the oldest of the images
 
 
 _NO_WHEEL = re.compile(
     r"(?:all versions of )?(?P<name>[A-Za-z0-9][\w.-]*?)(?P<spec>(?:[<>=!~]=?[\w.+*]+,?)*) ha(?:s|ve) no usable wheels"
 )
+_EDITABLE = re.compile(r"(?:-e|--editable)[ =]\s*")
+_ARCHIVES = (".whl", ".tar.gz", ".zip")
 _NOT_FOUND = re.compile(r"Because (?P<name>[A-Za-z0-9][\w.-]*) was not found")
 _CUDA = re.compile(r"^cuda\b.* = '([\d.]+)'", re.MULTILINE)
 # What a program may ask of transformers, the package that they want for it, and where their release says which.
@@ -73,8 +76,7 @@ class Resolved:
     and ``conflict`` says why in the resolver's words. ``certain`` are the pins that the job surely has. ``replaced`` are packages of the
     image that they replace: name, version there, version wanted; ``drags`` says in the resolver's words why what the image is built for
     cannot stay. ``misfits`` are sentences about pins that fail together and imports that will fail; ``excluded`` about packages of the
-    image that the script imports and that do not allow the pins;
-    ``builds`` about packages that pip takes first, and builds because they have no wheel for this Python.
+    image that the script imports and that do not allow the pins.
     ``problems`` are what ``check`` finds with these pins, and not without. ``unread`` are requirements that only a build could tell about:
     addresses, and packages without any wheel.
     """
@@ -87,7 +89,6 @@ class Resolved:
     drags: str = ""
     misfits: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
-    builds: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     unread: tuple[str, ...] = ()
 
@@ -129,18 +130,6 @@ class _Question:
     def alone(self, lines: list[str]) -> tuple[str, ...]:
         """The newest releases that requirements allow by themselves."""
         return self._once(lines, [], self.python, "--no-deps")[1]
-
-    def built(self, pins: tuple[str, ...]) -> Iterator[str]:
-        """What pip takes before these pins, where a wheel is lacking for this Python alone: it goes on with a build, and not with an older
-        release.
-        """
-        for pin in set(self.newest) - set(pins):
-            if Version(pin.split(";", maxsplit=1)[0].partition("==")[2].strip()).is_prerelease:
-                continue  # its later releases have no wheels, and are not seen here
-            words, _ = self._once([*self.lines, pin], [], self.python)
-            missing = _NO_WHEEL.search(words)
-            if missing is not None and not self._alone(missing):
-                yield f"pip takes {pin} first, and builds what has no wheel for Python {self.python.rpartition('.')[0]}: {words}"
 
     def excludes(self, package: str, pins: tuple[str, ...]) -> str:
         """Why a package of the image does not allow the pins, in the resolver's words; empty where it does, and where it fails alone."""
@@ -262,7 +251,6 @@ def resolve(job: JobSpec) -> Resolved:
             drags=drags,
             misfits=misfits,
             excluded=(*_excluded(question, certain, job, held), *(each for each in required if each not in misfits)),
-            builds=tuple(question.built(pins)),
             unread=(*addresses, *question.left_out),
         )
 
@@ -285,9 +273,11 @@ def with_pins(job: JobSpec, resolved: Resolved) -> Iterator[JobSpec]:
 
 
 def _address(line: str) -> bool:
-    """Whether a line asks for what no index has: an address, or a folder."""
-    words = line.split(" #", maxsplit=1)[0].strip()
-    return not words.startswith(("#", "-")) and ("://" in words or words.startswith((".", "/")))
+    """Whether a line asks for what no index has: an address, a file or a folder."""
+    words = _EDITABLE.sub("", line.split(" #", maxsplit=1)[0].strip())
+    if words.startswith(("#", "-")):
+        return False
+    return "://" in words or words.startswith((".", "/")) or words.endswith(_ARCHIVES) or words != line.strip()
 
 
 def _of_neuron(line: str, held: Contents) -> bool:
@@ -371,13 +361,13 @@ def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Co
             yield f"{name} {version} of {held.name} does not allow what pip installs: {words}"
     there = _versions(pins, held)
     torch = held.version("torch")
-    for name in (
-        sorted(imported) if torch is not None and Version(there["torch"]).release[:2] != torch.release[:2] else ()
-    ):
+    asked = _asked_of(job)
+    for name in sorted(imported | {package for _, package, _ in asked}) if _moved(torch, there) else ():
         version = held.version(name)
-        stays = version is not None and Version(there[name]).public == version.public
-        release = question.release(name, there[name]) if stays and name not in HELD[:1] else None
-        if release is not None and release.links("libtorch"):
+        if version is None or name == "torch" or name in question.left_out or there[name] != version.public:
+            continue
+        release = question.release(name, there[name])
+        if release.links("libtorch") if release is not None else name in HELD:  # the image built what has no wheel
             yield f"{name} {version} of {held.name} is built for torch {torch}, and the job will have {there['torch']}: it may not load"
     for name in sorted(imported & taken) if "torch" in there else ():
         release = question.release(name, there[name])
@@ -396,9 +386,7 @@ def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Co
 
 def _refused(question: _Question, there: dict[str, str], job: JobSpec, held: Contents) -> Iterator[str]:
     """What transformers refuse to do beside an older package, as their release says, and the program asks for."""
-    calls = source.calls(source.program(job) or "")
-    words = {(word.arg, getattr(word.value, "value", None)) for call in calls for word in call.keywords}
-    asked = [(word, package, says) for word, package, says in _REFUSALS if word in words]
+    asked = _asked_of(job)
     release = question.release("transformers", there["transformers"]) if asked and "transformers" in there else None
     text = release.text("transformers.utils.import_utils") if release is not None else None
     for word, package, says in asked:
@@ -410,6 +398,18 @@ def _refused(question: _Question, there: dict[str, str], job: JobSpec, held: Con
             yield f"{wanted}, and neither {held.name} nor requirements.txt has it"
         elif version is not None and Version(version) < Version(least[1]):
             yield f"{wanted}, and the job will have {version}"
+
+
+def _asked_of(job: JobSpec) -> list[tuple[tuple[str, Any], str, str]]:
+    """What the program asks of transformers that they may refuse."""
+    calls = source.calls(source.program(job) or "")
+    words = {(word.arg, getattr(word.value, "value", None)) for call in calls for word in call.keywords}
+    return [each for each in _REFUSALS if each[0] in words]
+
+
+def _moved(torch: Version | None, there: dict[str, str]) -> bool:
+    """Whether the job has another PyTorch than its image, beyond a patch."""
+    return torch is not None and Version(there["torch"]).release[:2] != torch.release[:2]
 
 
 def _versions(pins: tuple[str, ...], held: Contents) -> dict[str, str]:
@@ -433,8 +433,8 @@ def _own_programs(job: JobSpec) -> dict[str, str]:
 
 
 def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> tuple[list[str], list[str]]:
-    """What the job's program, and what it imports, will not find in the releases that the job will surely have; and what the packages that
-    it requires will not find, which others may import where they are there.
+    """What the job's program, and what it imports and calls, will not find in the releases that the job will surely have, or be refused;
+    and what the packages that it requires will not find, which others may import where they are there.
     """
     programs = _own_programs(job)
     if any(installs(text) for text in programs.values()):
@@ -457,10 +457,34 @@ def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Con
     own = Release("", "", {path: text.encode() for path, text in programs.items()})
     entry = source.entry_name(job).removesuffix(".py").replace("/", ".")
     follower = Follower(own, release_of, frozenset(HELD))
-    told = [str(each) for each in follower.lacking(entry)]
+    left = [(module, line) for module, line in imports_of(source.program(job) or "") if release_of(module) is None]
+    unknown = {module: line for module, line in reversed(left) if not own.has_module(module.partition(".")[0])}
+    told = list(_unbrought(question, job, held, unknown))
+    told += [str(each) for each in (*follower.lacking(entry), *Caller(follower).refused(entry))]
     required = (release(each.name) for each in wanted)
     tops = [top for each in required if each is not None for top in each.modules & {each.name.replace("-", "_")}]
     return told, [str(each) for top in tops for each in follower.lacking(top)]
+
+
+def _unbrought(question: _Question, job: JobSpec, held: Contents, imported: dict[str, int]) -> Iterator[str]:
+    """The packages that the script imports, by module and line, and that nothing brings, as the index says."""
+    names = {*map(_name_of, question.wheels), *held.packages, *question.left_out}
+    addresses = any(map(_address, (requirements(job) or "").splitlines()))
+    known = held.published and held.processor != "neuron" and not addresses
+    tops: dict[str, str] = {}
+    for module in sorted(imported, key=imported.__getitem__) if known else ():
+        top = module.partition(".")[0]
+        if top not in sys.stdlib_module_names and not {*packages_of(module)} & names:
+            tops.setdefault(top, module)
+    brought = question.brought(sorted(held.packages)) if tops else frozenset()
+    for top, module in tops.items() if brought else ():
+        if any(top.lower().replace("_", "-") in name for name in (*names, *brought)):
+            continue  # a package of another name may have it
+        newest = next(iter(question.alone([package_of(module)])), "").partition(" ")[0].partition("==")
+        release = question.release(package_of(module), newest[2]) if newest[2] else None
+        if release is not None and top in release.modules:
+            place = f"{source.entry_name(job)}:{imported[module]} imports {module}"
+            yield f"{place}, and neither {held.name} nor requirements.txt has it"
 
 
 def find_uv() -> str | None:

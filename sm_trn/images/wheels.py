@@ -59,6 +59,7 @@ class Release:
     files: Mapping[str, bytes]
     partial: bool = False
     _texts: dict[str, str | None] = field(default_factory=dict)
+    _with: dict[str, list[Requirement]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -79,7 +80,11 @@ class Release:
 
     def needs(self, extra: str) -> list[Requirement]:
         """What the release says that it needs together with one of its extras: ``accelerate`` for ``transformers[torch]``."""
-        return [each for each in self._needs if each.marker is None or each.marker.evaluate({"extra": extra})]
+        if extra not in self._with:
+            self._with[extra] = [
+                each for each in self._needs if each.marker is None or each.marker.evaluate({"extra": extra})
+            ]
+        return self._with[extra]
 
     @cached_property
     def _needs(self) -> list[Requirement]:

@@ -230,25 +230,6 @@ def test_the_shell_prints_constraints_or_the_conflict(tmp_path: Path, packages: 
 
 
 @needs_uv
-def test_pip_builds_the_newest_where_only_an_older_release_has_wheels(tmp_path: Path, packages: Path) -> None:
-    wheel(packages, "chosen", "1.0")
-    wheel(packages, "chosen", "2.0", "ancient")
-    sdist(packages, "ancient", "1.0")
-    wheel(packages, "ancient", "1.0", python="cp39")
-    found = resolve(job(tmp_path, "chosen\n"))
-    assert ("chosen==1.0",) == found.pins
-    assert "pip takes chosen==2.0 first" in " ".join(found.builds)
-    assert not resolve(job(tmp_path, "chosen<2\n")).builds
-    (tmp_path / "job.toml").write_text(st.dump_job(job(tmp_path, "chosen\n"), "toml"))
-    ran = sm_trn("check", "job.toml", "--resolve", environment=alone(packages), cwd=tmp_path)
-    assert 0 == ran.returncode, ran.stderr  # a build may end well
-    assert "pip takes chosen==2.0 first" in ran.stderr
-    wheel(packages, "early", "0.9.dev1")
-    wheel(packages, "early", "1.0.dev5", "ancient")
-    assert not resolve(job(tmp_path, "early\n")).builds
-
-
-@needs_uv
 def test_an_index_that_cannot_be_reached_is_no_conflict(
     tmp_path: Path, packages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -464,3 +445,67 @@ def test_a_module_that_its_package_no_longer_has_is_told(tmp_path: Path, package
     assert ("old-plots 1.0 imports pkg_resources, which setuptools 82.0.0 does not have",) == resolve(asked).misfits
     wheel(packages, "old-plots", "1.0", program="try:\n    import pkg_resources\nexcept ImportError:\n    pass\n")
     assert not resolve(asked).misfits
+
+
+@needs_uv
+def test_a_file_or_a_folder_beside_the_script_is_not_looked_at(tmp_path: Path, packages: Path) -> None:
+    assert packages.is_dir()
+    lines = ["-e ./mine[extra]", "--editable mine", "mine-1.0-py3-none-any.whl", "./mine"]
+    found = resolve(job(tmp_path, "\n".join([*lines, "peft\n"])))
+    assert not found.conflict
+    assert tuple(lines) == found.unread
+
+
+@needs_uv
+def test_a_newer_torch_than_an_extra_says_is_not_told(tmp_path: Path, packages: Path) -> None:
+    """The library asks for the least release alone when it is imported."""
+    wheel(packages, "transformers", "5.0.0", "torch<2.5,>=2.1; extra == 'torch'")
+    asked = job(tmp_path, "transformers>=5\n")
+    (tmp_path / "train.py").write_text("import transformers\n")
+    assert not resolve(asked).excluded
+
+
+@needs_uv
+@pytest.mark.parametrize(("attention", "torch", "told"), [("flash_attention_2", "2.6.0", True), ("sdpa", "2.6.0", False),
+                                                          ("flash_attention_2", "2.5.1", False)])  # fmt: skip
+def test_what_the_image_built_for_its_torch_is_told_when_that_is_replaced(
+    tmp_path: Path, packages: Path, attention: str, torch: str, told: bool
+) -> None:
+    assert packages.is_dir()
+    asked = job(tmp_path, f"torch=={torch}\n")
+    (tmp_path / "train.py").write_text(f"import transformers\nload(attn_implementation='{attention}')\n")
+    expected = "flash-attn 2.6.3 of pytorch-2.5.1-gpu is built for torch 2.5.1+cu124, and the job will have 2.6.0: it may not load"
+    assert ((expected,) if told else ()) == resolve(asked).excluded
+
+
+@needs_uv
+def test_a_call_that_a_release_does_not_take_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "plots", "1.0", program="def draw(lines):\n    return lines\n")
+    asked = job(tmp_path, "plots==1.0\n")
+    (tmp_path / "train.py").write_text("import plots\nplots.draw([], colour=1)\n")
+    assert ("train.py:2 calls plots.draw with colour, which plots 1.0 does not take",) == resolve(asked).misfits
+
+
+@needs_uv
+def test_a_package_that_nobody_brings_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "plots", "1.0")
+    wheel(packages, "more-plots", "1.0")
+    for each in all_contents():
+        if each.name == "pytorch-2.5.1-gpu":
+            for name in each.packages:
+                wheel(packages, name, "0.1") if not (packages / name).exists() else None
+    asked = job(tmp_path, "peft\n")
+    (tmp_path / "train.py").write_text("import plots\nimport peft\nimport unknown\nimport json\nimport mine\n")
+    (tmp_path / "mine.py").write_text("")
+    told = "train.py:1 imports plots, and neither pytorch-2.5.1-gpu nor requirements.txt has it"
+    assert (told,) == resolve(asked).misfits
+    assert not resolve(job_with(asked, tmp_path, "peft\nmore-plots\n")).misfits  # it may be of that one
+    wheel(packages, "plots", "2.0", "built")
+    assert not resolve(job_with(asked, tmp_path, "peft\nplots\n")).misfits  # pip takes 2.0 first, which is not certain
+    assert not resolve(job_with(asked, tmp_path, "peft\n./plots\n")).misfits
+
+
+def job_with(asked: st.JobSpec, folder: Path, requirements: str) -> st.JobSpec:
+    """The same job with other requirements."""
+    (folder / "requirements.txt").write_text(requirements)
+    return asked

@@ -130,14 +130,14 @@ def _resolved(job: JobSpec) -> int:
         click.echo(f"{job.name}: pip replaces {name} {there} of {found.image} by {wanted}", err=True)
     if found.drags:
         click.echo(f"{job.name}: what {found.image} is built for cannot stay: {found.drags}", err=True)
-    for sentence in (*found.misfits, *found.excluded, *found.builds):
+    for sentence in (*found.misfits, *found.excluded):
         click.echo(f"{job.name}: {sentence}", err=True)
     for problem in found.problems:
         click.echo(f"{job.name}: with these versions: {problem}", err=True)
     if found.pins:
         click.echo("\n".join(found.pins))
     failing = any(problem.severity is Severity.ERROR for problem in found.problems)
-    return int(bool(found.misfits) or failing)  # a build may end well, and what is not allowed may work
+    return int(bool(found.misfits) or failing)  # what is not allowed may work
 
 
 def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:
