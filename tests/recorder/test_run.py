@@ -15,6 +15,7 @@ from fakes.launchers import ONE, notebook
 from sm_trn.bridge.commands.giving import variables
 from sm_trn.bridge.recorder import record
 from sm_trn.bridge.recorder.isolation import Isolation, holds
+from sm_trn.bridge.recorder.verify import reached
 from sm_trn.core.errors import SmTrnError
 
 SECRET = "a-plain-word-that-nobody-guesses"
@@ -340,6 +341,8 @@ def test_what_nothing_in_the_file_starts_is_called(tmp_path: Path, call: str, co
     recorded = record([name], folder=tmp_path, call=call)
     (job,) = recorded.jobs
     assert f'"InstanceCount": {count}' in json.dumps(job.request)
+    come_to, own = reached(tmp_path / name, recorded), reached(tmp_path / name, record([name], folder=tmp_path))
+    assert (1, 0, 0, 1) == (len(come_to.reached), len(come_to.missed), len(own.reached), len(own.missed))
     done = sm_trn("import", name, cwd=tmp_path)
     assert "--run --call main runs it" in done.stdout
 

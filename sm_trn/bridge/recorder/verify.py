@@ -115,14 +115,20 @@ def reached(path: Path | None, recorded: Recorded) -> Reached:
         return Reached()
     try:
         found = read_launchers(path)
-        ends = _ends(cells(path.name, path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n")))
+        code = cells(path.name, path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n"))
     except (SmTrnError, OSError):
         return Reached()
+    ends = _ends(code)
     hits, misses = list[str](), list[str]()
     for launch in found.launches:
         place = launch.started or launch.place
         calls = [call for call in recorded.calls if call.operation in LAUNCHING and _in_file(call, path)]
         came = any(_from(call, place, ends) for call in calls)
+        if (
+            launch.started is None
+        ):  # where it is started is not known: in the function or class that makes its estimator
+            lines = _definition(code, place)
+            came = came or any(each.cell == place.cell and each.line in lines for call in calls for each in call.places)
         (hits if came else misses).append(f"{launch.cls}, {place}")
     return Reached(reached=tuple(hits), missed=tuple(misses))
 
@@ -134,6 +140,17 @@ def _in_file(call: RecordedCall, path: Path) -> bool:
 def _from(call: RecordedCall, started: Place, ends: Mapping[tuple[int | None, int], int]) -> bool:
     last = ends.get((started.cell, started.line), started.line)
     return any((place.cell or None) == started.cell and started.line <= place.line <= last for place in call.places)
+
+
+def _definition(code: Iterable[Cell], place: Place) -> range:
+    """The lines of the function or class of a file in which a place is; none where it is in none."""
+    for cell in code:
+        tree = parsed(cell)
+        for node in () if isinstance(tree, Unread) or cell.number != place.cell else tree.body:
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and place.line in lines:
+                return lines
+    return range(0)
 
 
 def _ends(code: Iterable[Cell]) -> dict[tuple[int | None, int], int]:
