@@ -161,8 +161,8 @@ def blocks_of(tokenizer: Any, texts: list[str], size: int, *, limit: int | None 
 def masking(
     collator: DataCollatorForLanguageModeling, model: Any, seed: int, epoch: Callable[[], int]
 ) -> Callable[[Any], Any]:
-    """The collator, but what it hides is a function of the seed, the epoch and the blocks: the same
-    after a resume; in evaluation the epoch is not in it.
+    """The collator, but what it hides, one token at least, is a function of the seed, the epoch and
+    the blocks: the same after a resume; in evaluation the epoch is not in it.
     """
 
     def collate(features: Sequence[Any]) -> Any:
@@ -170,7 +170,12 @@ def masking(
         when = epoch() if model.training else "evaluation"
         drawn = hashlib.sha256(f"{seed}/{when}/{blocks}".encode()).digest()
         collator.generator = torch.Generator().manual_seed(int.from_bytes(drawn[:4], "big"))
-        return collator([{"input_ids": block} for block in blocks])
+        batch = collator([{"input_ids": block} for block in blocks])
+        if not (batch["labels"] != -100).any():  # the loss of nothing would be no number
+            place = drawn[4] % len(blocks[0])
+            batch["labels"][0, place] = blocks[0][place]
+            batch["input_ids"][0, place] = collator.tokenizer.mask_token_id
+        return batch
 
     return collate
 

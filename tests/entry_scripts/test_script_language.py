@@ -61,6 +61,16 @@ def hidden(blocks: list[list[int]], *, training: bool, seed: int = 1, epoch: int
 BLOCKS = [[5 + (7 * row + place) % 90 for place in range(64)] for row in range(6)]
 
 
+def test_in_each_batch_something_is_hidden_however_short_it_is() -> None:
+    for row in range(80):
+        block = [5 + row, 6 + row]
+        for training in (True, False):
+            made = hidden([block], training=training)
+            asked = made["labels"][0] >= 0
+            assert asked.any()
+            assert torch.equal(made["labels"][0][asked], torch.tensor(block)[asked])
+
+
 def test_what_is_hidden_is_a_function_of_seed_epoch_and_blocks_and_draws_from_nobody() -> None:
     before = torch.random.get_rng_state()
     one, again, seed, epoch = (
