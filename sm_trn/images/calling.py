@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .following import LATER, Follower, Lacking, absolute, uses
@@ -24,6 +25,7 @@ _TOLERANT = (
     "version",
     "_available",
 )  # in a condition: of a program that knows several releases
+_EXITS = ("exit", "_exit", "quit")
 _KEEP_SIGNATURES = ("staticmethod", "classmethod", "abstractmethod", "property")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -70,8 +72,8 @@ class _Definition:
         return self.release.name, self.module, self.node.lineno
 
     @property
-    def names_its_class(self) -> bool:
-        """Whether it is a class that dataclasses makes."""
+    def is_dataclass(self) -> bool:
+        """Whether dataclasses makes its ``__init__``."""
         return any("dataclass" in ast.unparse(each).split("(")[0] for each in self.node.decorator_list)
 
 
@@ -119,10 +121,11 @@ class Caller:
         own = self.follower.own
         read = self.follower.syntax(own, entry)
         if read is not None:
-            yield from dict.fromkeys(self._followed(_Scope(own, entry), read.tree.body))
+            yield from dict.fromkeys(self._followed(_Scope(own, entry), read.tree))
 
-    def _followed(self, scope: _Scope, body: Iterable[ast.stmt]) -> Iterator[_Told]:
-        for node in self._run(scope, list(body)):
+    def _followed(self, scope: _Scope, of: ast.Module | _Function) -> Iterator[_Told]:
+        times = _times_bound(of)
+        for node in self._run(scope, of.body):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 continue
             if scope.depth or scope.local:
@@ -137,10 +140,9 @@ class Caller:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 made = self._definition(scope, node.value.func)
                 for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        scope.made.pop(target.id, None)
-                        if made is not None and isinstance(made.node, ast.ClassDef):
-                            scope.made[target.id] = made
+                    once = isinstance(target, ast.Name) and times[target.id] == 1
+                    if isinstance(target, ast.Name) and once and made is not None and self._makes_itself(made):
+                        scope.made[target.id] = made
 
     def _run(self, scope: _Scope, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         """The statements that surely run, up to where the function may have ended."""
@@ -197,7 +199,11 @@ class Caller:
             if method_of is not None and object_of is None and isinstance(call.func, ast.Attribute):
                 object_of = self._object(scope, call.func.value)
         given = signature.refuses(call) if signature is not None and runs.release is not scope.release else ""
-        if given and runs.release is not self.follower.own:
+        if (
+            given
+            and runs.release is not self.follower.own
+            and not any(map(self._sets, {found.node.name, runs.node.name}))
+        ):
             yield Refused(self._place(scope, call), ast.unparse(call.func), given, str(runs.release))
         if not isinstance(runs.node, ast.ClassDef):
             yield from self._into(runs, method_of, object_of, scope.depth + (runs.release is not self.follower.own))
@@ -210,12 +216,7 @@ class Caller:
             return
         self._seen.add(key)
         scope = _Scope(found.release, found.module, _local(found.node), method_of, object_of, depth)
-        above = _Scope(found.release, found.module)
-        for each in (*found.node.args.args, *found.node.args.kwonlyargs):
-            said = self._definition(above, each.annotation) if each.annotation is not None else None
-            if said is not None and isinstance(said.node, ast.ClassDef):
-                scope.made[each.arg] = said
-        yield from self._followed(scope, found.node.body)
+        yield from self._followed(scope, found.node)
 
     def _unheld(self, scope: _Scope, read: ast.Attribute) -> Iterator[Unheld]:
         """What is read of an object of a library's class, and that no class above it has or sets."""
@@ -224,16 +225,27 @@ class Caller:
             return
         known: set[str] = set()
         for each in self._above(of):
-            if each is None or (each.node.decorator_list and not each.names_its_class):
+            if each is None or (each.node.decorator_list and not each.is_dataclass):
                 return
             text = ast.unparse(each.node)
-            if "__getattr" in text or "__dict__" in text or ("setattr(self" in text and not each.names_its_class):
+            if "__getattr" in text or "__dict__" in text or ("setattr(self" in text and not each.is_dataclass):
                 return
             known |= _held_by(each.node)
-        texts = (self.follower.own.text(module) or "" for module in self.follower.own_modules())
-        sets = re.compile(rf"(?<!\bself)\.{read.attr}\s*=[^=]|setattr\(\w+, *['\"]{read.attr}\b")
-        if read.attr not in known and not any(map(sets.search, texts)):
+        if read.attr not in known and not self._sets(read.attr):
             yield Unheld(self._place(scope, read), read.attr, of.node.name, of.release)
+
+    def _makes_itself(self, made: _Definition) -> bool:
+        """Whether a call of a definition gives an object of that class and of no other."""
+        if not isinstance(made.node, ast.ClassDef):
+            return False
+        above = [each for each in self._above(made) if each is not None]
+        return not any(getattr(node, "name", "") == "__new__" for each in above for node in each.node.body)
+
+    def _sets(self, attribute: str) -> bool:
+        """Whether the job's own programs set an attribute of this name of anything but ``self``."""
+        texts = (self.follower.own.text(module) or "" for module in self.follower.own_modules())
+        sets = re.compile(rf"(?<!\bself)\.{attribute}\s*=[^=]|setattr\([^,]+, *['\"]{attribute}\b")
+        return any(map(sets.search, texts))
 
     def _used(self, made: _Definition) -> Iterator[Refused]:
         """What the methods of a library's classes call in vain once there is an object of a class: its methods that are the job's own, and
@@ -410,7 +422,7 @@ class Caller:
                 return None
             if first:
                 return _signature(first[0], bound=True) if isinstance(first[0], ast.FunctionDef) else None
-            if each.names_its_class:
+            if each.is_dataclass:
                 fields = [name for below in above[at:] for name in _fields(below)]
                 return _Signature(frozenset(fields), len(set(fields)), None in above[at:])
             if each.node.decorator_list:
@@ -435,16 +447,43 @@ def _evaluated(node: ast.stmt) -> Iterator[ast.expr]:
         waiting += ast.iter_child_nodes(each)
 
 
-def _may_end(node: ast.stmt) -> bool:
-    """Whether a statement, but no definition, may end the function that it stands in."""
-    waiting: list[ast.AST] = [node]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, ast.Return):
-            return True
-        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(each)
-    return False
+def _may_end(node: ast.stmt, *, in_loop: bool = False) -> bool:
+    """Whether a statement, but no definition, may end the statements around it."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not in_loop):
+        return True
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.unparse(node.value.func).rpartition(".")[2] in _EXITS
+    in_loop |= isinstance(node, ast.For | ast.AsyncFor | ast.While)
+    return any(_may_end(each, in_loop=in_loop) for each in _statements(node))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements of a statement's own blocks."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.stmt):
+            yield each
+        elif isinstance(each, ast.ExceptHandler | ast.match_case):
+            yield from each.body
+
+
+def _times_bound(of: ast.AST) -> Counter[str]:
+    """How often a name is bound anywhere in a module or a function, also in the functions inside."""
+    found = Counter[str]()
+    for node in ast.walk(of):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found[node.id] += 1
+        elif isinstance(node, ast.alias):
+            found[(node.asname or node.name).partition(".")[0]] += 1
+        elif isinstance(node, ast.arg):
+            found[node.arg] += 1
+        elif isinstance(
+            node,
+            ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar,
+        ):
+            found[node.name or ""] += 1
+    return found
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
@@ -478,7 +517,7 @@ def _signature(node: ast.ClassDef | _Function, *, bound: bool) -> _Signature | N
 
 def _fields(of: _Definition | None) -> Iterator[str]:
     """The fields of a dataclass that a call may give; of another class none."""
-    for each in of.node.body if of is not None and of.names_its_class else ():
+    for each in of.node.body if of is not None and of.is_dataclass else ():
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
             said = ast.unparse(each)
             if "ClassVar" not in ast.unparse(each.annotation) and "init=False" not in said:

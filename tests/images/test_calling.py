@@ -211,13 +211,91 @@ def test_an_attribute_that_an_object_may_have_is_not_missed(line: str) -> None:
     assert [] == refused(f"{line}\n", HOLDS)
 
 
+TWO = release(
+    "library",
+    {
+        "library/__init__.py": """
+class First:
+    def __init__(self):
+        self.held = 1
+
+    def step(self, batch):
+        pass
+
+class Second(First):
+    def gone(self):
+        pass
+
+    def step(self, batch, more):
+        pass
+
+class Made:
+    def __new__(cls):
+        return Second()
+"""
+    },
+)
+USED = "print(one.gone)\none.step(1, 2)\n"
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "if input():\n    one = Second()\n",
+        "try:\n    one = Second()\nexcept OSError:\n    pass\n",
+        "for one in [Second()]:\n    pass\n",
+        "while input():\n    one = Second()\n",
+        "with opened(Second()) as one:\n    pass\n",
+        "match input():\n    case 'x':\n        one = Second()\n    case one:\n        pass\n",
+        "one, two = Second(), 1\n",
+        "print(one := Second())\n",
+        "one += 1\n",
+        "one: First = Second()\n",
+        "import another as one\n",
+        "def one():\n    pass\n",
+        "def change():\n    global one\n    one = Second()\nchange()\n",
+        "try:\n    pass\nexcept OSError as one:\n    pass\n",
+        "First.step = First.gone = print\n",
+        "one.step = one.gone = print\n",
+        "import sys\nif len(sys.argv) > 1:\n    sys.exit()\n",
+        "for _ in range(2):\n    if input():\n        break\n    "
+        + USED.replace("\n", "\n    ")
+        + "\nraise SystemExit\n",
+    ],
+)
+def test_an_object_whose_class_may_be_another_is_told_nothing_of(again: str) -> None:
+    program = f"from library import First, Second\none = First()\n{again}{USED}"
+    assert [] == refused(program, TWO)
+    inside = "def main():\n    " + program.replace("\n", "\n    ") + "\nmain()\n"
+    assert [] == refused(inside.replace("global one", "nonlocal one"), TWO)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"def main(one: First):\n    {USED.splitlines()[0]}\n    {USED.splitlines()[1]}\nmain(Second())",
+        f"one = Made()\n{USED}",
+        "library.First = dict\nlibrary.First(third=3)",
+    ],
+)
+def test_a_class_that_a_name_does_not_settle_is_told_nothing_of(line: str) -> None:
+    assert [] == refused(f"import library\nfrom library import First, Second, Made\n{line}\n", TWO)
+
+
+def test_an_object_whose_class_is_certain_is_told_of() -> None:
+    found = refused(f"from library import First\none = First()\n{USED}", TWO)
+    assert ["reads gone of a First", "calls one.step with 2 values"] == [
+        each.split(", which")[0].removeprefix(f"train.py:{line} ") for line, each in enumerate(found, 3)
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [
         ("from holds import Kept\nkept = Kept()\nprint(kept.gone)", "train.py:3 reads gone of a Kept"),
         (
-            "from holds import Settings\ndef main(settings: Settings):\n    print(settings.gone)\nmain(1)",
-            "train.py:3 reads gone of a Settings",
+            "from holds import Settings\ndef main():\n    settings = Settings()\n    print(settings.gone)\nmain()",
+            "train.py:4 reads gone of a Settings",
         ),
     ],
 )
