@@ -269,7 +269,8 @@ def parse(
     """
     given = sys.argv[1:] if argv is None else argv
     defaults = {**defaults_of_a_job(), **defaults}
-    if any(token.startswith("--fp16") for token in given):
+    asked, _ = take_flags(given, ["fp16"])
+    if asked and not refused(asked["fp16"]):
         defaults["bf16"] = False  # Trainer takes one of them
     *own, training_args, notes = parse_own(kinds, argv, description, **defaults)
     if training_args.bf16 and not any(token.startswith("--bf16") for token in given):
@@ -335,6 +336,11 @@ def take_flags(
     return {name: values for name, values in vars(taken).items() if values is not None}, rest
 
 
+def refused(values: Sequence[str]) -> bool:
+    """Whether a flag's values say no, as transformers read them."""
+    return [value.lower() for value in values] in (["false"], ["f"], ["no"], ["n"], ["0"])
+
+
 def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[list[str], list[str]]:
     """The command line by the names that `fields` has, and what is to be said about flags that it
     has not.
@@ -350,7 +356,7 @@ def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[li
         values = given
         if name in renamed:
             if name == "group_by_length":
-                values = ["random" if given == ["False"] else name]
+                values = ["random" if refused(given) else name]
             flags += [f"--{renamed[name]}", *values]
             notes.append(f"--{name}: passed on as --{renamed[name]} {' '.join(values)}".rstrip())
         else:

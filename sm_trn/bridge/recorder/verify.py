@@ -124,9 +124,7 @@ def reached(path: Path | None, recorded: Recorded) -> Reached:
         place = launch.started or launch.place
         calls = [call for call in recorded.calls if call.operation in LAUNCHING and _in_file(call, path)]
         came = any(_from(call, place, ends) for call in calls)
-        if (
-            launch.started is None
-        ):  # where it is started is not known: in the function or class that makes its estimator
+        if launch.started is None:  # its start is taken to be in the function or class that makes the estimator
             lines = _definition(code, place)
             came = came or any(each.cell == place.cell and each.line in lines for call in calls for each in call.places)
         (hits if came else misses).append(f"{launch.cls}, {place}")
