@@ -100,6 +100,7 @@ class Held:
     cuda: str | None = None
     packages: dict[str, str] = dataclasses.field(default_factory=dict)
     complete: bool = False
+    published: bool = True  # not what an image that it is made from holds, where no file of that one is read
 
     def add(self, name: str, spec: str) -> None:
         name = canonicalize_name(name)
@@ -149,6 +150,7 @@ def read_dockerfile(text: str, given: Mapping[str, str], source: str) -> Held:
         chain.insert(0, wanted)
         wanted = filled(stages[wanted][0], known)
     held.python = known.get("PYTHON_VERSION")
+    held.published = bool(wanted) and not re.search(r"\$|-training", wanted)
     cuda = re.search(r"(?:nvidia/cuda:|base:)(\d+\.\d+(?:\.\d+)?)", stages[chain[0]][0] if chain else "")
     held.cuda = cuda[1] if cuda else None
     for name in chain:
@@ -369,7 +371,7 @@ def main() -> None:
                 {
                     **{key: value for key, value in identity.items() if value},
                     "processor": processor,
-                    **dataclasses.asdict(held),
+                    **{key: value for key, value in dataclasses.asdict(held).items() if (key, value) != ("published", True)},
                 }
             )
     lines = ",\n".join(json.dumps(each, sort_keys=False) for each in found)

@@ -30,8 +30,9 @@ _PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skim
 class Contents:
     """What one image holds. ``packages`` has a specifier for each published name, empty where only the name is published.
 
-    ``complete`` says that the packages are a lock file's: there are no others; ``published`` that there is a file of them, and not the
-    image's name alone. ``source`` is repository, commit and path.
+    ``complete`` says that the packages are a lock file's: there are no others; ``published`` that they are read from the operating
+    system on, not from the image's name alone, nor from a file that adds to an image of which no file is read. ``source`` is
+    repository, commit and path.
     """
 
     family: str

@@ -12,7 +12,7 @@ from command import sm_trn
 from package_index import alone, sdist, wheel
 
 import sm_trn as st
-from sm_trn.images.contents import all_contents
+from sm_trn.images.contents import all_contents, contents_of
 from sm_trn.images.resolve import _certain, find_uv, resolve
 from sm_trn.wiring import resolve as sm_trn_resolve
 
@@ -287,10 +287,11 @@ def test_what_another_package_of_the_image_brings_is_not_certain() -> None:
     assert () == _certain(pins, "", neuron, pins, frozenset)
     assert pins[:1] == _certain(pins, "accelerate\n", neuron, pins, lambda: frozenset(pins))
     assert () == _certain(pins, "accelerate\n", neuron, (), frozenset)  # pip takes a newer one
-    brought = dataclasses.replace(neuron, processor="gpu")  # trl is brought by no package that is known
+    brought = dataclasses.replace(neuron, processor="gpu", published=True)  # trl is brought by no package that is known
     assert pins[1:2] == _certain(pins, "", brought, pins, frozenset)  # the index does not say
     assert pins[1:] == _certain(pins, "", brought, pins, lambda: frozenset(pins[2:]))
-    other = next(held for held in all_contents() if not {"accelerate", "peft", "trl"} & held.packages.keys())
+    others = (held for held in all_contents() if held.published)
+    other = next(held for held in others if not {"accelerate", "peft", "trl"} & held.packages.keys())
     assert pins[:2] == _certain(pins, "", other, pins, frozenset)
 
 
@@ -503,6 +504,20 @@ def test_a_package_that_nobody_brings_is_told(tmp_path: Path, packages: Path) ->
     wheel(packages, "plots", "2.0", "built")
     assert not resolve(job_with(asked, tmp_path, "peft\nplots\n")).misfits  # pip takes 2.0 first, which is not certain
     assert not resolve(job_with(asked, tmp_path, "peft\n./plots\n")).misfits
+
+
+@needs_uv
+@pytest.mark.parametrize("version", ["1.10.2", "1.13.1"])
+def test_of_an_image_on_an_unread_one_nobody_knows_what_it_lacks(tmp_path: Path, packages: Path, version: str) -> None:
+    wheel(packages, "plots", "1.0")
+    framework = st.PyTorch(version, python={"1.10.2": "py38", "1.13.1": "py39"}[version])
+    asked = job(tmp_path, "").replace(framework=framework)
+    held = contents_of(asked)
+    assert held is not None
+    for name in held.packages:
+        wheel(packages, name, "0.1") if not (packages / name).exists() else None
+    (tmp_path / "train.py").write_text("import plots\n")
+    assert (version == "1.13.1") == bool(resolve(asked).misfits)
 
 
 def job_with(asked: st.JobSpec, folder: Path, requirements: str) -> st.JobSpec:
