@@ -306,6 +306,13 @@ def test_a_name_gives_a_shape_of_its_size_or_none(name: str, billions: float) ->
     assert found is None or abs(found.parameters / 1e9 / billions - 1) <= 0.20
 
 
+@pytest.mark.parametrize("name", ["llama-2-7b-4-bit", "llama-2-7b-rag", "me/Llama-2-7b-sam"])
+def test_a_short_word_behind_a_model_is_no_second_model(name: str) -> None:
+    found = find_model(name)
+    assert found is not None
+    assert "llama-2-7b" == found.name
+
+
 def test_a_name_may_be_spelled_with_dashes() -> None:
     assert find_model("tiny-llama") is find_model("TinyLlama/TinyLlama-1.1B-Chat-v1.0") is not None
 
