@@ -66,9 +66,11 @@ def render(job, at):
 
 FIGURE = '''
 """How many people waited for each job."""
+from functools import partial
+
 from .accuracy import AccuracyInfo
-from .bar_values import Bar
-from .bars import bar_figure, plot_bars
+from .bars import Bar, bars_alone, plot_bars
+from .figure import FigureKind
 from .style import Sheet
 
 
@@ -81,7 +83,12 @@ def plot_audience(info, ax=None, theme="light", *, sheet=None):
     return plot_bars(info, ax, sheet or Sheet(theme=theme), str)
 
 
-FIGURE = bar_figure("audience", lambda section, _: audience_info(section), plot_audience)
+FIGURE = FigureKind(
+    name="audience",
+    info=lambda section, _: audience_info(section),
+    plot=plot_audience,
+    alone=partial(bars_alone, plot=plot_audience),
+)
 '''
 
 COMMAND = '''

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .comparison.columns import COLUMNS as COLUMNS
     from .comparison.compare import Comparison as Comparison
     from .comparison.compare import compare as compare
+    from .comparison.table import COLUMNS as COLUMNS
     from .fleets.fleet import Fleet as Fleet
     from .fleets.fleet import fleet as fleet
     from .fleets.table import FLEET_COLUMNS as FLEET_COLUMNS
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .watch.table import watch_text as watch_text
 
 _HOMES = {
-    "COLUMNS": "comparison.columns",
+    "COLUMNS": "comparison.table",
     "Comparison": "comparison.compare",
     "Display": "watch.display",
     "FLEET_COLUMNS": "fleets.table",

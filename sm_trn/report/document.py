@@ -1,13 +1,13 @@
-"""What pages and notebook outputs of every kind share: text made safe, and the head of a document. Knows no job."""
+"""What pages and notebook outputs of every kind share: safe text, the head of a document, dated prices. Knows no job."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib.resources import files
 
-from ..core.formatting.html import FOLDS, html_table
-from ..core.formatting.markup import text, variables
-from ..core.formatting.table import Table
+from ..core.formatting.html import FOLDS, WRAP, html_table, text, variables
+from ..core.formatting.table import Align, Cell, Column, Row, Table
+from ..core.pricing.book import Price, price_sources
 
 _FOLDED = """@container (max-width: {width}px) {{
   .out-{width} {{ display: none }}
@@ -43,3 +43,28 @@ def page_table(table: Table, label: str, *, classes: str = "jobs") -> str:
     """A table of a page, in the container that it folds in; ``label`` names it for those who do not see it."""
     inner = html_table(table, classes=classes)
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{text(label)}">{inner}</div>'
+
+
+COLUMNS = (
+    Column(name="usd_per_hour", heading="USD per hour"),
+    Column(name="as_of", heading="Dated", align=Align.LEFT),
+    Column(name="region", heading="Region", align=Align.LEFT),
+    Column(name="used", heading="Used", align=Align.LEFT, form=lambda used: "yes" if used else "other date"),
+    Column(name="source", heading="Source", align=Align.LEFT, style=WRAP),
+)
+
+
+def price_table(prices: Iterable[Price], title: str, used: Collection[Price]) -> Table:
+    """Each price with its date, region and source; ``used`` are those that costs are made of."""
+    rows = []
+    for price in prices:
+        inferred = Cell(f"{price.as_of}, inferred", role="warn", glyph="▲") if price.inferred else Cell(price.as_of)
+        cells = {
+            "usd_per_hour": Cell(price.usd_per_hour),
+            "as_of": inferred,
+            "region": Cell(price.region),
+            "used": Cell(price in used),
+            "source": Cell(price_sources().get(price.source, price.source)),
+        }
+        rows.append(Row(name=price.instance, role="code", cells=cells))
+    return Table(columns=COLUMNS, rows=tuple(rows), title=title, rows_are="Instance")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..core.errors import NotConfigured, SmTrnError
 from ..core.extras import extra
-from ..core.formatting.records import finite, reasons, records
+from ..core.formatting.table import finite, reasons, records
 from ..core.preflight.secrets import holds_secret, is_named_secret
 from ..core.preflight.source import TOOLKIT_PREFIX
 from ..core.specs.metrics import MetricPoint

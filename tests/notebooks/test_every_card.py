@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.core.formatting.cards import CARDS, HasCard
-from sm_trn.core.formatting.markup import CSS, Fact, block, escaped, facts, title
+from sm_trn.core.formatting.html import CSS, Fact, block, escaped, facts, title
 from sm_trn.core.formatting.theme import PALETTES
 from sm_trn.core.specs import WallSeconds
 from sm_trn.hosting.endpoints import Endpoint, Endpoints, Transform

@@ -21,11 +21,10 @@ from test_report_spot import job
 
 from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 from sm_trn.report import Comparison, compare
-from sm_trn.report.comparison.pictures import pictures
+from sm_trn.report.comparison.page import pictures
 from sm_trn.report.figures.accuracy import accuracy_info
 from sm_trn.report.figures.cost import cost_info
-from sm_trn.report.figures.curves import SMOOTHED, smooth
-from sm_trn.report.figures.loss import _limits, _scale, loss_info
+from sm_trn.report.figures.loss import SMOOTHED, _limits, _scale, loss_info, smooth
 from sm_trn.report.figures.parallel import parallel_info
 from sm_trn.report.figures.pareto import pareto_info
 from sm_trn.report.figures.phases import phases_info

@@ -20,7 +20,7 @@ from sm_trn.cli.jobs import facts
 from sm_trn.cli.jobs.listing import job_table as listed_jobs
 from sm_trn.core.formatting.html import html_table
 from sm_trn.core.formatting.missing import EMULATED_COST, Missing
-from sm_trn.core.formatting.records import csv_text
+from sm_trn.core.formatting.table import csv_text
 from sm_trn.core.formatting.text import NAMES, WIDE, Screen, table_lines
 from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import JobRecord, JobSnapshot, JobStatus, parse_snapshot, record

@@ -14,8 +14,8 @@ from shown_pages import PAGES, page_of
 from sm_trn.core.formatting.html import fold_columns, folds_at
 from sm_trn.core.formatting.table import Cell, Row, Table
 from sm_trn.report import compare
-from sm_trn.report.comparison.columns import column
 from sm_trn.report.comparison.page import page
+from sm_trn.report.comparison.table import column
 
 NAMES = (
     "throughput_it_per_s", "wall_s", "trained_s", "billable_s", "not_training", "cost_usd", "spot_saved_usd", "usd_per_1000_it",

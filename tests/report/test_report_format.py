@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sm_trn.core.formatting import numbers as fmt
+from sm_trn.core.formatting.printable import NBSP, unbroken
 
 SECONDS = st.floats(min_value=0, max_value=8e6)
 
@@ -175,12 +176,12 @@ def test_finding_fills_the_template() -> None:
 
 @given(st.text())
 def test_unbroken_changes_nothing_but_spaces(text: str) -> None:
-    assert text.replace(fmt.NBSP, " ") == fmt.unbroken(text).replace(fmt.NBSP, " ")
+    assert text.replace(NBSP, " ") == unbroken(text).replace(NBSP, " ")
 
 
 def test_unbroken_holds_number_and_unit_together() -> None:
     assert (
-        fmt.unbroken("22.1 % more, 6,033 s, 1 × $24.73/h, 34 s emu")
+        unbroken("22.1 % more, 6,033 s, 1 × $24.73/h, 34 s emu")
         == "22.1\u00a0% more, 6,033\u00a0s, 1\u00a0×\u00a0$24.73/h, 34\u00a0s\u00a0emu"
     )
 

@@ -17,9 +17,8 @@ from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import JobRecord, parse_snapshot, record
 from sm_trn.report import Comparison, compare, published_record
 from sm_trn.report.figures.pareto import pareto_info, plot_pareto
-from sm_trn.report.figures.phases import phases_info, plot_phases
+from sm_trn.report.figures.phases import phases_info, plot_phases, timeline
 from sm_trn.report.sections.rows import Row
-from sm_trn.report.sections.timeline import timeline
 
 mpl.use("Agg")
 WORK = "GPT-2, language modelling"

@@ -11,7 +11,7 @@ from report_jobs import describe
 from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 from sm_trn.report import compare
 from sm_trn.report.figures.padding import padding_info, plot_padding
-from sm_trn.report.sections.work import Work, read_work
+from sm_trn.report.sections.rows import Work, read_work
 
 
 def job(*points: MetricPoint, name: str = "one", emulated: bool = False) -> JobRecord:

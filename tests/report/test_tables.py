@@ -17,8 +17,7 @@ from hypothesis import strategies as some
 from sm_trn.core.formatting import numbers as fmt
 from sm_trn.core.formatting.html import html_table
 from sm_trn.core.formatting.missing import Missing, missing_cost, no_price_for
-from sm_trn.core.formatting.records import csv_text, frame, reasons, records
-from sm_trn.core.formatting.table import Align, Cell, Column, Fold, Mark, Row, Table
+from sm_trn.core.formatting.table import Align, Cell, Column, Fold, Mark, Row, Table, csv_text, frame, reasons, records
 from sm_trn.core.formatting.text import Layout, Screen, columns_shown, table_lines
 
 COST = Column(name="cost_usd", heading="Cost", unit="USD", short="USD", form=fmt.usd_cell)
@@ -184,7 +183,7 @@ def test_frames_keep_times_texts_and_numbers() -> None:
 
 
 def test_a_table_loads_no_library_before_it_is_written() -> None:
-    modules = ("html", "layout", "missing", "records", "table", "text")
+    modules = ("html", "missing", "printable", "table", "text")
     heavy = ("pandas", "numpy", "matplotlib", "jinja2")
     code = f"import sys\nfrom sm_trn.core.formatting import {', '.join(modules)}\nprint([n for n in {heavy} if n in sys.modules])"
     assert (

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ...core.errors import SmTrnError
-from ...core.formatting.html import WRAP, html_table
-from ...core.formatting.markup import WIDE, block, text, title
+from ...core.formatting.html import WIDE, WRAP, block, html_table, text, title
 from ...core.formatting.numbers import counted
 from ...core.formatting.table import Align, Cell, Column, Row, Table
 from ...core.specs.json import Json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .layout import cut
+from .printable import cut
 
 
 def cut_apart(names: Sequence[str], width: int) -> list[str]:

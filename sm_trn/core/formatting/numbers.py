@@ -1,25 +1,14 @@
 """How numbers are written: the one formatter of terminal, notebook, report, figures, CSV and JSON. Knows no job and no layout.
 
-Texts hold ordinary spaces; ``unbroken`` makes those between a number and its unit hold together where text may wrap.
+Texts hold ordinary spaces; ``printable.unbroken`` makes those between a number and its unit hold together where text may wrap.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
-
-NBSP = "\u00a0"
-_UNITS = r"%|s emu|h|m|s|ms|it/s|samples/s|smp/s|epochs?|steps?|iterations?|[kMGT]?B|[KMGT]iB|USD|UTC"
-_NUMBER_UNIT = re.compile(rf"(?<=[0-9]) (?=(?:{_UNITS})(?![A-Za-z]))|(?<=\d) (?=× )|(?<=×) (?=[\d$])|(?<=\d s) (?=emu)")
-
-
-def unbroken(text: str) -> str:
-    """``text`` with no-break spaces between numbers and their units, and round the times sign."""
-    return _NUMBER_UNIT.sub(NBSP, text)
-
 
 _ANY = Context(prec=400)  # digits: as many as the largest float has
 

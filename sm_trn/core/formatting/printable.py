@@ -1,8 +1,12 @@
-"""What a line looks like once a terminal had drawn it: nothing foreign moves a cursor. It must not know what a line means."""
+"""Text as a terminal or a page can show it: nothing foreign moves a cursor, and lines are cut and wrapped to a width.
+
+It must not know what a text means.
+"""
 
 from __future__ import annotations
 
 import re
+import textwrap
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b.")
 # Also what turns the direction of the rest of a line, and halves of characters, which no terminal's encoding has.
@@ -36,3 +40,48 @@ def shown(text: str) -> str:
     if "\r" in drawn:
         drawn = next((part for part in reversed(drawn.split("\r")) if part.strip()), "")
     return printable(drawn)
+
+
+NBSP = "\u00a0"
+_UNITS = r"%|s emu|h|m|s|ms|it/s|samples/s|smp/s|epochs?|steps?|iterations?|[kMGT]?B|[KMGT]iB|USD|UTC"
+_NUMBER_UNIT = re.compile(rf"(?<=[0-9]) (?=(?:{_UNITS})(?![A-Za-z]))|(?<=\d) (?=× )|(?<=×) (?=[\d$])|(?<=\d s) (?=emu)")
+
+
+def unbroken(text: str) -> str:
+    """``text`` with no-break spaces between numbers and their units, and round the times sign."""
+    return _NUMBER_UNIT.sub(NBSP, text)
+
+
+BARS = "▁▂▃▄▅▆▇█"
+_ASCII = str.maketrans("×…≤▲•–é✕✗✓●■▒░┄·" + BARS, "x~<!*-exx+*#=-.." + ".:-=+*%#")
+
+
+def cut(text: str, width: int) -> str:
+    """``text`` in at most ``width`` cells, cut in the middle."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}" if width > 1 else text[:width]
+
+
+def wrap(text: str, width: int, *, first: str = "", rest: str | None = None) -> list[str]:
+    """Lines of at most ``width`` cells; numbers stay with their units."""
+    lines = textwrap.wrap(
+        unbroken(one_line(text)),
+        width,
+        initial_indent=first,
+        subsequent_indent=first if rest is None else rest,
+        break_on_hyphens=False,
+    )
+    return [line.replace(NBSP, " ") for line in lines]
+
+
+def between(left: str, right: str, width: int) -> list[str]:
+    """``left`` and ``right`` at the two ends of a line, or on two lines."""
+    space = width - len(left) - len(right)
+    return [f"{left}{' ' * space}{right}"] if space >= 2 else [*wrap(left, width), *wrap(right, width)]
+
+
+def ascii_text(text: str) -> str:
+    """``text`` for a stream without our glyphs."""
+    return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

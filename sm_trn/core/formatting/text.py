@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from . import numbers as fmt
 from .apart import cut_apart
-from .layout import cut, wrap
-from .printable import one_line
+from .printable import cut, one_line, wrap
 from .table import SMALLEST_CHANGE_PCT, Align, Cell, Column, Mark, Row, Table
 from .theme import marker, painted
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.formatting.html import html_table
-from ...core.formatting.markup import TAG, WIDE, block, text
+from ...core.formatting.html import TAG, WIDE, block, html_table, text
 from ..comparison.table import REHEARSED, job_table, rehearsal_table
 from ..sections.findings import Kind
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.formatting.html import html_table
-from ...core.formatting.markup import TAG, block, facts, text, title
+from ...core.formatting.html import TAG, block, facts, html_table, text, title
 from ...core.formatting.table import Cell, Column, Row, Table
 from ...core.pricing.book import price_sources
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.formatting.html import html_table
-from ...core.formatting.markup import WIDE, block, text
+from ...core.formatting.html import WIDE, block, html_table, text
 from ...core.formatting.table import Align, Cell, Column, Row, Table
 from ...core.render.differences import Diff
 

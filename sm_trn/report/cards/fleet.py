@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.formatting.html import html_table
-from ...core.formatting.markup import WIDE, block, text
+from ...core.formatting.html import WIDE, block, html_table, text
 from ..fleets.rows import FleetCosts
 from ..fleets.table import IN_PAGE, SHOWN, fleet_table, group_table
 

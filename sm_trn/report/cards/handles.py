@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.html import html_table
-from ...core.formatting.markup import TAG, WIDE, Fact, block, facts, text, title
+from ...core.formatting.html import TAG, WIDE, Fact, block, facts, html_table, text, title
 from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.formatting.table import Align, Cell, Column, Row, Table
 from ...hosting.endpoints import NO_ENDPOINT

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.formatting.html import html_table
-from ...core.formatting.markup import WIDE, block, text
+from ...core.formatting.html import WIDE, block, html_table, text
 from ...core.formatting.table import Align, Cell, Column, Row, Table
 from ...core.specs.problems import Severity
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...core.formatting.markup import Fact, block, facts, title
+from ...core.formatting.html import Fact, block, facts, title
 
 if TYPE_CHECKING:
     from ...core.specs.job import JobSpec

@@ -14,7 +14,7 @@ from ...core.errors import SmTrnError, UnknownName
 from ...core.extras import extra
 from ...core.formatting.cards import HasCard
 from ...core.formatting.printable import one_line
-from ...core.formatting.records import frame
+from ...core.formatting.table import frame
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.specs.record import JobRecord
 from ...core.specs.value import suggestion
@@ -53,7 +53,7 @@ class Comparison(HasCard, Figures, Compared):
         A figure that shows emulated jobs only has a name that ends in ``-emulated``.
         """
         with extra("report", "the page of a comparison"):
-            from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
+            from .page import save  # noqa: PLC0415 - matplotlib is loaded on use
 
         return save(self, Path(directory), now=now or datetime.now(timezone.utc))
 

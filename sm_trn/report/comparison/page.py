@@ -1,22 +1,101 @@
-"""The report page: one self-contained HTML file without scripts, in light and dark, for screen, phone and paper."""
+"""The report page: one self-contained HTML file without scripts, in light and dark, for screen, phone and paper. And all files.
+
+``pictures`` says which figures have something to show, and ``save`` is the only writer of files here.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import matplotlib as mpl
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.markup import TAG, text
-from ..document import document_head, page_table
-from ..figures.svg import page_figure
-from ..prices import price_table
+from ...core.formatting.html import TAG, text
+from ...core.formatting.table import csv_text
+from ..document import document_head, page_table, price_table
+from ..figures import FIGURES
+from ..figures.described import Info
+from ..figures.figure import FigureKind
+from ..figures.style import WIDE, Sheet, page_figure, rc
 from ..sections.estimated import EST_MEANS
 from ..sections.findings import Finding, Kind
 from ..sections.section import Section, section_prices
 from ..sections.sweep import sweep_sentence
 from .compared import Compared
-from .pictures import FIGURED, Picture
 from .table import REHEARSED, job_table, rehearsal_table, settings_left
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ...core.pricing.book import PriceBook
+
+
+FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
+
+
+class Shown(Protocol):
+    """A comparison, as far as its figures need it."""
+
+    @property
+    def sections(self) -> tuple[Section, ...]: ...
+    @property
+    def book(self) -> PriceBook: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """One figure of one section, to be drawn. ``name`` is the stem of its file."""
+
+    name: str
+    section: Section
+    info: Info
+    figure: FigureKind
+
+    def draw(self, sheet: Sheet | None = None) -> Figure:
+        """On ``sheet``, or on the figure's own when None."""
+        return self.figure.alone(self.info, sheet or (WIDE if self.figure.wide else Sheet()))
+
+
+def pictures(item: Shown) -> Iterator[Picture]:
+    """Every figure that has something to show: measured jobs first, rehearsals after, never both in one. Of many workloads,
+    the ``FIGURED`` with the most jobs have figures.
+    """
+    several = len(item.sections) > 1
+    names: set[str] = set()
+    most = sorted(item.sections, key=lambda section: -len(section.rows))[:FIGURED]
+    figures = [line.load() for line in FIGURES]
+    for section in item.sections:
+        if not any(section is chosen for chosen in most):
+            continue
+        tail = f"-{_slug(section.workload, names)}" if several else ""
+        if section.measured:
+            yield from _drawn(item, section, figures, tail)
+        if section.emulated:
+            learned = [figure for figure in figures if figure.rehearsed]
+            yield from _drawn(item, section.rehearsal, learned, f"{tail}-emulated")
+
+
+def _drawn(item: Shown, section: Section, figures: list[FigureKind], tail: str) -> Iterator[Picture]:
+    for figure in figures:
+        info = figure.info(section, item.book)
+        if info.drawn:
+            yield Picture(name=f"{figure.name}{tail}", section=section, info=info, figure=figure)
+
+
+def _slug(text: str, used: set[str]) -> str:
+    """A file-name part that is not used yet."""
+    stem = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-") or "jobs"
+    name, number = stem, 2
+    while name in used:
+        name, number = f"{stem}-{number}", number + 1
+    used.add(name)
+    return name
+
 
 _CARDS = (Kind.THROUGHPUT, Kind.BILLABLE, Kind.COST)
 _AT_THE_TOP = frozenset(
@@ -233,3 +312,24 @@ def _unbroken(title: str) -> str:
         for word in title.split(" ")
     )
     return " ".join(words)
+
+
+DPI = 200
+
+
+def save(item: Compared, directory: Path, *, now: datetime | None) -> tuple[Path, ...]:
+    """Write everything below ``directory``, which is made. Returns the paths, the page first."""
+    directory.mkdir(parents=True, exist_ok=True)
+    shown = tuple(pictures(item))
+    written = [directory / "report.html", directory / "compare.csv", directory / "compare.json"]
+    written[0].write_text(page(item, shown, now=now), "utf-8")
+    written[1].write_bytes(
+        csv_text(item.columns, item.cells()).encode()
+    )  # bytes, because write_text would change line ends on Windows
+    written[2].write_text(item.to_json() + "\n", "utf-8")
+    for picture in shown:
+        path = directory / f"{picture.name}.png"
+        with mpl.rc_context(rc("light")):
+            picture.draw().savefig(path, dpi=DPI, metadata={"Description": picture.info.alt, "Software": None})
+        written.append(path)
+    return tuple(written)

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.layout import ascii_text, between, wrap
-from ...core.formatting.printable import one_line
+from ...core.formatting.printable import ascii_text, between, one_line, wrap
 from ...core.formatting.table import Table
 from ...core.formatting.text import Screen, columns_shown, table_lines
 from ...core.formatting.theme import painted

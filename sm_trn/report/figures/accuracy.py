@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.theme import Theme
 from ..sections.rows import Row, baseline_accuracies
 from ..sections.section import Section
-from .bar_values import Bar, BarInfo, folded
-from .bars import bar_figure, plot_bars
+from .bars import Bar, BarInfo, bars_alone, folded, plot_bars
+from .figure import FigureKind
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -50,7 +51,13 @@ def plot_accuracy(
     return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"{value:g}")
 
 
-FIGURE = bar_figure("accuracy", lambda section, _: accuracy_info(section), plot_accuracy, rehearsed=True)
+FIGURE = FigureKind(
+    name="accuracy",
+    info=lambda section, _: accuracy_info(section),
+    plot=plot_accuracy,
+    alone=partial(bars_alone, plot=plot_accuracy),
+    rehearsed=True,
+)
 
 
 def _bar(row: Row) -> Bar:

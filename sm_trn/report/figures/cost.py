@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
@@ -15,8 +16,8 @@ from ...core.specs.units import WallSeconds
 from ..sections.findings import Kind, section_headline
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price, price_dates
-from .bar_values import Bar, BarInfo, folded
-from .bars import bar_figure, plot_bars
+from .bars import Bar, BarInfo, bars_alone, folded, plot_bars
+from .figure import FigureKind
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def plot_cost(info: CostInfo, ax: Axes | None = None, theme: Theme = "light", *,
     return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"${value:,g}")
 
 
-FIGURE = bar_figure("cost", cost_info, plot_cost)
+FIGURE = FigureKind(name="cost", info=cost_info, plot=plot_cost, alone=partial(bars_alone, plot=plot_cost))
 
 
 def _bar(row: Row, book: PriceBook) -> Bar:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.formatting.theme import Theme
-from ..sections.rows import Row
+from ..sections.rows import SPARE_COMPILES, Row, Work
 from ..sections.section import Section
-from ..sections.work import SPARE_COMPILES, Work
-from .bar_values import Bar, BarInfo, folded
-from .bars import bar_figure, plot_bars
+from .bars import Bar, BarInfo, bars_alone, folded, plot_bars
+from .figure import FigureKind
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -46,7 +46,12 @@ def plot_padding(
     return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"{value:g}")
 
 
-FIGURE = bar_figure("padding", lambda section, _: padding_info(section), plot_padding)
+FIGURE = FigureKind(
+    name="padding",
+    info=lambda section, _: padding_info(section),
+    plot=plot_padding,
+    alone=partial(bars_alone, plot=plot_padding),
+)
 
 
 def _bar(row: Row) -> Bar:

@@ -11,9 +11,7 @@ from ...core.formatting import numbers as fmt
 from ..sections.section import Section
 from ..sections.sweep import Setting, Sweep, setting_key, setting_text, sweep_headline
 from .figure import FigureKind
-from .labels import fitted, text_size
-from .laid import Layout
-from .style import Sheet, watermark
+from .style import Layout, Sheet, fitted, text_size, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

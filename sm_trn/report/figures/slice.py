@@ -14,9 +14,7 @@ from ...core.formatting import numbers as fmt
 from ..sections.section import Section
 from ..sections.sweep import Setting, Sweep, Trial, setting_key, setting_text, sweep_headline
 from .figure import FigureKind
-from .labels import fitted, text_size
-from .laid import Layout
-from .style import Sheet, bare, watermark
+from .style import Layout, Sheet, bare, fitted, text_size, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

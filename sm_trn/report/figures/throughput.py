@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
@@ -11,8 +12,8 @@ from ...core.formatting.theme import Theme
 from ..sections.findings import QUANTITY, Kind, section_headline
 from ..sections.rows import NEEDED_STEPS, Row
 from ..sections.section import Section
-from .bar_values import NO_BAR, Bar, BarInfo, folded
-from .bars import bar_figure, plot_bars
+from .bars import NO_BAR, Bar, BarInfo, bars_alone, folded, plot_bars
+from .figure import FigureKind
 from .style import Sheet
 
 if TYPE_CHECKING:
@@ -51,7 +52,12 @@ def plot_throughput(
     return plot_bars(info, ax, sheet or Sheet(theme=theme), lambda value: f"{value:,g}")
 
 
-FIGURE = bar_figure("throughput", lambda section, _: throughput_info(section), plot_throughput)
+FIGURE = FigureKind(
+    name="throughput",
+    info=lambda section, _: throughput_info(section),
+    plot=plot_throughput,
+    alone=partial(bars_alone, plot=plot_throughput),
+)
 
 
 def _bar(row: Row, unit: str) -> Bar:

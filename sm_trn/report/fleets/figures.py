@@ -14,10 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ...core.formatting import numbers as fmt
-from ..figures.bar_drawing import bars_alone, plot_bars
-from ..figures.bar_values import Bar, BarInfo, folded
-from ..figures.labels import text_size
-from ..figures.style import WIDE, Sheet, bare, draw_headings, headings, rc
+from ..figures.bars import Bar, BarInfo, bars_alone, folded, plot_bars
+from ..figures.style import WIDE, Sheet, bare, draw_headings, headings, rc, text_size
 from .rows import PERSON_TAGS, TAG, FleetCosts, FleetGroup
 
 if TYPE_CHECKING:

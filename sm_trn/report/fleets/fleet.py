@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.extras import extra
 from ...core.formatting.cards import HasCard
-from ...core.formatting.records import frame, reasons, records
+from ...core.formatting.table import frame, reasons, records
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import CENT, job_cost
 from ...core.specs.snapshot import JobSnapshot

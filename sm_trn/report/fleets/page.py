@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.markup import text
-from ..document import document_head, page_table
-from ..prices import price_table
+from ...core.formatting.html import text
+from ..document import document_head, page_table, price_table
 from .rows import FleetCosts
 from .table import IN_PAGE, fleet_table, group_table
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from ...core.formatting.records import csv_text, records
-from ..figures.style import rc
-from ..figures.svg import page_figure
+from ...core.formatting.table import csv_text, records
+from ..figures.style import page_figure, rc
 from .figures import FleetFigure, fleet_figures
 from .page import fleet_page
 from .rows import FleetCosts

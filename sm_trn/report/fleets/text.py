@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...core.formatting.layout import between
+from ...core.formatting.printable import between
 from ...core.formatting.text import Layout, Screen, table_lines
 from .rows import FleetCosts
 from .table import IN_TEXT, SHOWN, fleet_table, group_table

@@ -12,10 +12,9 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, no_price_for
 from ...core.logs.throughput import Throughput
 from ...core.pricing.book import Price, PriceBook
-from .rows import Row, settings
+from .rows import LEAST_FILL, MOST_WAIT, Row, Work, settings
 from .section import Delta, Section, dated_savings, flip_price, price_dates
 from .sweep import Sweep, sweep_headline, sweep_rest, sweep_sentence
-from .work import LEAST_FILL, MOST_WAIT, Work
 
 NOISE_PCT = 1.0  # below this, one run against one run says nothing
 QUANTITY: Mapping[str, str] = MappingProxyType({"it/s": "iterations per second", "samples/s": "samples per second"})

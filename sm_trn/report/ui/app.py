@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from ...core import __version__
 from ...core.errors import SmTrnError
-from ...core.formatting.markup import text, variables
+from ...core.formatting.html import text, variables
 from ...core.session.stops import stop_one
 from ..document import document_head
 from .access import FRAMED_POLICY, Access, Keys

@@ -32,8 +32,7 @@ class Comparer:
         Raises SmTrnError for jobs that cannot be compared, CloudError.
         """
         with extra("report", "the page of a comparison"):
-            from ..comparison.page import page  # noqa: PLC0415 - matplotlib is loaded with the first comparison
-            from ..comparison.pictures import pictures  # noqa: PLC0415 - as above
+            from ..comparison.page import page, pictures  # noqa: PLC0415 - matplotlib is loaded with the first comparison
 
         with self._lock:
             now_s = self._session.clock.now()

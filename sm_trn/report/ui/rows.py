@@ -10,9 +10,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.layout import cut
 from ...core.formatting.missing import Missing
-from ...core.formatting.printable import one_line
+from ...core.formatting.printable import cut, one_line
 from ...core.specs.snapshot import JobStatus
 from ...core.specs.sweeps import SWEEP_TAG, TRIAL_TAG
 from ...core.status import phases

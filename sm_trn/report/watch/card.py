@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.html import html_table
-from ...core.formatting.markup import TAG, WIDE, bar, block, facts, text
+from ...core.formatting.html import TAG, WIDE, bar, block, facts, html_table, text
 from ...core.status import phases
 from .columns import PAGE, phase_shares, watch_table
 from .rows import WatchRow

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.layout import BARS
 from ...core.formatting.missing import Missing, known, missing_cost
+from ...core.formatting.printable import BARS
 from ...core.formatting.table import Align, Cell, Column, Mark, Row, Table, cells_of
 from ...core.status import Texture, phases
 from .rows import WatchRow

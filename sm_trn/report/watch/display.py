@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TextIO
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.layout import ascii_text
+from ...core.formatting.printable import ascii_text
 from ...core.formatting.theme import wants_color
 from .card import watch_html
 from .rows import WatchRow, watch_lines

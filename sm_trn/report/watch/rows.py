@@ -10,8 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.layout import cut
-from ...core.formatting.printable import one_line
+from ...core.formatting.printable import cut, one_line
 from ...core.pricing.book import Price
 from ...core.pricing.cost import usd_for
 from ...core.specs.metrics import MetricPoint

@@ -8,8 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.layout import ascii_text, cut, wrap
 from ...core.formatting.missing import Missing, missing_cost, no_price_for
+from ...core.formatting.printable import ascii_text, cut, wrap
 from ...core.formatting.text import Layout, Screen, table_lines
 from ...core.formatting.theme import painted
 from ...core.status import Phase, Texture, phases

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.layout import cut
-from ...core.formatting.printable import one_line
+from ...core.formatting.printable import cut, one_line
 from .display import in_notebook, ipython_display, wants_redraw
 
 QUIET_BYTES = 8_000_000
