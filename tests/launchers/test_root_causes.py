@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
 import pytest
 
-from sm_trn.bridge.launchers import Ending, Launch, Reason, read_text
+from sm_trn.bridge.launchers import Ending, Launch, Launchers, Reason, read_text
+from sm_trn.bridge.launchers.language.estimators import STEPS
 from sm_trn.rules import check
 
 HEAD = """
@@ -207,6 +209,39 @@ def test_a_session_of_a_pipeline_starts_nothing() -> None:
     launch = LAUNCH.replace("role=role", "role=role, sagemaker_session=PipelineSession()")
     (found,) = read_text(f"{HEAD}{STEP}found = 1\n{launch}", "launch.py").launches
     assert (Ending.HANDED, "PipelineSession") == (found.ending, found.within)
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+@pytest.mark.parametrize("given", ["'s3://b/x'", "{'training': TrainingInput(s3_data='s3://b/x')}"])
+def test_a_step_of_a_pipeline_starts_its_estimator_on_the_inputs_of_the_step(tuned: bool, given: str) -> None:
+    (found,) = of_step(tuned, given).launches
+    assert (Ending.HANDED, "TuningStep" if tuned else "TrainingStep") == (found.ending, found.within)
+    assert {"training": "s3://b/x"} == dict(found.jobs[0].spec.inputs)
+    assert tuned == (found.jobs[0].search is not None)
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+def test_inputs_that_another_step_makes_are_not_known(tuned: bool) -> None:
+    """A job that lacks them would be another job."""
+    made = "step.properties.ProcessingOutputConfig.Outputs['train'].S3Output.S3Uri"
+    (found,) = of_step(tuned, f"{{'train': TrainingInput(s3_data={made})}}").launches
+    assert [Reason.PIPELINE] == [hole.reason for hole in found.holes]
+
+
+def of_step(tuned: bool, inputs: str) -> Launchers:
+    """A pipeline whose step starts an estimator, or a tuner of it, on these inputs."""
+    started = "tuner=HyperparameterTuner(e, 'loss', {'lr': ContinuousParameter(0.1, 0.2)})" if tuned else "estimator=e"
+    names = "from sagemaker.tuner import ContinuousParameter, HyperparameterTuner\nfrom sagemaker.inputs import TrainingInput"
+    names += "\nfrom sagemaker.workflow.steps import TrainingStep, TuningStep"
+    step = f"{'Tuning' if tuned else 'Training'}Step(name='s', {started}, inputs={inputs})"
+    return read_text(f"{HEAD}{STEP}found = 1\n{names}\ne = {LAUNCH.removesuffix('.fit()')}\n{step}", "launch.py")
+
+
+@pytest.mark.parametrize("last", ["TrainingStep", "TuningStep"])
+def test_the_arguments_of_steps_are_those_of_the_sdk(last: str) -> None:
+    steps = pytest.importorskip("sagemaker.workflow.steps")
+    real = list(inspect.signature(getattr(steps, last).__init__).parameters)[1:]
+    assert real[: len(STEPS[last])] == list(STEPS[last])
 
 
 @pytest.mark.parametrize("name", ["demo/training", "torch-1.12.1", "a_b"])

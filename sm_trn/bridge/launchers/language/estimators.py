@@ -51,4 +51,9 @@ QUEUE_MEMBERS: Final[Mapping[str, str]] = MappingProxyType(
         "preemption_config": "preemptionConfiguration",
     }
 )  # fmt: skip
+# The arguments of TrainingStep and TuningStep, in order, as far as they say what is started, and on what.
+STEPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
+    "TrainingStep": ("name", "step_args", "estimator", "display_name", "description", "inputs"),
+    "TuningStep": ("name", "step_args", "tuner", "display_name", "description", "inputs"),
+})  # fmt: skip
 PIPELINE_PARAMETERS: Final = frozenset({"ParameterString", "ParameterInteger", "ParameterFloat", "ParameterBoolean"})

@@ -198,15 +198,19 @@ class Nodes(Calls):
 
     def _fit(self, node: ast.AST, owner: Node, given: list[Any], names: dict[str, Any]) -> None:
         if owner.last == "HyperparameterTuner":
-            inner = _argument(owner, "estimator")
-            if isinstance(inner, Node) and _is_estimator(inner):
-                search = self._search(node, owner, given, names)
-                inputs = names.get("inputs", given[0] if given else None)
-                self._start(node, inner, [inputs], {}, "HyperparameterTuner").search = search
+            self._tune(node, owner, given, names, owner.last)
             return
         if owner.last in estimators.SEEN and not _is_estimator(owner):
             return
         self._start(node, owner, given, names, "")
+
+    def _tune(self, node: ast.AST, tuner: Node, given: list[Any], names: dict[str, Any], within: str) -> None:
+        """Note what a tuner starts: its estimator, with the inputs that the tuner is given."""
+        inner = _argument(tuner, "estimator")
+        if isinstance(inner, Node) and _is_estimator(inner):
+            search = self._search(node, tuner, given, names)
+            inputs = names.get("inputs", given[0] if given else None)
+            self._start(node, inner, [inputs], {}, within).search = search
 
     def _search(self, node: ast.AST, tuner: Node, given: list[Any], names: dict[str, Any]) -> Site:
         """The start of a tuner, as that of an estimator."""
@@ -314,7 +318,14 @@ class Nodes(Calls):
 
     def _of_pipeline(self, node: ast.AST, last: str, given: list[Any], names: dict[str, Any]) -> Any:
         self.sight(node, f"{last}(…)", "pipeline")
-        self._handed(last, given, names)
+        said = {**dict(zip(estimators.STEPS.get(last, ()), given, strict=False)), **names}
+        estimator, tuner, inputs = said.get("estimator"), said.get("tuner"), said.get("inputs")
+        if last == "TrainingStep" and isinstance(estimator, Node) and _is_estimator(estimator):
+            self._start(node, estimator, [inputs], {}, last)
+        elif last == "TuningStep" and isinstance(tuner, Node) and tuner.last == "HyperparameterTuner":
+            self._tune(node, tuner, [inputs], {}, last)
+        else:
+            self._handed(last, given, names)
         return self.unknown(node, Reason.PIPELINE)
 
     def _parameter(self, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
