@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import shlex
 from collections.abc import Iterator
 
 from ..core._entry import scripts_folder
@@ -17,11 +18,13 @@ from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Line, Problem, Severity, rules_of
 from ..core.specs.value import suggestion
 from .commands import Command, of_click
+from .given import Words, lines, shell_reads, through_shell
 from .huggingface import of_dataclasses, of_shipped
 from .parsers import Declared, Refused, called, of_argparse, of_hydra
 from .sources import Programs, programs, releases_of
 
 _RULES = rules_of(__package__)
+SCRIPT004 = _RULES["SCRIPT004"]
 SCRIPT006 = _RULES["SCRIPT006"]
 SCRIPT007 = _RULES["SCRIPT007"]
 SCRIPT008 = _RULES["SCRIPT008"]
@@ -29,6 +32,7 @@ SCRIPT014 = _RULES["SCRIPT014"]
 SCRIPT015 = _RULES["SCRIPT015"]
 SCRIPT019 = _RULES["SCRIPT019"]
 
+_EITHER = "where the image has a toolkit before 5.1.3, which AWS does not say"
 # Actions whose argument takes no value.
 _FLAGS = frozenset({"store_true", "store_false", "store_const", "append_const", "count", "BooleanOptionalAction"})
 # A program that holds one of these can read a list as one.
@@ -80,18 +84,22 @@ def refused(job: JobSpec) -> Iterator[Problem]:
     parser = declared(job)
     if parser is None:
         return
-    entry, line = source.entry_name(job), source.command_line(job)
-    try:
-        rest = parser.leftover(line)
-    except Refused as error:
+    entry, given = source.entry_name(job), lines(job)
+    known = [line for line in given if line is not None]
+    refusals = [(line, why) for line in known if (why := _refusal(parser, line, job))]
+    if refusals:
+        line, why = refusals[0]
+        sure = len(refusals) == len(given)
         yield SCRIPT014.problem(
             Field("hyperparameters"),
-            f"{entry} refuses its arguments: {error}",
-            got=" ".join(line) or "no hyperparameter",
+            f"{entry} {'refuses' if sure else 'may refuse'} its arguments: {why}",
+            severity=Severity.ERROR if sure else Severity.WARNING,
+            got=(shlex.join(line) or "no hyperparameter") + ("" if sure else f", {_EITHER}"),
             wanted="arguments that its parser takes",
             fix=Advice("correct the hyperparameters, or the parser"),
         )
         return
+    rest = parser.leftover(known[0]) if known else []
     for flag in (word for word in rest if parser.strict and word.startswith("-")):
         name = flag.lstrip("-")
         if name in job.arguments:
@@ -104,6 +112,54 @@ def refused(job: JobSpec) -> Iterator[Problem]:
                 wanted="one of " + ", ".join(sorted(parser.names)),
                 fix=Advice(f"{fix}{'' if short else suggestion(name, parser.names)}"),
             )
+
+
+def _refusal(parser: Declared | Command, line: Words, job: JobSpec) -> str:
+    """Why a parser does not take a line; empty where it does. A name that it does not know is SCRIPT008's."""
+    try:
+        rest = parser.leftover(line)
+    except Refused as error:
+        return str(error)
+    pieces = [word for word in rest if word not in source.command_line(job) and parser.strict]
+    return f"unrecognized arguments: {' '.join(pieces)}" if pieces else ""
+
+
+def read_by_shell(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT004: a text that is another one once a shell has read it."""
+    shell, parser = shell_reads(job), declared(job)
+    if shell is False or job.own_entrypoint:
+        return
+    for name, value in job.hyperparameters.items():
+        read = through_shell((value,)) if isinstance(value, str) else ()
+        if not isinstance(value, str) or read in {(), (value,)} or (shell and read is not None and len(read) == 1):
+            continue  # a text in quotes is written for a shell
+        if read is not None and len(read) > 1 and _takes(job, read):
+            continue
+        yield SCRIPT004.problem(
+            Field(f"hyperparameters.{name}"),
+            "a shell reads this before the script does"
+            if read is None
+            else f"the script is given {shlex.join((f'--{name}', *read))}: a shell reads this before it does",
+            severity=Severity.INFO if parser is None else Severity.WARNING,
+            got=repr(value) + ("" if shell else f", {_EITHER}"),
+            wanted="a text that a shell leaves as it is",
+            fix=Advice(
+                repr(shlex.quote(value))
+                if shell
+                else "a text without spaces, quotes and signs, or a file in source_dir"
+            ),
+        )
+
+
+def _takes(job: JobSpec, read: Words) -> bool:
+    """Whether the parser takes each of the words that a text is split into."""
+    parser = declared(job)
+    left: set[str] = set()
+    with contextlib.suppress(Refused):
+        for line in lines(job):
+            left |= set(parser.leftover(line)) if parser is not None and line is not None else set(read)
+        return not left & set(read)
+    return False
 
 
 def unread(job: JobSpec) -> Iterator[Problem]:
@@ -209,9 +265,11 @@ def boolean_arguments(job: JobSpec) -> Iterator[Problem]:
             and name in job.hyperparameters
             and not _harmless(job, program, flag, job.hyperparameters[name])
         ):
+            empty = job.hyperparameters[name] == "" and shell_reads(job) is not False
             yield SCRIPT007.problem(
                 place,
-                f"--{name} takes no value, but SageMaker passes one",
+                f"--{name} takes no value, but SageMaker {'may pass' if empty else 'passes'} one",
+                severity=Severity.WARNING if empty else Severity.ERROR,
                 got=f"action={ast.unparse(action)}, and the job sends {job.hyperparameters[name]!r}",
                 wanted="an argument with a value",
                 fix=Advice("type=str2bool instead of the action"),
@@ -237,6 +295,8 @@ def _harmless(job: JobSpec, program: str, action: str, value: object) -> bool:
     says = "true" if action == "BooleanOptionalAction" else action.removeprefix("store_")
     if str(value).lower() not in {says, ""}:
         return False
+    if value == "" and shell_reads(job):
+        return True  # of an empty text a shell makes no word
     parser = declared(job)
     with contextlib.suppress(Refused):
         return "parse_known_args" in source.methods(program) or (
@@ -256,13 +316,14 @@ def lists(job: JobSpec) -> Iterator[Problem]:
         value = job.hyperparameters.get(name, "")
         if type(value) in {str, int, float, bool}:
             continue
+        read = (through_shell((passed,)) if shell_reads(job) else None) or (passed,)
         yield SCRIPT019.problem(
             Field(f"hyperparameters.{name}"),
-            f"the script gets this as one argument, {passed!r}",
+            f"the script gets this as {'one argument' if len(read) == 1 else f'{len(read)} arguments'}, {' '.join(map(repr, read))}",
             got=repr(value),
             wanted="a text, number or boolean",
             fix=Advice("a text that the script splits, type=json.loads, or a file in source_dir"),
         )
 
 
-RULES = (boolean_arguments, refused, unread, lists)
+RULES = (read_by_shell, boolean_arguments, refused, unread, lists)

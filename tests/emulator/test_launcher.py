@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator.bench import Bench, running
+from emulator.bench import IMAGE, Bench, running
 
 from sm_trn.core.isolation import container_init
-from sm_trn.emulator import Endpoint
 from sm_trn.emulator.container.inside import launch
 
 pytest.importorskip("moto")
@@ -25,6 +24,7 @@ TELL = """
     told = {name: value for name, value in os.environ.items() if name.startswith("SM_") and not name.startswith("SM_TRN")}
     print("told " + json.dumps({"argv": sys.argv[1:], "cwd": os.path.basename(os.getcwd()), "variables": told}, sort_keys=True))
 """
+NEW = IMAGE.replace("1.13.1-cpu-py39", "2.10.0-cpu-py313-ubuntu22.04-sagemaker")
 HYPERPARAMETERS = {"epochs": 3, "a": "x y", "flag": True, "nested": {"b": 1, "a": 2}, "list": [1, 2], "nothing": None}
 
 
@@ -45,17 +45,60 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield bench
 
 
-def told(bench: Bench) -> dict[str, Any]:
-    name = bench.submit(TELL, HYPERPARAMETERS)
+def told(bench: Bench, image: str) -> dict[str, Any]:
+    name = bench.submit(
+        TELL, HYPERPARAMETERS, AlgorithmSpecification={"TrainingImage": image, "TrainingInputMode": "File"}
+    )
     assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.lines(name)
     line = next(line for line in bench.lines(name) if line.startswith("told "))
     found: dict[str, Any] = json.loads(line.removeprefix("told ").replace(name, "NAME"))
     return found
 
 
-def test_a_script_is_told_what_the_toolkit_tells_it(plain: Bench, bench: Bench, emulator: Endpoint) -> None:
+@pytest.mark.parametrize(
+    ("image", "argv"),
+    [  # a shell reads the words in images of toolkits before 5.1.3
+        (
+            IMAGE,
+            [
+                "-a",
+                "x",
+                "y",
+                "--epochs",
+                "3",
+                "--flag",
+                "True",
+                "--list",
+                "[1,",
+                "2]",
+                "--nested",
+                "a=2,b=1",
+                "--nothing",
+            ],
+        ),
+        (
+            NEW,
+            [
+                "-a",
+                "x y",
+                "--epochs",
+                "3",
+                "--flag",
+                "True",
+                "--list",
+                "[1, 2]",
+                "--nested",
+                "a=2,b=1",
+                "--nothing",
+                "",
+            ],
+        ),
+    ],
+)
+def test_a_script_is_told_what_the_toolkit_tells_it(plain: Bench, bench: Bench, image: str, argv: list[str]) -> None:
     pytest.importorskip("sagemaker_training")
-    ours, theirs = told(plain), told(bench)
+    ours, theirs = told(plain, image), told(bench, image)
+    assert argv == theirs["argv"]
     assert theirs["argv"] == ours["argv"]
     assert theirs["cwd"] == ours["cwd"]
     assert set() == set(ours["variables"]) - set(theirs["variables"])

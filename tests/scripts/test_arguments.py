@@ -61,7 +61,6 @@ REFUSED = [
         "SCRIPT007",
         "takes no value",
     ),
-    ("p.add_argument('--fp16', action='store_true')\np.parse_args()", {"fp16": ""}, "SCRIPT007", "takes no value"),
     (
         "p.add_argument('--fp16', action='store_true')\np.add_argument('rest', nargs=argparse.REMAINDER)\np.parse_args()",
         {"fp16": False},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +28,6 @@ SCRIPT001 = _RULES["SCRIPT001"]
 SCRIPT012 = _RULES["SCRIPT012"]
 SCRIPT002 = _RULES["SCRIPT002"]
 SCRIPT003 = _RULES["SCRIPT003"]
-SCRIPT004 = _RULES["SCRIPT004"]
 SCRIPT010 = _RULES["SCRIPT010"]
 SCRIPT005 = _RULES["SCRIPT005"]
 ASKS_FIRST = "is_available"  # a script that asks whether there is CUDA is taken to have an answer for "no"
@@ -111,17 +109,6 @@ def not_python(job: JobSpec) -> Iterator[Problem]:
             wanted="a .py file",
             fix=Advice("wrap the command in a Python script, or leave the distribution out"),
         )
-
-
-def words(job: JobSpec) -> Iterator[Problem]:
-    """SCRIPT004: a text with spaces or quotes travels as JSON, so that the script is given other characters than the console shows."""
-    for name, value in job.hyperparameters.items() if job.script is not None else ():
-        if isinstance(value, str) and value and shlex.quote(value) != value and any(c in value for c in " \t\"'"):
-            yield SCRIPT004.problem(
-                Field(f"hyperparameters.{name}"),
-                f"the script is given two arguments: {shlex.join([f'--{name}', value])}",
-                got=f"{value!r}, which the request carries as JSON",
-            )
 
 
 def missing_data(job: JobSpec) -> Iterator[Problem]:
@@ -223,7 +210,6 @@ RULES = (
     no_script,
     not_python,
     syntax,
-    words,
     missing_data,
     file_systems,
     hard_coded_cuda,

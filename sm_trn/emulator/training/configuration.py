@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ...core.catalog.toolkit import shell_reads_in
 from ..api.shapes import given
 from ..container import twins
 from ..container.layout import ML, base_environment, localized
@@ -70,6 +71,8 @@ def environment(
     }
     if plan.distributed:
         variables["SM_TRN_WORKERS"] = str(plan.group_of(where.name).workers)
+    if shell_reads_in(job.request["AlgorithmSpecification"].get("TrainingImage", "")):
+        variables["SM_TRN_SHELL"] = "1"
     if where.seen_ml != ML:
         variables["SM_STUDIO_LOCAL_MODE"] = "true"
     return variables
