@@ -47,6 +47,7 @@ from ..method import (
 GIB = 2**30
 TENSOR_FLAGS = ("tensor_parallel_size", "tensor_parallel_degree")
 PIPELINE_FLAGS = ("pipeline_parallel_size", "pipeline_parallel_degree")
+_STARTS = ("subprocess", "Popen", "system", "execv", "execvp")
 _RULES = rules_of(__package__)
 MEM001 = _RULES["MEM001"]
 MEM002 = _RULES["MEM002"]
@@ -115,11 +116,19 @@ def script_decides(job: JobSpec) -> str | None:
     found = reading.words(job)
     if found is None:
         return ""
+    if _trains_elsewhere(found):
+        return None
     named = found.any_of(*QUANTISES, *ADAPTS, *SHARDS, *SPREADS, *OFFLOADS)
     if any(word not in found.undecided for word in named):
         return None
     named += found.any_of(*FREEZES, *SMALL_OPTIMIZERS)
     return f"the script names {', '.join(named[:3])}" if named else ""
+
+
+def _trains_elsewhere(found: reading.Words) -> bool:
+    """Whether a source starts other programs and trains nothing itself: what those keep in memory is not known."""
+    trains = any(word == "backward" or word.lower().endswith("trainer") for word in found.all)
+    return bool(found.any_of(*_STARTS)) and not trains
 
 
 def host_memory(job: JobSpec) -> Iterator[Problem]:
@@ -227,10 +236,13 @@ def _cannot_tell(job: JobSpec, instance: InstanceType, size: Architecture) -> st
     found = reading.words(job)
     if found is None:
         return ""  # a shipped script, whose flags say all, or none that is there
-    if _least(job, found, instance).gib(size.parameters) > instance.accelerator_memory_gib / instance.workers:
+    if (
+        not _trains_elsewhere(found)
+        and _least(job, found, instance).gib(size.parameters) > instance.accelerator_memory_gib / instance.workers
+    ):
         return ""
     sure = found.any_of(*QUANTISES, *ADAPTS, *SHARDS, *SPREADS, *OFFLOADS)
-    if any(word not in found.undecided for word in sure):
+    if _trains_elsewhere(found) or any(word not in found.undecided for word in sure):
         return None
     return f"the script names {', '.join((*sure, *found.any_of(*FREEZES, *HALVES, *SMALL_OPTIMIZERS))[:3])}"
 
