@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import re
 import shlex
 from collections.abc import Iterator
 
 from ..core._entry import scripts_folder
 from ..core.preflight import source
+from ..core.preflight.secrets import holds_secret, is_named_secret
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Line, Problem, Severity, rules_of
 from ..core.specs.value import suggestion
@@ -92,9 +94,9 @@ def refused(job: JobSpec) -> Iterator[Problem]:
         sure = len(refusals) == len(given)
         yield SCRIPT014.problem(
             Field("hyperparameters"),
-            f"{entry} {'refuses' if sure else 'may refuse'} its arguments: {why}",
+            f"{entry} {'refuses' if sure else 'may refuse'} its arguments: {_shown(why, job)}",
             severity=Severity.ERROR if sure else Severity.WARNING,
-            got=(shlex.join(line) or "no hyperparameter") + ("" if sure else f", {_EITHER}"),
+            got=(_shown(shlex.join(line), job) or "no hyperparameter") + ("" if sure else f", {_EITHER}"),
             wanted="arguments that its parser takes",
             fix=Advice("correct the hyperparameters, or the parser"),
         )
@@ -139,16 +141,26 @@ def read_by_shell(job: JobSpec) -> Iterator[Problem]:
             Field(f"hyperparameters.{name}"),
             "a shell reads this before the script does"
             if read is None
-            else f"the script is given {shlex.join((f'--{name}', *read))}: a shell reads this before it does",
+            else f"the script is given {_shown(shlex.join((f'--{name}', *read)), job)}: a shell reads this before it does",
             severity=Severity.INFO if parser is None else Severity.WARNING,
-            got=repr(value) + ("" if shell else f", {_EITHER}"),
+            got=_shown(repr(value), job) + ("" if shell else f", {_EITHER}"),
             wanted="a text that a shell leaves as it is",
             fix=Advice(
                 repr(shlex.quote(value))
-                if shell
+                if shell and value == _shown(value, job)
                 else "a text without spaces, quotes and signs, or a file in source_dir"
             ),
         )
+
+
+def _shown(text: str, job: JobSpec) -> str:
+    """A text of a problem without the secrets among the hyperparameters, nor the words that a shell makes of them."""
+    for name, value in job.hyperparameters.items():
+        if isinstance(value, str) and value and (is_named_secret(name, value) or holds_secret(value)):
+            parts = {value, *(part for part in re.split(r"[\s'\"]+", value) if len(part) > 3)}
+            for part in sorted(parts, key=len, reverse=True):
+                text = text.replace(part, f"({len(part)} characters)")
+    return text
 
 
 def _takes(job: JobSpec, read: Words) -> bool:

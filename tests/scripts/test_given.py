@@ -98,6 +98,15 @@ def test_the_way_out_is_a_text_that_the_shell_gives_back(tmp_path: Path) -> None
     assert ("--name", "full shard") == mended
 
 
+@pytest.mark.parametrize("framework", [OLD, NEW])
+@pytest.mark.parametrize("secret", ["s3cret 'value", "s3cret value", "s3cret$value"])
+def test_a_secret_is_not_shown(tmp_path: Path, framework: st.PyTorch, secret: str) -> None:
+    asked = job(tmp_path, f"p.add_argument('--api_key', type=int)\n{ONE}", framework, api_key=secret, name="a b")
+    problems = [each for each in st.check(asked) if each.id in TOLD]
+    assert "SCRIPT004" in {each.id for each in problems}
+    assert all("s3cret" not in str(each) for each in problems)
+
+
 def test_the_last_images_with_a_shell_are_those_that_aws_no_longer_patched() -> None:
     """The table of images and the day of the toolkit that starts a script without one."""
     support = {key: row["end_of_patch"] for key, row in images.shipped_table()["support"]["pytorch"].items()}
