@@ -62,7 +62,8 @@ def channels(job: JobSpec) -> Iterator[Problem]:
             )
     for argument, value in job.arguments.items():
         folder = _FOLDER.match(value) if isinstance(value, str) else None
-        if folder is not None and folder[1].upper() not in there and not job.own_entrypoint:
+        elsewhere = folder is not None and folder[1].upper() not in there and not job.own_entrypoint
+        if folder is not None and elsewhere and not any(_makes(text, argument) for _, text in programs(job)):
             yield DATA007.problem(
                 Field(f"hyperparameters.{argument}"),
                 f"the job has no channel {folder[1]!r}",
@@ -70,6 +71,20 @@ def channels(job: JobSpec) -> Iterator[Problem]:
                 wanted=f"a channel {folder[1]!r}",
                 fix=Advice(f"add it to inputs, or correct the path{suggestion(folder[1], there.values())}"),
             )
+
+
+@functools.lru_cache(maxsize=source.KEPT)
+def _makes(text: str, argument: str) -> bool:
+    """Whether a program makes the folder that an argument names."""
+    tree, word = source.tree(text), argument.replace("-", "_")
+    names = {
+        ast.unparse(node.targets[0])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(each, ast.Attribute) and each.attr == word for each in ast.walk(node.value))
+    }
+    made = [ast.unparse(call) for call in source.calls(text) if called(call) in {"mkdir", "makedirs"}]
+    return any(re.search(rf"\b{re.escape(name)}\b", call) for call in made for name in (*names, word))
 
 
 def variables(job: JobSpec) -> Iterator[Problem]:

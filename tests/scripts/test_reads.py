@@ -118,3 +118,17 @@ PARSER = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--epoc
 )
 def test_a_hyperparameter_that_nobody_reads_is_told(tmp_path: Path, script: str, told: bool) -> None:
     assert told == ("SCRIPT015" in found(tmp_path, script, rate=1))
+
+
+@pytest.mark.parametrize(
+    "makes",
+    [
+        "os.makedirs(args.held)",
+        "cache = Path(args.held)\ncache.mkdir(parents=True)",
+        "os.makedirs(os.path.join(args.held, 'x'))",
+    ],
+)
+def test_a_folder_that_the_script_makes_itself_needs_no_channel(tmp_path: Path, makes: str) -> None:
+    script = f"{READS}{HELD}args, _ = p.parse_known_args()\n"
+    assert "DATA007" in found(tmp_path, f"{script}os.makedirs(args.output)\n", held="/opt/ml/input/data/cache")
+    assert "DATA007" not in found(tmp_path, f"{script}{makes}\n", held="/opt/ml/input/data/cache")
