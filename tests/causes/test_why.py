@@ -252,6 +252,8 @@ def test_real_error_texts_find_their_cause() -> None:
         ("RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn", "script.no_gradient"),
         ("ValueError: Attempting to unscale FP16 gradients.", "script.half_weights"),
         ("wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[x])", "script.tracking_key"),
+        ("/bin/sh: 1: Syntax error: Unterminated quoted string", "script.shell"),
+        ('/bin/sh: -c: line 0: syntax error near unexpected token `(\'', "script.shell"),
         ("jinja2.exceptions.TemplateError: Conversation roles must alternate user/assistant/user/assistant/...", "data.chat_template"),
         ("ValueError: Cannot use chat template functions because tokenizer.chat_template is not set", "data.chat_template"),
         ("ImportError: libGL.so.1: cannot open shared object file: No such file or directory", "image.system_library"),
