@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
 import sm_trn as st
-from sm_trn.bridge.launchers import Ending, Launchers, Reason, read_text
+from sm_trn.bridge.launchers import Ending, Launchers, Reason, read_launchers, read_text
 
 HEAD = """
 import os, boto3, sagemaker
@@ -157,6 +157,16 @@ def test_a_notebook_is_read_cell_by_cell_without_its_magics() -> None:
     assert [(5, 4)] == [(launch.place.cell, launch.place.line) for launch in found.launches]
     assert [4] == [place.cell for place, _ in found.unread]
     assert found.launches[0].complete
+
+
+def test_a_script_that_the_notebook_writes_is_named_with_its_cell(tmp_path: Path) -> None:
+    launch = HEAD + f"PyTorch({PYTORCH}, source_dir='code').fit()"
+    (tmp_path / "launch.ipynb").write_text(notebook("%%writefile ./code/train.py\nimport torch\n", launch))
+    told = "cell 1 writes code/train.py, which is not there yet: run that cell, and import again"
+    assert (told,) == read_launchers(tmp_path / "launch.ipynb").launches[0].remarks
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "train.py").write_text("import torch\n")
+    assert () == read_launchers(tmp_path / "launch.ipynb").launches[0].remarks
 
 
 def test_siblings_are_read_and_the_rest_of_a_module_is_one_hole() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
+import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -247,6 +248,18 @@ class Reading:
                     f"where the launcher is started, and {self.folders[0]} has none"
                 )
 
+    def _written_later(self, jobs: Sequence[LauncherJob]) -> Iterator[str]:
+        """A script that a cell of the notebook writes, and that is not there yet."""
+        magics = [(line.split(), cell.number) for cell in self.code for line in cell.kept]
+        cells = {posixpath.normpath(words[-1]): number for words, number in magics if words[0] == "%%writefile"}
+        for job in jobs:
+            script = job.spec.script
+            if script is None or job.folder is None:
+                continue
+            place = posixpath.normpath(posixpath.join(script.source_dir or "", script.entry))
+            if place in cells and not (job.folder / place).is_file():
+                yield f"cell {cells[place]} writes {place}, which is not there yet: run that cell, and import again"
+
     def _launch(
         self, site: Site, state: Statements, check: Check | None, decisions: Mapping[Condition, bool]
     ) -> Launch:
@@ -267,7 +280,8 @@ class Reading:
         placeholders = tuple(sorted(symbol.value for symbol in read.placeholders if symbol.value not in self.given))
         return Launch(
             place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders,
-            remarks=(*read.remarks, *self._elsewhere(jobs)), within=site.within or pipeline_session(site), started=site.started,
+            remarks=(*read.remarks, *self._elsewhere(jobs), *self._written_later(jobs)),
+            within=site.within or pipeline_session(site), started=site.started,
         )  # fmt: skip
 
     def _searched(
