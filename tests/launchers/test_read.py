@@ -163,7 +163,7 @@ def test_a_script_that_the_notebook_writes_is_named_with_its_cell(tmp_path: Path
     launch = HEAD + f"PyTorch({PYTORCH}, source_dir='code').fit()"
     (tmp_path / "launch.ipynb").write_text(notebook("%%writefile ./code/train.py\nimport torch\n", launch))
     told = "cell 1 writes code/train.py, which is not there yet: run that cell, and import again"
-    assert (told,) == read_launchers(tmp_path / "launch.ipynb").launches[0].remarks
+    assert (told,) == read_launchers(tmp_path / "launch.ipynb").launches[0].remarks  # the source lies nowhere
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "train.py").write_text("import torch\n")
     assert () == read_launchers(tmp_path / "launch.ipynb").launches[0].remarks

@@ -242,9 +242,12 @@ class Reading:
     def _elsewhere(self, jobs: Sequence[LauncherJob]) -> Iterator[str]:
         """A source that does not lie where SDK v2 would look for it."""
         for job in jobs:
-            if job.folder is not None and job.folder != self.folders[0] and job.spec.script is not None:
+            script, folder = job.spec.script, job.folder
+            if script is None or folder is None or folder == self.folders[0]:
+                continue
+            if (folder / str(script.source_dir)).is_dir():
                 yield (
-                    f"source_dir {job.spec.script.source_dir!r} is taken from {job.folder}; SDK v2 looks for it in the folder "
+                    f"source_dir {script.source_dir!r} is taken from {folder}; SDK v2 looks for it in the folder "
                     f"where the launcher is started, and {self.folders[0]} has none"
                 )
 
@@ -254,10 +257,10 @@ class Reading:
         cells = {posixpath.normpath(words[-1]): number for words, number in magics if words[0] == "%%writefile"}
         for job in jobs:
             script = job.spec.script
-            if script is None or job.folder is None:
+            if script is None:
                 continue
             place = posixpath.normpath(posixpath.join(script.source_dir or "", script.entry))
-            if place in cells and not (job.folder / place).is_file():
+            if place in cells and not any((folder / place).is_file() for folder in self.folders):
                 yield f"cell {cells[place]} writes {place}, which is not there yet: run that cell, and import again"
 
     def _launch(
