@@ -34,7 +34,11 @@ SCRIPT014 = _RULES["SCRIPT014"]
 SCRIPT015 = _RULES["SCRIPT015"]
 SCRIPT019 = _RULES["SCRIPT019"]
 
-_EITHER = "where the image has a toolkit before 5.1.3, which AWS does not say"
+# Whether a shell reads the arguments, where the image may have either toolkit.
+_EITHER = {
+    True: "where the image has a toolkit before 5.1.3, which AWS does not say",
+    False: "where the image has toolkit 5.1.3 or a later one, which AWS does not say",
+}
 # Actions whose argument takes no value.
 _FLAGS = frozenset({"store_true", "store_false", "store_const", "append_const", "count", "BooleanOptionalAction"})
 # A program that holds one of these can read a list as one.
@@ -86,22 +90,23 @@ def refused(job: JobSpec) -> Iterator[Problem]:
     parser = declared(job)
     if parser is None:
         return
-    entry, given = source.entry_name(job), lines(job)
-    known = [line for line in given if line is not None]
-    refusals = [(line, why) for line in known if (why := _refusal(parser, line, job))]
+    entry, exact = source.entry_name(job), source.command_line(job)
+    given = [exact if line is None else line for line in lines(job)]
+    refusals = [(line, why) for line in given if (why := _refusal(parser, line, job))]
     if refusals:
         line, why = refusals[0]
-        sure = len(refusals) == len(given)
+        sure = len(refusals) == len(given) and None not in lines(job)
         yield SCRIPT014.problem(
             Field("hyperparameters"),
             f"{entry} {'refuses' if sure else 'may refuse'} its arguments: {_shown(why, job)}",
             severity=Severity.ERROR if sure else Severity.WARNING,
-            got=(_shown(shlex.join(line), job) or "no hyperparameter") + ("" if sure else f", {_EITHER}"),
+            got=(_shown(shlex.join(line), job) or "no hyperparameter")
+            + ("" if len(given) == 1 else f", {_EITHER[line != exact]}"),
             wanted="arguments that its parser takes",
             fix=Advice("correct the hyperparameters, or the parser"),
         )
         return
-    rest = parser.leftover(known[0]) if known else []
+    rest = parser.leftover(given[0])
     for flag in (word for word in rest if parser.strict and word.startswith("-")):
         name = flag.lstrip("-")
         if name in job.arguments:
@@ -143,7 +148,7 @@ def read_by_shell(job: JobSpec) -> Iterator[Problem]:
             if read is None
             else f"the script is given {_shown(shlex.join((f'--{name}', *read)), job)}: a shell reads this before it does",
             severity=Severity.INFO if parser is None else Severity.WARNING,
-            got=_shown(repr(value), job) + ("" if shell else f", {_EITHER}"),
+            got=_shown(repr(value), job) + ("" if shell else f", {_EITHER[True]}"),
             wanted="a text that a shell leaves as it is",
             fix=Advice(
                 repr(shlex.quote(value))

@@ -6,6 +6,7 @@ sagemaker-training 5.1.2 and 5.1.3, process.py, _create_command.
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from ..core.catalog import images, toolkit
@@ -14,7 +15,7 @@ from ..core.specs.job import JobSpec
 
 Words = tuple[str, ...]
 # What a shell does more with than to split words and to take quotes away.
-_SPECIAL = frozenset("$`\\;&|<>()*?#~\n")
+_SPECIAL = re.compile(r"[$`\\;&|<>()*?\n]|(?:^|\s)[#~]")
 
 
 def through_shell(words: Words) -> Words | None:
@@ -25,7 +26,7 @@ def through_shell(words: Words) -> Words | None:
     """
     joined = " ".join(words)
     try:
-        return None if _SPECIAL & set(joined) else tuple(shlex.split(joined))
+        return None if _SPECIAL.search(joined) else tuple(shlex.split(joined))
     except ValueError:  # a quotation mark that nothing closes
         return None
 

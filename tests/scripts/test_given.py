@@ -57,6 +57,7 @@ ONE = "p.add_argument('--name')\np.parse_args()"
 KNOWN = "p.add_argument('--name')\np.parse_known_args()"
 MANY = "p.add_argument('--name', nargs='+')\np.parse_args()"
 NUMBERS = "p.add_argument('--name', nargs='+', type=int)\np.parse_args()"
+TWICE = {"SCRIPT014": "warning", "SCRIPT004": "warning"}
 FLAG = "p.add_argument('--name', action='store_true')\np.parse_args()"
 
 
@@ -71,6 +72,9 @@ FLAG = "p.add_argument('--name', action='store_true')\np.parse_args()"
         (ONE, "'a b'", {}, {"SCRIPT004": "warning"}),
         (ONE, "a", {}, {}),
         (ONE, "$A", {"SCRIPT004": "warning"}, {"SCRIPT004": "warning"}),
+        (f"p.add_argument('--data', required=True)\n{ONE}", "a", {"SCRIPT014": "error"}, {"SCRIPT014": "error"}),
+        (f"p.add_argument('--data', required=True)\n{ONE}", "$A", TWICE, TWICE),
+        (ONE, "a#b~", {}, {}),
         (FLAG, "", {}, {"SCRIPT007": "warning"}),
         (FLAG, True, {"SCRIPT007": "error"}, {"SCRIPT007": "error"}),
         (ONE, "", {"SCRIPT014": "error"}, {"SCRIPT014": "warning"}),
