@@ -111,6 +111,17 @@ def test_a_script_is_told_what_the_toolkit_tells_it(plain: Bench, bench: Bench, 
     assert set() == differs, {name: (ours["variables"][name], theirs["variables"][name]) for name in differs}
 
 
+@pytest.mark.parametrize("toolkit", [True, False])
+def test_a_shell_script_is_given_its_words_as_they_are(plain: Bench, bench: Bench, toolkit: bool) -> None:
+    """The toolkit quotes them: sagemaker-training 5.1.2, process.py, _create_command."""
+    pytest.importorskip("sagemaker_training")
+    where = bench if toolkit else plain
+    script = "#!/bin/sh\nprintf 'told <%s>\\n' \"$@\"\n"
+    name = where.submit("", {"sagemaker_program": "run.sh", "a": "x y"}, files={"run.sh": script})
+    assert "Completed" == where.finished(name)["TrainingJobStatus"], where.lines(name)
+    assert ["told <-a>", "told <x y>"] == [line for line in where.lines(name) if line.startswith("told")]
+
+
 def test_only_a_job_in_a_twin_has_its_requirements_installed(plain: Bench) -> None:
     name = plain.submit("print('x')", files={"requirements.txt": "torch==9.9\n"})
     assert "Completed" == plain.finished(name)["TrainingJobStatus"], plain.lines(name)
