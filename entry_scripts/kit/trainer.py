@@ -373,11 +373,11 @@ def check_numbers(values: Any, names: Iterable[str]) -> None:
         whole = isinstance(value, int)
         least, below = LIMITS.get(name, (1, math.inf) if whole else (0, 1))
         if not least <= value < below:
-            kind = "a whole number" if whole else "a number"
-            limits = (
-                f", at least {least}" if below == math.inf else f" from {least} to below {below}"
-            )
-            raise UsageError(f"--{name}: got {value}, wanted {kind}{limits}")
+            wanted = "a whole number" if whole else "a number"
+            wanted += f", at least {least}"
+            if below < math.inf:
+                wanted += f", below {below}"
+            raise UsageError(f"--{name}: got {value}, wanted {wanted}")
 
 
 def only_collect_graphs(args: Any) -> str:
@@ -418,9 +418,7 @@ def first_held_out(count: int, percentage: int) -> int:
 
 def evaluates(args: Any) -> bool:
     """Whether a set to judge on is wanted at all."""
-    return (
-        bool(args.do_eval) or str(getattr(args.eval_strategy, "value", args.eval_strategy)) != "no"
-    )
+    return bool(args.do_eval) or args.eval_strategy != "no"
 
 
 # --- the callback ---

@@ -146,10 +146,10 @@ def parse(argv: list[str]) -> tuple[Any, ...]:
             ["--per_device_train_batch_size", "0"],
             "--per_device_train_batch_size: got 0, wanted a whole number, at least 1",
         ),
-        (["--seed", "-1"], "--seed: got -1, wanted a whole number from 0 to below 4294967296"),
+        (["--seed", "-1"], "--seed: got -1, wanted a whole number, at least 0, below 4294967296"),
         (["--max_train_samples", "-5"], "--max_train_samples: got -5, wanted a whole number, at least 1"),
-        (["--share", "1"], "--share: got 1.0, wanted a number from 0 to below 1"),
-        (["--share", "nan"], "--share: got nan, wanted a number from 0 to below 1"),
+        (["--share", "1"], "--share: got 1.0, wanted a number, at least 0, below 1"),
+        (["--share", "nan"], "--share: got nan, wanted a number, at least 0, below 1"),
     ],
 )
 def test_a_mistyped_flag_is_a_mistake_with_a_suggestion(argv: list[str], said: str) -> None:

@@ -513,7 +513,7 @@ def test_a_folder_that_cannot_be_written_to_is_known_before_the_loop_trains() ->
 
 def test_an_empty_part_to_train_on_is_refused_and_a_foreign_checkpoint_is_said_to_be_left_out(tmp_path: Path) -> None:
     found = run_here(train_language_model.main, *CAUSAL.split(), "--validation_split_percentage", "100")
-    assert "--validation_split_percentage: got 100, wanted a whole number from 1 to below 100" in found.err
+    assert "--validation_split_percentage: got 100, wanted a whole number, at least 1, below 100" in found.err
     flags = [
         *CAUSAL.split(),
         "--max_steps",
