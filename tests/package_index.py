@@ -14,11 +14,13 @@ def wheel(
     version: str,
     *requires: str,
     python: str = "",
+    wants_python: str = "",
     program: str = "",
     native: str = "",
     **modules: str,
 ) -> None:
-    """A package whose module tells its version, then runs ``program``, in an index of its own; for one Python where ``python`` says.
+    """A package whose module tells its version, then runs ``program``, in an index of its own; for one Python where ``python`` says, or for
+    those that ``wants_python`` says.
 
     ``modules`` are the texts of modules below it, by name; ``native`` is what its compiled module holds.
     """
@@ -26,6 +28,7 @@ def wheel(
     folder.mkdir(exist_ok=True)
     info = f"{name.replace('-', '_')}-{version}.dist-info"
     needed = "".join(f"Requires-Dist: {each}\n" for each in requires)
+    needed += f"Requires-Python: {wants_python}\n" if wants_python else ""
     tag = f"{python}-{python}-manylinux_2_17_x86_64" if python else "py3-none-any"
     with zipfile.ZipFile(folder / f"{name.replace('-', '_')}-{version}-{tag}.whl", "w") as packed:
         packed.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}")

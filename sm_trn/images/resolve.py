@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -46,8 +47,10 @@ PLATFORM = "x86_64-manylinux_2_31"  # Ubuntu 20.04: the oldest of the images
 
 
 _NO_WHEEL = re.compile(
-    r"(?:all versions of )?(?P<name>[A-Za-z0-9][\w.-]*?)(?P<spec>(?:[<>=!~]=?[\w.+*]+,?)*) ha(?:s|ve) no usable wheels"
+    r"(?:all versions of )?(?P<name>[A-Za-z0-9][\w.-]*?)(?:\[[^\]]*\])?"
+    r"(?P<spec>(?:[<>=!~]=?[\w.+*]+,?)*) ha(?:s|ve) no usable wheels"
 )
+_SMALL = 2_000_000  # bytes of a wheel that is fetched for its Pythons alone
 _EDITABLE = re.compile(r"(?:-e|--editable)[ =]\s*")
 _ARCHIVES = (".whl", ".tar.gz", ".zip")
 _NOT_FOUND = re.compile(r"Because (?P<name>[A-Za-z0-9][\w.-]*) was not found")
@@ -242,7 +245,7 @@ def resolve(job: JobSpec) -> Resolved:
         certain = _certain(pins, text, held, newest, functools.partial(_absent, question, pins, held))
         certain = tuple(pin for pin in pins if pin in {*certain, *_with_torch(question, pins, held)})
         lacking, required = _lacking(question, certain, job, held)
-        misfits = tuple(dict.fromkeys([*_misfits(certain, held), *lacking]))
+        misfits = tuple(dict.fromkeys([*_misfits(certain, held), *_unfit(question, held), *lacking]))
         return Resolved(
             image=held.name,
             pins=pins,
@@ -350,6 +353,23 @@ def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
     yield from (str(misfit) for misfit in misfits(_versions(pins, held)) if misfit.library in taken)
 
 
+def _unfit(question: _Question, held: Contents) -> Iterator[str]:
+    """The exact versions that are asked for, and that pip has not for this Python: uv passes over up to which one they are.
+
+    A wheel of one Python's own says it in its name, so that uv knows; the others are small.
+    """
+    asked = requirements_of("\n".join(question.lines), python_of(held))
+    pins = {f"{each.name}=={each.exact}": each for each in asked if each.exact is not None}
+    question.lock([pin for pin in pins if pin not in question.wheels])
+    for pin, each in pins.items():
+        small = [wheel for wheel in question.wheels.get(pin, ()) if (wheel.get("size") or 0) <= _SMALL]
+        plain = any(str(wheel.get("url", wheel.get("path"))).endswith("-none-any.whl") for wheel in small)
+        release = question.release(each.name, str(each.exact)) if plain else None
+        with contextlib.suppress(InvalidSpecifier):
+            if release is not None and question.python not in SpecifierSet(release.python):
+                yield f"{release} is for Python {release.python}, and {held.name} has {python_of(held)}"
+
+
 def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Contents) -> Iterator[str]:
     """What the script imports of the image and does not allow what pip installs beside it: pip does not look at what it leaves alone."""
     taken = {_name_of(pin) for pin in pins}
@@ -375,7 +395,8 @@ def _excluded(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Co
             wanted = ", ".join(str(each.specifier) for each in wanted_torch(release))
             yield f"{release} goes with torch {wanted}, as its extra says, and the job will have {there['torch']}"
     yield from _refused(question, there, job, held)
-    release = question.release("torch", there["torch"]) if "torch" in taken else None
+    replaced = {name for name, _, _ in _replaced(pins, held)}
+    release = question.release("torch", there["torch"]) if "torch" in replaced else None
     cuda = _CUDA.search((release.text("torch.version") or "") if release is not None else "")
     for row in find_instances(job.compute.instances) if cuda is not None else ():
         first = first_cuda(row.chip)

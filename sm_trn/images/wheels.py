@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
 
 WHOLE = 40_000_000  # bytes: of a longer wheel – PyTorch's – only the parts that are asked for are fetched
 LONGEST = 3_000_000  # bytes of a program that is read
@@ -88,10 +88,20 @@ class Release:
 
     @cached_property
     def _needs(self) -> list[Requirement]:
-        metadata = next((path for path in self.files if path.endswith(".dist-info/METADATA")), None)
-        text = self.files[metadata].decode("utf-8", errors="replace") if metadata is not None else ""
-        lines = re.findall(r"^Requires-Dist: (.+?)\s*$", text.partition("\n\n")[0], re.MULTILINE)
-        return [Requirement(line) for line in lines]
+        lines = re.findall(r"^Requires-Dist: (.+?)\s*$", self._metadata, re.MULTILINE)
+        return [each for line in lines if (each := _requirement(line)) is not None]
+
+    @cached_property
+    def python(self) -> str:
+        """The Pythons that the release says it is for; empty where it says nothing."""
+        found = re.search(r"^Requires-Python: (.+?)\s*$", self._metadata, re.MULTILINE)
+        return found[1] if found is not None else ""
+
+    @cached_property
+    def _metadata(self) -> str:
+        path = next((path for path in self.files if path.endswith(".dist-info/METADATA")), None)
+        text = self.files[path].decode("utf-8", errors="replace") if path is not None else ""
+        return text.partition("\n\n")[0]
 
     def path(self, module: str) -> str | None:
         """The file of a module, dotted; None where it has none that is Python."""
@@ -140,6 +150,13 @@ class Release:
                 for name in set(_DEFINED.findall(self.text(module) or "")):
                     found.setdefault(name, []).append(module)
         return found
+
+
+def _requirement(line: str) -> Requirement | None:
+    """A requirement of a release; None for one of the old forms, ``>=1.9.*``, that only old installers read."""
+    with contextlib.suppress(InvalidRequirement):
+        return Requirement(line)
+    return None
 
 
 def read_wheel(name: str, version: str, url: str, size: int | None) -> Release:

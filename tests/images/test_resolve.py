@@ -90,7 +90,26 @@ def test_a_package_without_any_wheel_is_left_out_and_one_for_another_python_is_a
     found = resolve(job(tmp_path, "built\naccelerate\ngit+https://example.com/a/b\n"))
     assert {"accelerate==1.9.0", "torch==2.5.1"} == set(found.pins)
     assert ("git+https://example.com/a/b", "built") == found.unread
+    wheel(packages, "around", "1.0", "built[more]==1.0")
+    assert ("built",) == resolve(job(tmp_path, "around\n")).unread
     assert "old" in resolve(job(tmp_path, "old\n")).conflict
+
+
+@needs_uv
+def test_requirements_of_old_forms_are_passed_over(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "aged", "1.7.7", "torch (>=1.9.*)", program="from torch import Gone\n")
+    asked = job(tmp_path, "aged\n")
+    (tmp_path / "train.py").write_text("import aged\n")
+    assert ("aged 1.7.7 imports Gone from torch, which torch 2.5.1 does not have",) == resolve(asked).misfits
+
+
+@needs_uv
+def test_a_version_that_is_for_older_pythons_is_told(tmp_path: Path, packages: Path) -> None:
+    wheel(packages, "backport", "0.8", wants_python=">=3.6, <3.7")
+    wheel(packages, "modern", "1.0", wants_python=">=3.11.2, <3.12")
+    told = "backport 0.8 is for Python >=3.6, <3.7, and pytorch-2.5.1-gpu has 3.11"
+    assert (told,) == resolve(job(tmp_path, "backport==0.8\nmodern==1.0\n")).misfits
+    assert not resolve(job(tmp_path, "backport ; python_version < '3.7'\nmodern==1.0\n")).misfits
 
 
 @needs_uv
@@ -435,6 +454,13 @@ def test_a_torch_that_is_older_than_the_gpu_is_told(tmp_path: Path, packages: Pa
     asked = job(tmp_path, "torch==1.8.0\n").replace(compute=st.Compute(instance))
     expected = "torch 1.8.0 is built with CUDA 10.2, and the A10G of ml.g5.xlarge wants CUDA 11.0 or newer"
     assert ((expected,) if told else ()) == resolve(asked).excluded
+
+
+@needs_uv
+def test_the_images_torch_is_not_asked_for_the_cuda_of_the_index(tmp_path: Path, packages: Path) -> None:
+    with zipfile.ZipFile(packages / "torch" / "torch-2.5.1-py3-none-any.whl", "a") as packed:
+        packed.writestr("torch/version.py", "cuda = '10.2'\n")
+    assert not resolve(job(tmp_path, "accelerate\ntorch==2.5.1\n")).excluded
 
 
 @needs_uv
