@@ -59,7 +59,7 @@ class Reason(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Unresolved:
     """One root cause for which a job is not complete: everything that depends on it is unknown for the same reason. ``give`` is the
-    name that ``--set`` takes, '' where no value would help.
+    name that ``--set`` takes, '' where no value would help; ``call`` what ``--run --call`` takes to come there.
 
     >>> hole = st.read_launchers("launch.py").launches[1].holes[0]
     >>> hole.give
@@ -71,6 +71,7 @@ class Unresolved:
     expression: str
     give: str = ""
     detail: str = ""
+    call: str = ""
 
     def __str__(self) -> str:
         detail = f" ({self.detail})" if self.detail else ""
