@@ -114,6 +114,7 @@ def test_names_that_a_text_may_have_set_are_holes(how: str, body: str) -> None:
         (f"import elsewhere\nestimator = {MADE}\nelsewhere.start(job=estimator)".replace("=hp", "={}"), Reason.HANDED),
         (f"rate = 1\ndef change():\n    global rate\n    rate = 2\nchange()\n{FIT}", Reason.CONSTRUCT),
         (f"def outer():\n    rate = 1\n    def inner():\n        nonlocal rate\n        rate = 2\n    inner()\n    return rate\nrate = outer()\n{FIT}", Reason.CONSTRUCT),  # noqa: E501 - a launcher on one line
+        (f"hp = {{'rate': 1}}\nother = hp\nother |= {{'rate': 2}}\n{SHARED}", Reason.CONSTRUCT),
         (f"rate = 1\nwhile rate < 3:\n    rate += 1\n{FIT}", Reason.LOOP),
         (f"rate = 1\ndel rate\nrate = len(dir())\n{FIT}", Reason.CALL),
         (f"hp = {{'rate': 1, 'b': 2}}\ndel hp['b']\n{SHARED}", Reason.CONSTRUCT),
@@ -130,7 +131,6 @@ def test_it_is_a_hole(body: str, reason: Reason) -> None:
     ("body", "rate"),
     [
         (f"rate = 1\nfrom here import *\n{FIT}", 2),
-        (f"hp = {{'rate': 1}}\nother = hp\nother |= {{'rate': 2}}\n{SHARED}", 2),
         (f"hp = {{'rate': 2}}\nprint(hp), json.dumps(hp)\nlogger = elsewhere.logger()\nlogger.info(hp)\n{SHARED}", 2),
         (f"os.environ['RATE'] = 'two'\nrate = os.environ.get('RATE', 'one')\n{FIT}", "two"),
         (f"rate = 2\nmake = functools.partial(PyTorch, role=role)\n{FIT.replace('PyTorch(', 'make(')}", 2),

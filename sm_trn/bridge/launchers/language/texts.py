@@ -11,9 +11,8 @@ from typing import Any, Final
 from ..values import LONGEST, Moment, Needs, Symbol, Unknown, Unresolvable, Unresolved
 
 _WIDE: Final = re.compile(r"\d{5,}")
-_PERCENT: Final = re.compile(r"%(?:\([^)]*\))?[-+ #0]*[\d.*]*")
-# What no placeholder holds: a bucket, an account and a region are of small letters, digits, dots and dashes.
-_CLOSED: Final = frozenset({Symbol.BUCKET, Symbol.ACCOUNT, Symbol.REGION})
+# What begins and ends with a letter or a digit: a bucket, an account, a region, a moment.
+_CLOSED: Final = frozenset({Symbol.BUCKET, Symbol.ACCOUNT, Symbol.REGION, Symbol.TIME})
 
 
 def specified(state: Any, value: Any, conversion: str, spec: Any, cause: Unresolved) -> str:
@@ -61,56 +60,16 @@ def _split(field: str) -> tuple[Any, list[Any]]:
     return int(first) if first.isdigit() else first, words
 
 
-def percent(state: Any, template: str, values: Any, cause: Unresolved) -> Any:
-    """``template % values``. Raises Needs."""
-    if lacking := state.missing(values) or state.missing(template):
-        raise Needs(lacking)
-    if any(_WIDE.search(found[0]) or "*" in found[0] for found in _PERCENT.finditer(template)):
-        raise Needs((cause,))
-    return state.python(lambda: template % values)
-
-
-def compared(state: Any, kind: ast.cmpop, left: Any, right: Any) -> bool | None:
-    """A comparison in which something is not known; None where that decides it."""
-    marks = state.marks
-    if isinstance(kind, (ast.Eq, ast.NotEq)):
-        if (
-            isinstance(left, str)
-            and left == right
-            and not marks.causes(left)
-            and Symbol.TIME not in marks.symbols(left)
-        ):
-            return isinstance(kind, ast.Eq)
-        texts = [each for each in (left, right) if isinstance(each, str)]
-        if len(texts) == 1 and (left is None or right is None):
-            return isinstance(kind, ast.NotEq)
-    if (
-        isinstance(left, str)
-        and isinstance(right, str)
-        and isinstance(kind, (ast.In, ast.NotIn))
-        and not marks.within(left)
-    ):
-        held = any(isinstance(part, str) and left in part for part in marks.parts(right))
-        return isinstance(kind, ast.In) if held else None
-    return None
-
-
 def method(state: Any, text: str, name: str, given: Sequence[Any], cause: Unresolved) -> Any:
     """A method of a text with placeholders. Raises Needs where the result depends on what they are."""
     marks = state.marks
-    parts = marks.parts(text)
     lacks = Needs(marks.causes(text) or (state.placeholder(text),))
     known = all(isinstance(each, (str, int)) and not (isinstance(each, str) and marks.within(each)) for each in given)
     if not known or marks.causes(text):
         raise lacks
     symbols = marks.symbols(text)
-    if name in {"strip", "rstrip", "lstrip"} and symbols <= _CLOSED | {Symbol.TIME} and not _word_letters(given):
+    if name in {"strip", "rstrip", "lstrip"} and symbols <= _CLOSED and not _word_letters(given):
         return getattr(text, name)(*given)
-    cut = name in {"split", "rsplit", "partition", "rpartition"} and symbols <= _CLOSED
-    if cut and given and not _word_letters(given[:1]) and given[0] not in {"-", "."}:
-        return getattr(text, name)(*given)
-    if name == "replace" and symbols == {Symbol.TIME}:
-        return "".join(part.replace(*given) if isinstance(part, str) else marks.mark(part) for part in parts)
     raise lacks
 
 
