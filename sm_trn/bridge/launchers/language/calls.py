@@ -344,9 +344,9 @@ class Calls(Expressions):
         cause = self.cause(node, Reason.CONSTRUCT)
         given = [self.resolved(each) for each in given]
         if name == "format":
-            return texts.formatted(self, node, owner, given, names, cause)
+            return texts.formatted(self, owner, given, names, cause)
         if name == "format_map" and given:
-            return texts.formatted(self, node, owner, [], given[0], cause)
+            return texts.formatted(self, owner, [], given[0], cause)
         if name == "join" and len(given) == 1:
             if isinstance(given[0], Moment):
                 return given[0]

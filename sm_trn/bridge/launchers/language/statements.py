@@ -234,26 +234,10 @@ def _expression(state: Statements, node: ast.Expr) -> None:
 
 
 def _assigned(state: Statements, node: ast.Assign) -> Flow | None:
-    value = _one_cause(state, node, state.evaluate(node.value))
+    value = state.evaluate(node.value)
     for target in node.targets:
         state.assign(target, value)
     return None
-
-
-def _one_cause(state: Statements, node: ast.Assign, value: Any) -> Any:
-    """A value for which several calls of its own statement stand: one name gives it, so one cause stands for them."""
-    first, last = state.place(node), node.end_lineno or node.lineno
-    causes = value.causes if isinstance(value, Unknown) else ()
-    fresh = [
-        cause
-        for cause in causes
-        if not cause.give and (cause.place.file, cause.place.cell) == (first.file, first.cell)
-        if cause.reason is not Reason.PIPELINE and first.line <= cause.place.line <= last
-    ]
-    if len(fresh) < 2:
-        return value
-    whole = Unresolved(fresh[0].reason, fresh[0].place, expression(node.value), detail=fresh[0].detail)
-    return type(value)([*(cause for cause in causes if cause not in fresh), whole], value.origin, value.among)
 
 
 def _annotated(state: Statements, node: ast.AnnAssign) -> Flow | None:

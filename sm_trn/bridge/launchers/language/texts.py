@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import string
 from collections.abc import Mapping, Sequence
@@ -30,34 +29,24 @@ def specified(state: Any, value: Any, conversion: str, spec: Any, cause: Unresol
     return str(state.python(format, shown, spec))
 
 
-def formatted(
-    state: Any, node: ast.AST, template: str, given: Sequence[Any], names: Mapping[str, Any], cause: Unresolved
-) -> str:
+def formatted(state: Any, template: str, given: Sequence[Any], names: Mapping[str, Any], cause: Unresolved) -> str:
     """``template.format(*given, **names)``. Raises Needs."""
     made, automatic = "", 0
     for literal, field, spec, conversion in state.python(lambda: list(string.Formatter().parse(template))):
         made += literal
         if field is None:
             continue
-        first, rest = state.python(_split, field)
-        if first == "":
-            first, automatic = automatic, automatic + 1
-        value: Any = state.python(lambda first=first: given[first] if isinstance(first, int) else names[first])
-        for is_attribute, word in rest:
-            value = state.attribute(node, value, word) if is_attribute else state.item(node, value, word)
-        inner = formatted(state, node, spec, given, names, cause) if spec and "{" in spec else spec
-        made += specified(state, state.resolved(value), conversion or "", inner, cause)
+        if spec and "{" in spec:
+            raise Needs((cause,))
+        word = field or str(automatic)
+        automatic += not field
+        if not word.isdigit() and not word.isidentifier():  # a part of a value
+            raise Needs((cause,))
+        value: Any = state.python(lambda word=word: given[int(word)] if word.isdigit() else names[word])
+        made += specified(state, state.resolved(value), conversion or "", spec, cause)
     if len(made) > LONGEST:
         raise Needs((cause,))
     return made
-
-
-def _split(field: str) -> tuple[Any, list[Any]]:
-    """The first word of a field, a number where it is one, and what follows: attributes (True) and items."""
-    first = re.split(r"[.\[]", field, maxsplit=1)[0]
-    rest = re.findall(r"\.([^.\[]+)|\[([^\]]+)\]", field[len(first) :])
-    words: list[Any] = [(bool(word), word or (int(item) if item.isdigit() else item)) for word, item in rest]
-    return int(first) if first.isdigit() else first, words
 
 
 def method(state: Any, text: str, name: str, given: Sequence[Any], cause: Unresolved) -> Any:
