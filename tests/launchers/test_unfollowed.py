@@ -17,6 +17,8 @@ role = sagemaker.get_execution_role()
 FIT = 'PyTorch(entry_point="train.py", role=role, framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"rate": rate}).fit()'  # noqa: E501 - a launcher on one line
 SHARED = FIT.replace('{"rate": rate}', "hp")
 MADE = SHARED.removesuffix(".fit()")
+MAYBE = "hp = {'rate': 1}\nother = hp if elsewhere.here() else {}\n"
+IN_A_CLASS = "hp = {'rate': 1}\nclass Own:\n    held = hp\n"
 
 
 def only(body: str, **modules: str) -> Launch:
@@ -115,6 +117,12 @@ def test_names_that_a_text_may_have_set_are_holes(how: str, body: str) -> None:
         (f"rate = 1\ndef change():\n    global rate\n    rate = 2\nchange()\n{FIT}", Reason.CONSTRUCT),
         (f"def outer():\n    rate = 1\n    def inner():\n        nonlocal rate\n        rate = 2\n    inner()\n    return rate\nrate = outer()\n{FIT}", Reason.CONSTRUCT),  # noqa: E501 - a launcher on one line
         (f"hp = {{'rate': 1}}\nother = hp\nother |= {{'rate': 2}}\n{SHARED}", Reason.CONSTRUCT),
+        (f"{MAYBE}while elsewhere.more():\n    other['rate'] = 2\n{SHARED}", Reason.LOOP),
+        (f"{MAYBE}while elsewhere.more():\n    other.update(rate=2)\n{SHARED}", Reason.LOOP),
+        (f"{MAYBE}del other['rate']\n{SHARED}", Reason.CONSTRUCT),
+        (f"{IN_A_CLASS}Own.held |= {{'rate': 2}}\n{SHARED}", Reason.CONSTRUCT),
+        (f"{IN_A_CLASS}Own.held['rate'] += 1\n{SHARED}", Reason.CONSTRUCT),
+        (f"{IN_A_CLASS}while elsewhere.more():\n    Own.held.update(rate=2)\n{SHARED}", Reason.LOOP),
         (f"rate = 1\nwhile rate < 3:\n    rate += 1\n{FIT}", Reason.LOOP),
         (f"rate = 1\ndel rate\nrate = len(dir())\n{FIT}", Reason.CALL),
         (f"hp = {{'rate': 1, 'b': 2}}\ndel hp['b']\n{SHARED}", Reason.CONSTRUCT),

@@ -138,6 +138,7 @@ class Statements(Definitions):
         except (Raised, Needs):
             return
         self.may_run(value, causes)
+        self.reach(value, causes)
         if not isinstance(value, Node) or (not value.is_path and (changed or value.last in ESTIMATORS)):
             self.lose_all(value, causes)
 
