@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import enum
 import re
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Final, NoReturn
 
 LONGEST: Final = 200_000  # characters of a text, items of a list: what is longer is not followed
@@ -321,9 +323,13 @@ def merged(causes: Iterable[Unresolved]) -> tuple[Unresolved, ...]:
 
 
 def contents(value: object) -> Iterator[object]:
-    """What a list, a mapping or an object of the launcher's own holds."""
+    """What a list, a mapping or an object holds, and the objects that a value that is not known may be."""
     if isinstance(value, dict):
         yield from value.keys()
         yield from value.values()
     elif isinstance(value, (list, tuple, set, frozenset)):
         yield from value
+    elif isinstance(value, (SimpleNamespace, Namespace)):
+        yield from vars(value).values()
+    elif isinstance(value, Unknown):
+        yield from value.among or ()
