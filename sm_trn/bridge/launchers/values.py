@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import re
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final, NoReturn
@@ -327,7 +327,7 @@ def contents(value: object) -> Iterator[object]:
     if isinstance(value, dict):
         yield from value.keys()
         yield from value.values()
-    elif isinstance(value, (list, tuple, set, frozenset)):
+    elif isinstance(value, (list, tuple, set, frozenset, KeysView, ValuesView, ItemsView)):
         yield from value
     elif isinstance(value, (SimpleNamespace, Namespace)):
         yield from vars(value).values()

@@ -9,7 +9,7 @@ import datetime
 import functools
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MappingView
 from types import BuiltinMethodType, MethodType
 from typing import Any, Final
 
@@ -290,9 +290,13 @@ class Calls(Expressions):
         elif unordered := self._in_order(function, name, given):
             return self._lacking(node, function, owner, [*given, *names.values()], unordered)
         try:
-            return self.python(function, *given, **names)
+            made = self.python(function, *given, **names)
         except Needs as needs:
             return self._lacking(node, function, owner, [*given, *names.values()], needs.causes)
+        if isinstance(made, MappingView):  # it shows what the mapping holds later, too
+            self.stores[id(made)] = owner
+            self.keep.append(made)
+        return made
 
     def _lacking(
         self, node: ast.AST, function: Any, owner: Any, values: Iterable[Any], causes: Iterable[Unresolved]

@@ -48,6 +48,7 @@ _COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingP
 )  # fmt: skip
 SHELL_WORDS: Final = MappingProxyType({SHELL_ACCOUNT: Symbol.ACCOUNT, SHELL_REGION: Symbol.REGION})
 _DYNAMIC: Final = frozenset({"exec", "eval", "globals", "locals", "vars"})  # what may set any name
+_LAZY: Final = (GeneratorType, map, filter)  # what runs code when it is gone through
 
 
 class Expressions(State):
@@ -105,7 +106,7 @@ class Expressions(State):
         for item in (value.among or ()) if isinstance(value, Unknown) else ():
             for inner in reachable(item):
                 self.may_run(inner, causes)
-                if isinstance(inner, (Scope, GeneratorType)):
+                if isinstance(inner, Scope):
                     self.taint(*causes)
                 self.lose(inner, causes)
 
@@ -127,7 +128,7 @@ class Expressions(State):
             seen.add(id(each))
             if isinstance(each, Unknown):
                 todo += each.among or ()
-            elif isinstance(each, Stand) and each.name in _DYNAMIC:
+            elif (isinstance(each, Stand) and each.name in _DYNAMIC) or isinstance(each, _LAZY):
                 self.taint(*causes)
             elif id(each) in self.functions:
                 todo += self._outside(self.functions[id(each)][1], causes)
