@@ -130,6 +130,7 @@ def test_names_that_a_text_may_have_set_are_holes(how: str, body: str) -> None:
         (f"hp = {{'rate': 1}}\nelsewhere.tune(map(hp.update, [{{'rate': 2}}]))\n{SHARED}", Reason.HANDED),
         (f"hp = {{'rate': 1}}\nheld = {{'a': hp}}.values()\nelsewhere.tune(held)\n{SHARED}", Reason.HANDED),
         (f"more = {{'a': 1}}\nheld = more.items()\nelsewhere.tune(more)\nrate = len(held)\n{FIT}", Reason.HANDED),
+        (f"hp = {{'rate': 1}}\nsteps = [lambda: hp.update(rate=2)]\nwhile elsewhere.more():\n    steps[0]()\n{SHARED}", Reason.LOOP),
         (f"rate = 1\nwhile rate < 3:\n    rate += 1\n{FIT}", Reason.LOOP),
         (f"rate = 1\ndel rate\nrate = len(dir())\n{FIT}", Reason.CALL),
         (f"hp = {{'rate': 1, 'b': 2}}\ndel hp['b']\n{SHARED}", Reason.CONSTRUCT),

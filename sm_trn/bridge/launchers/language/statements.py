@@ -17,7 +17,7 @@ from ..values import Environment, Needs, Node, Raised, Reason, Unknown, Unresolv
 from .definitions import Definitions
 from .estimators import ESTIMATORS
 from .functions import changes_environment, local_names, writes_a_file
-from .heap import Scope
+from .heap import Scope, reachable
 from .state import expression
 
 # What may do anything.
@@ -137,7 +137,8 @@ class Statements(Definitions):
             value = self.lookup(inner)
         except (Raised, Needs):
             return
-        self.may_run(value, causes)
+        for each in reachable(value):
+            self.may_run(each, causes)
         self.reach(value, causes)
         if not isinstance(value, Node) or (not value.is_path and (changed or value.last in ESTIMATORS)):
             self.lose_all(value, causes)
