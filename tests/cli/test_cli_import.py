@@ -8,6 +8,7 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from click.testing import CliRunner, Result
@@ -76,6 +77,29 @@ def test_a_notebook_is_started_in_its_own_folder(repository: Path) -> None:
 def test_the_exit_code_says_whether_all_was_read(repository: Path, text: str, code: int) -> None:
     (repository / "jobs" / "launch.py").write_text(text)
     assert code == run("jobs/launch.py").return_value
+
+
+IN_A_FUNCTION = "def start():\n" + indent(LAUNCH, "    ")
+IN_A_CLASS = "class Jobs:\n" + indent(IN_A_FUNCTION, "    ")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LAUNCH, "launch.py --to job.toml --output jobs"),
+        (LAUNCH.replace('"src"', "folder").replace("count=1", "count=n"), "launch.py --set folder=… --set n=…"),
+        (IN_A_FUNCTION, "--run --call start -- python launch.py"),
+        (IN_A_CLASS, "--run --call Jobs.start -- python launch.py"),
+    ],
+)
+def test_one_command_is_said_that_completes_what_is_open(repository: Path, text: str, words: str) -> None:
+    (repository / "launch.py").write_text(text)
+    assert f"Next: sm-trn import {words}" == run("launch.py").stdout.splitlines()[-1]
+
+
+def test_no_command_is_said_for_what_the_sdk_refuses(repository: Path) -> None:
+    (repository / "jobs" / "launch.py").write_text(LAUNCH.replace('"2.1"', '"9.9"'))
+    assert "Next:" not in run("jobs/launch.py").stdout
 
 
 HOLES = LAUNCH.replace('"src"', "folder").replace("instance_count=1", "instance_count=machines")

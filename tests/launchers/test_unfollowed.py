@@ -17,6 +17,8 @@ role = sagemaker.get_execution_role()
 FIT = 'PyTorch(entry_point="train.py", role=role, framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"rate": rate}).fit()'  # noqa: E501 - a launcher on one line
 SHARED = FIT.replace('{"rate": rate}', "hp")
 MADE = SHARED.removesuffix(".fit()")
+MAYBE = "hp = {'rate': 1}\nother = hp if elsewhere.here() else {}\n"
+IN_A_CLASS = "hp = {'rate': 1}\nclass Own:\n    held = hp\n"
 
 
 def only(body: str, **modules: str) -> Launch:
@@ -114,6 +116,21 @@ def test_names_that_a_text_may_have_set_are_holes(how: str, body: str) -> None:
         (f"import elsewhere\nestimator = {MADE}\nelsewhere.start(job=estimator)".replace("=hp", "={}"), Reason.HANDED),
         (f"rate = 1\ndef change():\n    global rate\n    rate = 2\nchange()\n{FIT}", Reason.CONSTRUCT),
         (f"def outer():\n    rate = 1\n    def inner():\n        nonlocal rate\n        rate = 2\n    inner()\n    return rate\nrate = outer()\n{FIT}", Reason.CONSTRUCT),  # noqa: E501 - a launcher on one line
+        (f"hp = {{'rate': 1}}\nother = hp\nother |= {{'rate': 2}}\n{SHARED}", Reason.CONSTRUCT),
+        (f"{MAYBE}while elsewhere.more():\n    other['rate'] = 2\n{SHARED}", Reason.LOOP),
+        (f"{MAYBE}while elsewhere.more():\n    other.update(rate=2)\n{SHARED}", Reason.LOOP),
+        (f"{MAYBE}del other['rate']\n{SHARED}", Reason.CONSTRUCT),
+        (f"{IN_A_CLASS}Own.held |= {{'rate': 2}}\n{SHARED}", Reason.CONSTRUCT),
+        (f"{IN_A_CLASS}Own.held['rate'] += 1\n{SHARED}", Reason.CONSTRUCT),
+        (f"{IN_A_CLASS}while elsewhere.more():\n    Own.held.update(rate=2)\n{SHARED}", Reason.LOOP),
+        (f"{MAYBE}held = [other]\nwhile elsewhere.more():\n    held[0].update(rate=2)\n{SHARED}", Reason.LOOP),
+        (f"{MAYBE}held = {{'a': [other]}}\ndel held['a'][0]['rate']\n{SHARED}", Reason.CONSTRUCT),
+        (f"{MAYBE}import types\nheld = types.SimpleNamespace(a=other)\ndel held.a['rate']\n{SHARED}", Reason.CONSTRUCT),
+        (f"hp = {{'rate': 1}}\nelsewhere.tune(hp.update(rate=each) for each in [2])\n{SHARED}", Reason.HANDED),
+        (f"hp = {{'rate': 1}}\nelsewhere.tune(map(hp.update, [{{'rate': 2}}]))\n{SHARED}", Reason.HANDED),
+        (f"hp = {{'rate': 1}}\nheld = {{'a': hp}}.values()\nelsewhere.tune(held)\n{SHARED}", Reason.HANDED),
+        (f"more = {{'a': 1}}\nheld = more.items()\nelsewhere.tune(more)\nrate = len(held)\n{FIT}", Reason.HANDED),
+        (f"hp = {{'rate': 1}}\nsteps = [lambda: hp.update(rate=2)]\nwhile elsewhere.more():\n    steps[0]()\n{SHARED}", Reason.LOOP),
         (f"rate = 1\nwhile rate < 3:\n    rate += 1\n{FIT}", Reason.LOOP),
         (f"rate = 1\ndel rate\nrate = len(dir())\n{FIT}", Reason.CALL),
         (f"hp = {{'rate': 1, 'b': 2}}\ndel hp['b']\n{SHARED}", Reason.CONSTRUCT),
@@ -130,7 +147,6 @@ def test_it_is_a_hole(body: str, reason: Reason) -> None:
     ("body", "rate"),
     [
         (f"rate = 1\nfrom here import *\n{FIT}", 2),
-        (f"hp = {{'rate': 1}}\nother = hp\nother |= {{'rate': 2}}\n{SHARED}", 2),
         (f"hp = {{'rate': 2}}\nprint(hp), json.dumps(hp)\nlogger = elsewhere.logger()\nlogger.info(hp)\n{SHARED}", 2),
         (f"os.environ['RATE'] = 'two'\nrate = os.environ.get('RATE', 'one')\n{FIT}", "two"),
         (f"rate = 2\nmake = functools.partial(PyTorch, role=role)\n{FIT.replace('PyTorch(', 'make(')}", 2),

@@ -22,7 +22,7 @@ from ..launchers.language.nodes import PLACEHOLDERS, TIME
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.survey import survey
-from ..launchers.values import Symbol
+from ..launchers.values import Reason, Symbol
 from ..launchers.write import python_source
 from . import porting, shown
 from .asking import answers, on_terminal, prompt, value_of
@@ -122,9 +122,9 @@ def command(  # noqa: PLR0913 - its options
     if as_json:
         emit([shown.as_json(each) for each in found])
     elif form is None:
-        for each in found:
+        for name, each in zip(names, found, strict=True):
             say(shown.report(each))
-            say(_next(each))
+            say(_next(name, each))
     elif not _write(found, form, output):
         return 1
     return int(any(_lacks(each) for each in found))
@@ -340,11 +340,13 @@ def written(job: LauncherJob, form: str) -> str:
     return str(render(spec, form, at=at))
 
 
-def _next(found: Launchers) -> str:
-    """What to do next, in one line."""
-    give = next((hole.give for launch in found.launches for hole in launch.holes if hole.give), "")
-    if give:
-        return f"Next: sm-trn import {found.file} --set {give}=…"
-    if found.jobs:
-        return f"Next: sm-trn import {found.file} --to job.toml --output jobs"
-    return ""
+def _next(name: str, found: Launchers) -> str:
+    """What to do next, in one line: give all that is asked for, or run the file where no value would help."""
+    holes = [hole for launch in found.launches for hole in launch.holes if hole.reason is not Reason.REFUSED]
+    if holes and all(hole.give for hole in holes):
+        given = dict.fromkeys(f"--set {hole.give}=…" for hole in holes)
+        return f"Next: sm-trn import {name} {' '.join(given)}"
+    if holes:
+        called = next((f"--call {hole.call} " for hole in holes if hole.call), "")
+        return f"Next: sm-trn import --run {called}-- {'python ' if name.endswith('.py') else ''}{name}"
+    return f"Next: sm-trn import {name} --to job.toml --output jobs" if found.jobs else ""

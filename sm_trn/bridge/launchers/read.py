@@ -236,7 +236,10 @@ class Reading:
         for site in written(self.name, self.trees):
             if site.place not in reached:
                 holes = state.skipped.get(site.place, ())
-                way = Unresolved(Reason.UNREACHED, site.place, f"{site.cls}(…)", detail=_way_to(site))
+                called = site.caller or ".".join(site.within)
+                way = Unresolved(
+                    Reason.UNREACHED, site.place, f"{site.cls}(…)", detail=_way_to(site, called), call=called
+                )
                 yield Launch(place=site.place, cls=site.cls, ending=Ending.UNREACHED, holes=holes or (way,))
 
     def _elsewhere(self, jobs: Sequence[LauncherJob]) -> Iterator[str]:
@@ -329,11 +332,11 @@ def _asked(state: Statements, site: Site) -> Read:
         return Read(causes=(Unresolved(Reason.CONSTRUCT, site.place, f"{site.cls}(…)", detail=why),))
 
 
-def _way_to(site: Written) -> str:
+def _way_to(site: Written, called: str) -> str:
     if len(site.within) > 1:  # in a class, or in a function of a function: reading does not come there
-        return f"not reached by default: --run --call {site.caller or '.'.join(site.within)} runs it"
+        return f"not reached by default: --run --call {called} runs it"
     if site.caller:
-        return f"not reached by default: give --call {site.caller}, or --set for what decides it"
+        return f"not reached by default: give --call {called}, or --set for what decides it"
     return "not reached by default: --run runs it, and --set gives what decides it"
 
 

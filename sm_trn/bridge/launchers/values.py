@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Iterator
+from argparse import Namespace
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Final, NoReturn
 
 LONGEST: Final = 200_000  # characters of a text, items of a list: what is longer is not followed
@@ -59,7 +61,7 @@ class Reason(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Unresolved:
     """One root cause for which a job is not complete: everything that depends on it is unknown for the same reason. ``give`` is the
-    name that ``--set`` takes, '' where no value would help.
+    name that ``--set`` takes, '' where no value would help; ``call`` what ``--run --call`` takes to come there.
 
     >>> hole = st.read_launchers("launch.py").launches[1].holes[0]
     >>> hole.give
@@ -71,6 +73,7 @@ class Unresolved:
     expression: str
     give: str = ""
     detail: str = ""
+    call: str = ""
 
     def __str__(self) -> str:
         detail = f" ({self.detail})" if self.detail else ""
@@ -320,9 +323,13 @@ def merged(causes: Iterable[Unresolved]) -> tuple[Unresolved, ...]:
 
 
 def contents(value: object) -> Iterator[object]:
-    """What a list, a mapping or an object of the launcher's own holds."""
+    """What a list, a mapping or an object holds, and the objects that a value that is not known may be."""
     if isinstance(value, dict):
         yield from value.keys()
         yield from value.values()
-    elif isinstance(value, (list, tuple, set, frozenset)):
+    elif isinstance(value, (list, tuple, set, frozenset, KeysView, ValuesView, ItemsView)):
         yield from value
+    elif isinstance(value, (SimpleNamespace, Namespace)):
+        yield from vars(value).values()
+    elif isinstance(value, Unknown):
+        yield from value.among or ()

@@ -9,7 +9,7 @@ import datetime
 import functools
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MappingView
 from types import BuiltinMethodType, MethodType
 from typing import Any, Final
 
@@ -290,9 +290,13 @@ class Calls(Expressions):
         elif unordered := self._in_order(function, name, given):
             return self._lacking(node, function, owner, [*given, *names.values()], unordered)
         try:
-            return self.python(function, *given, **names)
+            made = self.python(function, *given, **names)
         except Needs as needs:
             return self._lacking(node, function, owner, [*given, *names.values()], needs.causes)
+        if isinstance(made, MappingView):  # it shows what the mapping holds later, too
+            self.stores[id(made)] = owner
+            self.keep.append(made)
+        return made
 
     def _lacking(
         self, node: ast.AST, function: Any, owner: Any, values: Iterable[Any], causes: Iterable[Unresolved]
@@ -344,9 +348,9 @@ class Calls(Expressions):
         cause = self.cause(node, Reason.CONSTRUCT)
         given = [self.resolved(each) for each in given]
         if name == "format":
-            return texts.formatted(self, node, owner, given, names, cause)
+            return texts.formatted(self, owner, given, names, cause)
         if name == "format_map" and given:
-            return texts.formatted(self, node, owner, [], given[0], cause)
+            return texts.formatted(self, owner, [], given[0], cause)
         if name == "join" and len(given) == 1:
             if isinstance(given[0], Moment):
                 return given[0]

@@ -30,13 +30,11 @@ from .functions import Function
 from .heap import Scope, changes_anything, reachable
 from .state import State, causes_of, expression
 
-_BINARY: Final[Mapping[type[ast.operator], tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]] = MappingProxyType(
+_BINARY: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = MappingProxyType(
     {
-        ast.Add: (operator.add, operator.iadd), ast.Sub: (operator.sub, operator.isub), ast.Mult: (operator.mul, operator.imul),
-        ast.Div: (operator.truediv, operator.itruediv), ast.FloorDiv: (operator.floordiv, operator.ifloordiv),
-        ast.Mod: (operator.mod, operator.imod), ast.BitOr: (operator.or_, operator.ior), ast.BitAnd: (operator.and_, operator.iand),
-        ast.BitXor: (operator.xor, operator.ixor), ast.Pow: (operator.pow, operator.ipow), ast.LShift: (operator.lshift, operator.ilshift),
-        ast.RShift: (operator.rshift, operator.irshift), ast.MatMult: (operator.matmul, operator.imatmul),
+        ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
+        ast.Mod: operator.mod, ast.BitOr: operator.or_, ast.BitAnd: operator.and_, ast.BitXor: operator.xor, ast.Pow: operator.pow,
+        ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.MatMult: operator.matmul,
     }
 )  # fmt: skip
 _UNARY: Final[Mapping[type[ast.unaryop], Callable[[Any], Any]]] = MappingProxyType(
@@ -50,6 +48,7 @@ _COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingP
 )  # fmt: skip
 SHELL_WORDS: Final = MappingProxyType({SHELL_ACCOUNT: Symbol.ACCOUNT, SHELL_REGION: Symbol.REGION})
 _DYNAMIC: Final = frozenset({"exec", "eval", "globals", "locals", "vars"})  # what may set any name
+_LAZY: Final = (GeneratorType, map, filter)  # what runs code when it is gone through
 
 
 class Expressions(State):
@@ -107,7 +106,7 @@ class Expressions(State):
         for item in (value.among or ()) if isinstance(value, Unknown) else ():
             for inner in reachable(item):
                 self.may_run(inner, causes)
-                if isinstance(inner, (Scope, GeneratorType)):
+                if isinstance(inner, Scope):
                     self.taint(*causes)
                 self.lose(inner, causes)
 
@@ -129,7 +128,7 @@ class Expressions(State):
             seen.add(id(each))
             if isinstance(each, Unknown):
                 todo += each.among or ()
-            elif isinstance(each, Stand) and each.name in _DYNAMIC:
+            elif (isinstance(each, Stand) and each.name in _DYNAMIC) or isinstance(each, _LAZY):
                 self.taint(*causes)
             elif id(each) in self.functions:
                 todo += self._outside(self.functions[id(each)][1], causes)
@@ -208,7 +207,7 @@ class Expressions(State):
             return BUILTINS[name]
         return self.unknown(node, Reason.UNDEFINED, give=name)
 
-    def operated(self, node: ast.AST, kind: ast.operator, left: Any, right: Any, *, in_place: bool = False) -> Any:
+    def operated(self, node: ast.AST, kind: ast.operator, left: Any, right: Any) -> Any:
         """``left kind right``."""
         left, right = self.resolved(left), self.resolved(right)
         made = self._of_texts(node, kind, left, right)
@@ -220,12 +219,12 @@ class Expressions(State):
             causes = causes_of([left, right])
             return Moment(causes) if moments and causes else self.lacking(*causes)
         self.affordable(node, kind, left, right)
-        return self.python(_BINARY[type(kind)][in_place], left, right)
+        return self.python(_BINARY[type(kind)], left, right)
 
     def _of_texts(self, node: ast.AST, kind: ast.operator, left: Any, right: Any) -> Any:
         """A text put together or filled with something that is not known."""
         if isinstance(kind, ast.Mod) and isinstance(left, str):
-            return texts.percent(self, left, right, self.cause(node, Reason.CONSTRUCT))
+            raise Needs(self.missing(left, right) or (self.cause(node, Reason.CONSTRUCT),))
         if isinstance(kind, ast.Add) and isinstance(left, str) != isinstance(right, str):
             text, other = (left, right) if isinstance(left, str) else (right, left)
             if isinstance(other, Unresolvable) and not isinstance(other, Node):
@@ -267,13 +266,9 @@ class Expressions(State):
         ):
             return isinstance(kind, ast.In)
         self.reach_own(left, right)
-        if self._lacks(left) or self._lacks(right):
-            decided = texts.compared(self, kind, left, right)
-            return self._open(node, left, right) if decided is None else decided
+        if self.missing(left, ordered=False) or self.missing(right, ordered=False):
+            return self._open(node, left, right)
         return self.python(_COMPARED[type(kind)], left, right)
-
-    def _lacks(self, value: Any) -> bool:
-        return bool(self.missing(value, ordered=False))
 
     def _open(self, node: ast.AST, left: Any, right: Any) -> Unknown:
         causes = [*self.missing(left, marked=True), *self.missing(right, marked=True)]
@@ -281,17 +276,11 @@ class Expressions(State):
         return Unknown(causes or [self.cause(node, Reason.PLACEHOLDER)])
 
     def _identical(self, left: Any, right: Any) -> bool | None:
-        if isinstance(left, Node) or isinstance(right, Node):
-            if left is right:
-                return True
-            left, right = (self.resolved(each) if not _is_object(each) else each for each in (left, right))
-            if None in {id(left) if left is not None else None, id(right) if right is not None else None}:
-                return (
-                    None
-                    if (isinstance(left, Node) and not _is_object(left))
-                    or (isinstance(right, Node) and not _is_object(right))
-                    else False
-                )
+        if isinstance(left, Node) and left is right:
+            return True
+        left, right = (each if _is_object(each) else self.resolved(each) for each in (left, right))
+        if (_is_object(left) and right is None) or (left is None and _is_object(right)):
+            return False
         if isinstance(left, Unresolvable) or isinstance(right, Unresolvable):
             return None
         certain = (type(None), bool, type(Ellipsis), list, dict, set, type)

@@ -34,7 +34,7 @@ class Heap:
 
     def __init__(self) -> None:
         self.lost: dict[int, tuple[object, Unknown]] = {}
-        self.stores: dict[int, object] = {}  # mappings that are an object's attributes, and whose
+        self.stores: dict[int, object] = {}  # mappings that are an object's attributes, views of mappings, and whose
 
     def lose(self, item: object, causes: Iterable[Unresolved]) -> None:
         """Nothing is known any more of what an object holds."""

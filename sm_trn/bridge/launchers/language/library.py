@@ -385,7 +385,7 @@ def _is_instance(state: Any, node: ast.AST, given: list[Any], names: dict[str, A
 
 
 def _changing(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    """``setattr`` and ``delattr``: whatever they are given may be another one now."""
+    """``setattr``, ``delattr`` and ``next``: whatever they are given may be another one now."""
     cause = state.cause(node, Reason.CONSTRUCT)
     for value in (*given, *names.values()):
         state.reach(value, [cause])
@@ -453,21 +453,6 @@ def _left(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) ->
     raise Raised(SystemExit(*given))
 
 
-def _iterator(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    """``next``: it changes what it takes from."""
-    value = state.resolved(given[0])
-    if isinstance(value, Unresolvable) or id(value) in state.lost:
-        return state.lacking(*(state.missing(value) or (state.cause(node, Reason.CALL),)))
-    return state.python(next, value, *given[1:])
-
-
-def _type(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    value = state.resolved(given[0])
-    if len(given) != 1 or isinstance(value, Unresolvable):
-        return state.unknown(node, Reason.CONSTRUCT)
-    return type(value)
-
-
 def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     if "fromfile_prefix_chars" in names or any(isinstance(each, Unresolvable) for each in names.values()):
         return state.unknown(node, Reason.CALL)
@@ -476,8 +461,8 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
-        isinstance: _is_instance, issubclass: _unknown, type: _type, callable: _unknown, str: _text, len: _length,
-        next: _iterator, super: _unknown, QuietParser: _parser,
+        isinstance: _is_instance, issubclass: _unknown, type: _unknown, callable: _unknown, str: _text, len: _length,
+        next: _changing, super: _unknown, QuietParser: _parser,
         **{
             STANDS[name]: answer
             for name, answer in {

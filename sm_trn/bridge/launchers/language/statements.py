@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
-from ..values import LONGEST, Environment, Needs, Node, Raised, Reason, Unknown, Unresolvable, Unresolved
+from ..values import Environment, Needs, Node, Raised, Reason, Unknown, Unresolvable, Unresolved
 from .definitions import Definitions
 from .estimators import ESTIMATORS
 from .functions import changes_environment, local_names, writes_a_file
-from .heap import Scope
+from .heap import Scope, reachable
 from .state import expression
 
 # What may do anything.
@@ -137,7 +137,9 @@ class Statements(Definitions):
             value = self.lookup(inner)
         except (Raised, Needs):
             return
-        self.may_run(value, causes)
+        for each in reachable(value):
+            self.may_run(each, causes)
+        self.reach(value, causes)
         if not isinstance(value, Node) or (not value.is_path and (changed or value.last in ESTIMATORS)):
             self.lose_all(value, causes)
 
@@ -193,14 +195,8 @@ class Statements(Definitions):
             told = self.missing(key)
             self.lose(owner, told)
             return
-        if isinstance(owner, list) and isinstance(key, slice):
-            try:
-                value = list(self.items(node, value))
-            except Needs as needs:
-                self.lose(owner, needs.causes)
-                return
-            if len(owner) + len(value) > LONGEST:
-                raise Needs((self.cause(node, Reason.CONSTRUCT),))
+        if isinstance(key, slice):
+            raise Needs((self.cause(node, Reason.CONSTRUCT),))
         self.python(operator.setitem, owner, key, value)
 
     def _lose_owner(self, node: ast.AST, owner: Node) -> None:
@@ -240,26 +236,10 @@ def _expression(state: Statements, node: ast.Expr) -> None:
 
 
 def _assigned(state: Statements, node: ast.Assign) -> Flow | None:
-    value = _one_cause(state, node, state.evaluate(node.value))
+    value = state.evaluate(node.value)
     for target in node.targets:
         state.assign(target, value)
     return None
-
-
-def _one_cause(state: Statements, node: ast.Assign, value: Any) -> Any:
-    """A value for which several calls of its own statement stand: one name gives it, so one cause stands for them."""
-    first, last = state.place(node), node.end_lineno or node.lineno
-    causes = value.causes if isinstance(value, Unknown) else ()
-    fresh = [
-        cause
-        for cause in causes
-        if not cause.give and (cause.place.file, cause.place.cell) == (first.file, first.cell)
-        if cause.reason is not Reason.PIPELINE and first.line <= cause.place.line <= last
-    ]
-    if len(fresh) < 2:
-        return value
-    whole = Unresolved(fresh[0].reason, fresh[0].place, expression(node.value), detail=fresh[0].detail)
-    return type(value)([*(cause for cause in causes if cause not in fresh), whole], value.origin, value.among)
 
 
 def _annotated(state: Statements, node: ast.AnnAssign) -> Flow | None:
@@ -269,30 +249,15 @@ def _annotated(state: Statements, node: ast.AnnAssign) -> Flow | None:
 
 
 def _augmented(state: Statements, node: ast.AugAssign) -> Flow | None:
+    """A text or a number that grows; what changes in its place is not followed."""
     target = node.target
     if not isinstance(target, ast.Name):
         raise Needs((state.cause(node, Reason.CONSTRUCT),))
     before = state.evaluate(ast.copy_location(ast.Name(id=target.id, ctx=ast.Load()), target))
-    state.assign(target, _changed(state, node, before))
+    if not isinstance(before, (str, int, float)):
+        raise Needs(before.causes if isinstance(before, Unresolvable) else (state.cause(node, Reason.CONSTRUCT),))
+    state.assign(target, state.operated(node, node.op, before, state.evaluate(node.value)))
     return None
-
-
-def _changed(state: Statements, node: ast.AugAssign, before: Any) -> Any:
-    more = state.evaluate(node.value)
-    try:
-        if isinstance(before, list) and isinstance(node.op, ast.Add):
-            items = list(state.items(node, more))
-            state.affordable(node, node.op, before, items)
-            before.extend(items)
-            return before
-        if isinstance(before, Unknown):
-            state.reach(before, before.causes)
-        if isinstance(before, Environment):
-            state.lose(before, [state.cause(node, Reason.CONSTRUCT)])
-        return state.operated(node, node.op, before, more, in_place=True)
-    except Needs as needs:
-        state.lose(before, needs.causes)
-        return before if id(before) in state.lost else state.lacking(*needs.causes)
 
 
 def _for(state: Statements, node: ast.For) -> Flow | None:
