@@ -83,7 +83,7 @@ _PLURALS: Mapping[str, str] = {"str": "texts", "int": "whole numbers", "float": 
 INTERNAL = frozenset({
     "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
     "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_RECORDER", "SM_TRN_SHARED", "SM_TRN_TWIN",
-    "SM_TRN_WORKERS",
+    "SM_TRN_SHELL", "SM_TRN_WORKERS",
     "SM_TRN_WORKER_FAULT",
 })  # fmt: skip
 

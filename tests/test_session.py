@@ -100,8 +100,8 @@ def test_watching_yields_every_phase_and_ends_terminal(session: Session, tiny: s
 
 
 def test_a_failed_job_raises_with_its_own_reason(session: Session, tiny: st.JobSpec) -> None:
-    job = session.submit(tiny.replace(hyperparameters={"fail": "out of coffee"}))
-    with pytest.raises(st.errors.JobFailed, match="out of coffee"):
+    job = session.submit(tiny.replace(hyperparameters={"fail": "out-of-coffee"}))
+    with pytest.raises(st.errors.JobFailed, match="out-of-coffee"):
         job.wait(progress=False)
     line = 1 + TINY.splitlines().index("    raise RuntimeError(args.fail)")
     assert (
