@@ -103,7 +103,6 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
     ("DATA003", Severity.WARNING, "a", lambda j: j.replace(environment={"HF_TOKEN": "hf_abc"}), "HF_TOKEN",
      lambda j: j.replace(environment={"HF_TOKEN": ""})),
     ("DATA003", Severity.WARNING, "a", flags(wandb_api_key="x"), "wandb_api_key", flags(pad_token="x", tokenizer_name="y")),
-    ("SCRIPT004", Severity.INFO, "a", flags(prompt="a b"), "--prompt a b", flags(prompt="a,b")),
     ("SCRIPT009", Severity.WARNING, "a", flags(save_strategy="epoch"), "'epoch'", flags(save_strategy="epoch", output_dir="/tmp/out")),
     ("SCRIPT009", Severity.WARNING, "a",
      lambda j: j.replace(hyperparameters={"output_dir": "/opt/ml/model/x", "do_train": True}), "without save_strategy",
