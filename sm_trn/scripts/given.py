@@ -35,8 +35,9 @@ def shell_reads(job: JobSpec) -> bool | None:
     """Whether a shell reads the arguments of the job's script: False of a shell script, None where the image may have either toolkit."""
     if job.script is None or not job.script.entry.endswith(".py"):
         return False
-    framework = job.framework if job.image_uri is None else images.recognise(job.image_uri)
-    row = images.choose(job.replace(framework=framework, image_uri=None)) if framework is not None else None
+    if job.image_uri is not None:
+        return toolkit.shell_reads_in(job.image_uri)
+    row = images.choose(job)
     return toolkit.shell_reads(row.pytorch) if row is not None else None
 
 
