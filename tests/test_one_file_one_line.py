@@ -71,7 +71,7 @@ from functools import partial
 from .accuracy import AccuracyInfo
 from .bars import Bar, bars_alone, plot_bars
 from .figure import FigureKind
-from .style import Sheet
+from .drawing import Sheet
 
 
 def audience_info(section):

@@ -15,7 +15,7 @@ from ..core.formatting import numbers as fmt
 from ..core.formatting.theme import PALETTES, Theme
 from ..forecast.intervals import Interval
 from ..forecast.planning.value import Choice, Plan
-from .figures.style import Labels, rc, text_size
+from .figures.drawing import Labels, rc, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

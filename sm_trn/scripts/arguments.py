@@ -146,7 +146,7 @@ def read_by_shell(job: JobSpec) -> Iterator[Problem]:
             Field(f"hyperparameters.{name}"),
             "a shell reads this before the script does"
             if read is None
-            else f"the script is given {_shown(shlex.join((f'--{name}', *read)), job)}: a shell reads this before it does",
+            else f"the script is given {_shown(shlex.join((source.flag(name), *read)), job)}: a shell reads this before it does",
             severity=Severity.INFO if parser is None else Severity.WARNING,
             got=_shown(repr(value), job) + ("" if shell else f", {_EITHER[True]}"),
             wanted="a text that a shell leaves as it is",

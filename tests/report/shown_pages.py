@@ -21,7 +21,7 @@ from sm_trn.hosting.table import EndpointRow
 from sm_trn.report import compare, fleet, published_record, watch_html
 from sm_trn.report.cards.handles import job_card, rehearsal_card
 from sm_trn.report.comparison.page import page, pictures
-from sm_trn.report.figures.style import page_figure
+from sm_trn.report.figures.drawing import page_figure
 from sm_trn.report.fleets.figures import fleet_figures
 from sm_trn.report.fleets.page import fleet_page
 from sm_trn.report.watch.rows import Checkpoints, WatchRow

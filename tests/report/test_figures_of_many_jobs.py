@@ -24,12 +24,12 @@ from sm_trn.report import Comparison, compare
 from sm_trn.report.comparison.page import pictures
 from sm_trn.report.figures.accuracy import accuracy_info
 from sm_trn.report.figures.cost import cost_info
+from sm_trn.report.figures.drawing import Sheet
 from sm_trn.report.figures.loss import SMOOTHED, _limits, _scale, loss_info, smooth
 from sm_trn.report.figures.parallel import parallel_info
 from sm_trn.report.figures.pareto import pareto_info
 from sm_trn.report.figures.phases import phases_info
 from sm_trn.report.figures.slice import slice_info
-from sm_trn.report.figures.style import Sheet
 from sm_trn.report.figures.throughput import throughput_info
 
 mpl.use("Agg")

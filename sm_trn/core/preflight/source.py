@@ -57,7 +57,12 @@ def entry_name(job: JobSpec) -> str:
 def command_line(job: JobSpec) -> tuple[str, ...]:
     """The script's arguments as the training toolkit passes them, sorted by name: sagemaker-training 5.1.4, mapping.to_cmd_args."""
     own = {key: value for key, value in job.arguments.items() if not key.startswith(TOOLKIT_PREFIX)}
-    return tuple(word for key in sorted(own) for word in (f"--{key}" if len(key) > 1 else f"-{key}", _passed(own[key])))
+    return tuple(word for key in sorted(own) for word in (flag(key), _passed(own[key])))
+
+
+def flag(name: str) -> str:
+    """``--name``; one letter has one dash."""
+    return f"--{name}" if len(name) > 1 else f"-{name}"
 
 
 def _passed(value: object) -> str:

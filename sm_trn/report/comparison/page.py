@@ -20,8 +20,8 @@ from ...core.formatting.table import csv_text
 from ..document import document_head, page_table, price_table
 from ..figures import FIGURES
 from ..figures.described import Info
+from ..figures.drawing import WIDE, Sheet, page_figure, rc
 from ..figures.figure import FigureKind
-from ..figures.style import WIDE, Sheet, page_figure, rc
 from ..sections.estimated import EST_MEANS
 from ..sections.findings import Finding, Kind
 from ..sections.section import Section, section_prices

@@ -12,8 +12,8 @@ from ...core.formatting.theme import Theme
 from ..sections.rows import Row, baseline_accuracies
 from ..sections.section import Section
 from .bars import Bar, BarInfo, bars_alone, folded, plot_bars
+from .drawing import Sheet
 from .figure import FigureKind
-from .style import Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

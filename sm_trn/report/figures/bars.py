@@ -16,7 +16,7 @@ from matplotlib.patheffects import withStroke
 
 from ...core.formatting.printable import unbroken
 from ...core.formatting.theme import SLOTS, marker, role
-from .style import (
+from .drawing import (
     Headings,
     Sheet,
     bare,

@@ -17,8 +17,8 @@ from ..sections.findings import Kind, section_headline
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price, price_dates
 from .bars import Bar, BarInfo, bars_alone, folded, plot_bars
+from .drawing import Sheet
 from .figure import FigureKind
-from .style import Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

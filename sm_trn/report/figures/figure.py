@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...core.pricing.book import PriceBook
     from ..sections.section import Section
-    from .style import Sheet
+    from .drawing import Sheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobStatus
 from ..sections.rows import Row
 from ..sections.section import Section
+from .drawing import Labels, Layout, Sheet, bare, families, fitted, fitted_apart, text_size, ticks_within, watermark
 from .figure import FigureKind
-from .style import Labels, Layout, Sheet, bare, families, fitted, fitted_apart, text_size, ticks_within, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

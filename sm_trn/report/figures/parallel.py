@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ...core.formatting import numbers as fmt
 from ..sections.section import Section
 from ..sections.sweep import Setting, Sweep, setting_key, setting_text, sweep_headline
+from .drawing import Layout, Sheet, fitted, text_size, watermark
 from .figure import FigureKind
-from .style import Layout, Sheet, fitted, text_size, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,8 +20,8 @@ from ...core.pricing.book import Price, PriceBook
 from ...core.pricing.cost import job_cost
 from ..sections.rows import Row
 from ..sections.section import Section, flip_price, other_price
+from .drawing import Headings, Labels, Sheet, bare, draw_headings, headings, rc, settle_backend, text_size
 from .figure import FigureKind
-from .style import Headings, Labels, Sheet, bare, draw_headings, headings, rc, settle_backend, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,8 +16,8 @@ from ...core.status import Texture, texture_of
 from ..sections.rows import Row
 from ..sections.section import Section
 from .bars import Bar, BarInfo, Bracket, bars_alone, folded, plot_bars
+from .drawing import Sheet
 from .figure import FigureKind
-from .style import Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from matplotlib.transforms import Bbox
 from ...core.formatting import numbers as fmt
 from ..sections.section import Section
 from ..sections.sweep import Setting, Sweep, Trial, setting_key, setting_text, sweep_headline
+from .drawing import Layout, Sheet, bare, fitted, text_size, watermark
 from .figure import FigureKind
-from .style import Layout, Sheet, bare, fitted, text_size, watermark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from ..sections.findings import QUANTITY, Kind, section_headline
 from ..sections.rows import NEEDED_STEPS, Row
 from ..sections.section import Section
 from .bars import NO_BAR, Bar, BarInfo, bars_alone, folded, plot_bars
+from .drawing import Sheet
 from .figure import FigureKind
-from .style import Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ...core.formatting import numbers as fmt
 from ..figures.bars import Bar, BarInfo, bars_alone, folded, plot_bars
-from ..figures.style import WIDE, Sheet, bare, draw_headings, headings, rc, text_size
+from ..figures.drawing import WIDE, Sheet, bare, draw_headings, headings, rc, text_size
 from .rows import PERSON_TAGS, TAG, FleetCosts, FleetGroup
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib as mpl
 
 from ...core.formatting.table import csv_text, records
-from ..figures.style import page_figure, rc
+from ..figures.drawing import page_figure, rc
 from .figures import FleetFigure, fleet_figures
 from .page import fleet_page
 from .rows import FleetCosts

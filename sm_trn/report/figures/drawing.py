@@ -1,4 +1,4 @@
-"""The look that all figures share: fonts, sizes, headings, watermark, room for texts, layout, and SVG for a page. Knows no job.
+"""What all figures are drawn with: fonts, sizes, headings, watermark, room for texts, layout, and SVG for a page. Knows no job.
 
 Lengths are points.
 """
