@@ -356,15 +356,14 @@ def _misfits(pins: tuple[str, ...], held: Contents) -> Iterator[str]:
 def _unfit(question: _Question, held: Contents) -> Iterator[str]:
     """The exact versions that are asked for, and that pip has not for this Python: uv passes over up to which one they are.
 
-    A wheel of one Python's own says it in its name, so that uv knows; the others are small.
+    They are small: a wheel of one Python's own, as large ones are, says it in its name, so that uv knows.
     """
     asked = requirements_of("\n".join(question.lines), python_of(held))
     pins = {f"{each.name}=={each.exact}": each for each in asked if each.exact is not None}
     question.lock([pin for pin in pins if pin not in question.wheels])
     for pin, each in pins.items():
-        small = [wheel for wheel in question.wheels.get(pin, ()) if (wheel.get("size") or 0) <= _SMALL]
-        plain = any(str(wheel.get("url", wheel.get("path"))).endswith("-none-any.whl") for wheel in small)
-        release = question.release(each.name, str(each.exact)) if plain else None
+        small = all((wheel.get("size") or 0) <= _SMALL for wheel in question.wheels.get(pin, ()))
+        release = question.release(each.name, str(each.exact)) if small else None
         with contextlib.suppress(InvalidSpecifier):
             if release is not None and question.python not in SpecifierSet(release.python):
                 yield f"{release} is for Python {release.python}, and {held.name} has {python_of(held)}"

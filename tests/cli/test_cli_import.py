@@ -88,6 +88,10 @@ IN_A_CLASS = "class Jobs:\n" + indent(IN_A_FUNCTION, "    ")
     [
         (LAUNCH, "launch.py --to job.toml --output jobs"),
         (LAUNCH.replace('"src"', "folder").replace("count=1", "count=n"), "launch.py --set folder=… --set n=…"),
+        (
+            LAUNCH.replace('"src"', "folder").replace("count=1", 'count=len(open("n").read())'),
+            "--run -- python launch.py",
+        ),
         (IN_A_FUNCTION, "--run --call start -- python launch.py"),
         (IN_A_CLASS, "--run --call Jobs.start -- python launch.py"),
     ],
