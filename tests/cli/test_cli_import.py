@@ -30,6 +30,10 @@ estimator = PyTorch("train.py", source_dir="src", role="arn:aws:iam::11112222333
 estimator.fit(wait=False)
 """
 
+OF_A_STEP = "from sagemaker.workflow.steps import ProcessingStep\n" + LAUNCH.replace(
+    '"s3://b/out"', "ProcessingStep(name='x').properties.Place"
+)
+
 
 def run(*words: str) -> Result:
     return CliRunner().invoke(command, list(words), standalone_mode=False)
@@ -88,10 +92,7 @@ IN_A_CLASS = "class Jobs:\n" + indent(IN_A_FUNCTION, "    ")
     [
         (LAUNCH, "launch.py --to job.toml --output jobs"),
         (LAUNCH.replace('"src"', "folder").replace("count=1", "count=n"), "launch.py --set folder=… --set n=…"),
-        (
-            LAUNCH.replace('"src"', "folder").replace("count=1", 'count=len(open("n").read())'),
-            "--run -- python launch.py",
-        ),
+        (OF_A_STEP.replace('"src"', "folder"), "--run -- python launch.py"),
         (IN_A_FUNCTION, "--run --call start -- python launch.py"),
         (IN_A_CLASS, "--run --call Jobs.start -- python launch.py"),
     ],
