@@ -18,6 +18,7 @@ FIT = 'PyTorch(entry_point="train.py", role=role, framework_version="2.1", py_ve
 SHARED = FIT.replace('{"rate": rate}', "hp")
 MADE = SHARED.removesuffix(".fit()")
 MAYBE = "hp = {'rate': 1}\nother = hp if elsewhere.here() else {}\n"
+START = "import threading; threading.Thread(target=change).start()"
 IN_A_CLASS = "hp = {'rate': 1}\nclass Own:\n    held = hp\n"
 
 
@@ -204,11 +205,48 @@ def test_a_hole_names_what_to_give() -> None:
         "from concurrent import futures\ndef change(of):\n    of['rate'] = 2\nfutures.ThreadPoolExecutor().submit(change, hp)",
         "from concurrent import futures\nfutures.ThreadPoolExecutor().submit(functools.partial(hp.update, rate=2))",
         "import random\nhp['rate'] = [1, 2]\nrandom.shuffle(hp['rate'])",
+        f"def change():\n    global hp\n    hp = {{'rate': 2}}\n{START}",
+        f"def change():\n    global hp\n    hp = {{'rate': 2}}\n{START}\nhp = {{'rate': 3}}",
+        f"def change():\n    def inner():\n        global hp\n        hp = {{'rate': 2}}\n    inner()\n{START}",
+        f"def change():\n    global hp\n    hp = {{'rate': 2}}\ntry:\n    hp = {{'rate': 1}}\n    {START}\nexcept OSError:\n    pass",
+        f"def change():\n    global rate\n    rate = 2\n{START}\nrate = 1\nhp = {{'rate': rate}}",
+        f"rate = 1\ndef made():\n    rate = 1\n    def change():\n        nonlocal rate\n        rate = 2\n    {START}\n    return rate\nhp = {{'rate': made()}}",  # noqa: E501
+        f"import sys\nown = sys.modules[__name__]\ndef change():\n    own.hp = {{'rate': 2}}\n{START}",
+        "import sys\nsys.modules[__name__].hp = {'rate': 2}",
+        "import sys\nsetattr(sys.modules[__name__], 'hp', {'rate': 2})",
+        "import sys as s\ns.modules['__main__'].__dict__['hp'] = {'rate': 2}",
+        "from sys import modules\nmodules['__main__'].hp = {'rate': 2}",
+        "import __main__ as own\nown.hp = {'rate': 2}",
+        "import importlib\nimportlib.import_module('__main__').hp = {'rate': 2}",
+        "import inspect\ninspect.currentframe().f_globals['hp'] = {'rate': 2}",
+        "import datasets\ndef change(row):\n    import __main__ as own\n    own.hp = {'rate': 2}\ndatasets.load_dataset('x').map(change)",
+        "import datasets\ndef change(row):\n    change.__globals__['hp'] = {'rate': 2}\ndatasets.load_dataset('x').map(change)",
+        "import datasets\ndef change(row):\n    getattr(change, '__globals__')['hp'] = {'rate': 2}\ndatasets.load_dataset('x').map(change)",
+        "import datasets\ndef change(row):\n    globals()['hp'] = {'rate': 2}\ndatasets.load_dataset('x').map(change)",
+        "import datasets\ndef change(row):\n    exec('hp = 1', globals())\ndatasets.load_dataset('x').map(change)",
     ],
 )  # fmt: skip
 def test_what_code_of_the_launcher_may_change_through_a_library_is_a_hole(body: str) -> None:
     launch = only(f"hp = {{'rate': 1}}\n{body}\n{SHARED}")
     assert not launch.complete or launch.jobs[0].spec.hyperparameters == {"rate": 2}
+
+
+def test_a_name_that_code_of_the_launcher_sets_in_a_library_is_a_hole_alone() -> None:
+    """As in Hugging Face's notebooks, which cut texts into pieces and keep the rest for the next call."""
+    body = """
+from datasets import load_dataset
+from functools import partial
+hp = {"rate": 1}
+rest = []
+def chunk(sample, length=2048):
+    global rest
+    rest = [*rest, *sample["text"]][length:]
+    return sample
+rows = load_dataset("squad").map(lambda sample: tokenizer(sample["text"])).map(partial(chunk, length=8))
+rows.save_to_disk(f"s3://{sagemaker.Session().default_bucket()}/train")
+"""
+    assert only(f"{body}{SHARED}").complete
+    assert not only(f"{body}hp['rate'] = rest\n{SHARED}").complete
 
 
 def test_a_stamp_of_the_sdk_in_a_name_is_the_time() -> None:

@@ -130,6 +130,7 @@ class Reading:
                 continue
             if cell.number is None:
                 state.main.names["__doc__"] = ast.get_docstring(tree, clean=False)
+            state.scan(tree)
             for statement in tree.body:
                 if not self._statement(state, statement):
                     break

@@ -20,7 +20,17 @@ from ..values import (
 )
 from . import library
 from .expressions import Rest
-from .functions import Function, asked_outside, bound, local_names, waits, writes_a_file
+from .functions import (
+    Function,
+    asked_outside,
+    bound,
+    changes_environment,
+    local_names,
+    reaches_names,
+    set_outside,
+    waits,
+    writes_a_file,
+)
 from .heap import Scope
 from .nodes import Nodes
 from .state import expression
@@ -62,7 +72,9 @@ class Definitions(Nodes):
         name = getattr(node, "name", "<lambda>")
         made = Function(node, name, self.scope, defaults, local_names(node) | parameters, waits(node), self.scope.cell)
         made.host = self._host(made)
-        made.leaves, made.outside = asked_outside(node, made.local)
+        made.leaves = any(map(changes_environment, ast.walk(node)))
+        made.sets = set_outside(node)
+        made.outside = asked_outside(node, made.local)
         made.writes = any(map(writes_a_file, ast.walk(node)))
         self.functions[id(made.host)] = (made.host, made)
         return made.host
@@ -297,6 +309,7 @@ class Definitions(Nodes):
             return scope
         before = self.scopes
         self.scopes = [scope]
+        self.scan(tree)
         try:
             self.block(tree.body)
         except Needs as needs:
@@ -304,6 +317,12 @@ class Definitions(Nodes):
         finally:
             self.scopes = before
         return scope
+
+    def scan(self, tree: ast.Module) -> None:
+        """A text that asks for the names of a program as an object may set any of them, and nobody here follows when."""
+        for node in ast.walk(tree):
+            if reaches_names(node):
+                self.taint(self.cause(node, Reason.DYNAMIC, detail=library.ANY_NAME))
 
     def _everything(self, node: ast.ImportFrom, own: Scope | None) -> None:
         """``from module import *``: what it brings; of one that cannot be read nobody knows what that is."""

@@ -147,6 +147,8 @@ class Expressions(State):
             self.taint(*causes)
         if function.writes:
             self.written_files.add("*")
+        for name in function.sets:
+            self.left_open(function.scope, name, causes)
         for name in function.outside:
             scope: Scope | None = function.scope
             while scope is not None and name not in scope.names:
@@ -158,6 +160,15 @@ class Expressions(State):
             ):
                 self.lose_all(value, causes)
         return [each for value in found for each in reachable(value)]
+
+    def left_open(self, scope: Scope, name: str, causes: Sequence[Unresolved]) -> None:
+        """Code that sets a name from inside a function may run at any time from here on."""
+        around: Scope | None = scope
+        while around is not None:
+            if name in around.names or around.parent is None:
+                around.open[name] = tuple(causes)
+                around.set(name, around.names.get(name))
+            around = around.parent
 
     def reach_own(self, *values: Any) -> None:
         """An operation on values of which one may be a generator, or an object of the launcher's own: its code may run."""

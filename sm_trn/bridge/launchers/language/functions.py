@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Any, Final
@@ -25,7 +26,8 @@ class Function:
     waits: bool  # it is a generator or a coroutine
     cell: int | None = None
     host: Any = None  # the Python function that stands for it
-    leaves: bool = False  # it sets names of other scopes, or variables of the environment
+    leaves: bool = False  # it sets variables of the environment
+    sets: frozenset[str] = frozenset()  # names of other scopes
     writes: bool = False  # it may write files
     outside: frozenset[str] = frozenset()  # names that it asks for and does not assign
 
@@ -73,6 +75,24 @@ def changes_environment(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "environ" and not isinstance(node.ctx, ast.Load)
 
 
+_NAMES_OF_A_PROGRAM: Final = frozenset(
+    {"modules", "_getframe", "currentframe", "f_back", "f_globals", "f_locals", "tb_frame", "__globals__", "__main__"}
+)
+
+
+def reaches_names(node: ast.AST) -> bool:
+    """Whether a node asks for a module's names by another way than as names: of sys.modules, a frame, a function, ``__main__``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in _NAMES_OF_A_PROGRAM
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        asked = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+        return not _NAMES_OF_A_PROGRAM.isdisjoint(asked)
+    asked = (
+        {each.value for each in node.args if isinstance(each, ast.Constant)} if isinstance(node, ast.Call) else set()
+    )
+    return not _NAMES_OF_A_PROGRAM.isdisjoint(asked)
+
+
 def writes_a_file(node: ast.AST) -> bool:
     """Whether a node opens a file that it may write."""
     if not isinstance(node, ast.Call):
@@ -86,12 +106,16 @@ def _last(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def asked_outside(node: ast.AST, local: frozenset[str]) -> tuple[bool, frozenset[str]]:
-    """Whether a function sets names of other scopes or variables of the environment, and the names that it asks for from outside."""
-    inner = list(ast.walk(node))
-    names = {each.id for each in inner if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
-    leaves = any(isinstance(each, (ast.Global, ast.Nonlocal)) or changes_environment(each) for each in inner)
-    return leaves, frozenset(names - local)
+def asked_outside(node: ast.AST, local: frozenset[str]) -> frozenset[str]:
+    """The names that a function asks for from outside."""
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    return frozenset(names - local)
+
+
+def set_outside(node: ast.AST) -> frozenset[str]:
+    """The names of other scopes that a function, or one inside it, sets."""
+    declared = (each.names for each in ast.walk(node) if isinstance(each, (ast.Global, ast.Nonlocal)))
+    return frozenset(itertools.chain.from_iterable(declared))
 
 
 def waits(node: Any) -> bool:

@@ -12,7 +12,8 @@ from .allowed import Stand
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """Names of a module, a class that is being made, or a running function; ``local`` are those that a function assigns."""
+    """Names of a module, a class that is being made, or a running function; ``local`` are those that a function assigns, and
+    ``open`` those that code which nobody follows may set at any time, and why."""
 
     kind: str  # module, class, function
     names: Any = field(default_factory=dict)
@@ -20,6 +21,10 @@ class Scope:
     file: str = ""
     cell: int | None = None
     local: frozenset[str] = frozenset()
+    open: dict[str, tuple[Unresolved, ...]] = field(default_factory=dict)
+
+    def set(self, name: str, value: object) -> None:
+        self.names[name] = Unknown(self.open[name], among=[value]) if name in self.open else value
 
     @property
     def module(self) -> Scope:

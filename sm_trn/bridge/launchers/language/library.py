@@ -431,9 +431,12 @@ def _variables(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any
     return _any_names(state, node, given, {})
 
 
+ANY_NAME: Final = "the names of the program as a mapping, which may be written to"
+
+
 def _any_names(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     del given, names
-    cause = state.cause(node, Reason.DYNAMIC, detail="the names of the program as a mapping, which may be written to")
+    cause = state.cause(node, Reason.DYNAMIC, detail=ANY_NAME)
     state.taint(cause)
     return Unknown((cause,))
 

@@ -145,7 +145,7 @@ class Statements(Definitions):
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
-            self.scope.names[target.id] = self.settled(target.id, value)
+            self.scope.set(target.id, self.settled(target.id, value))
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpacked(target, value)
         elif isinstance(target, ast.Subscript):
@@ -211,7 +211,7 @@ class Statements(Definitions):
         if isinstance(owner, Node):
             self.set_node(node, owner, name, value)
         elif isinstance(owner, Scope):
-            owner.names[name] = value
+            owner.set(name, value)
         elif isinstance(owner, Unresolvable):
             self.risks += 1
             self.reach(owner, owner.causes)
@@ -365,7 +365,7 @@ def _perhaps_handled(state: Statements, node: ast.Try, flow: Flow | None, sure: 
         for each in (*node.body, *node.orelse):
             state.lose_changes(each, (cause,))
         for name in state.scope.names.keys() & sure:
-            state.scope.names[name] = before[name]
+            state.scope.set(name, before[name])
         if chosen:
             return _handled(state, handler, state.unknown(handler, Reason.CALL))
         for each in handler.body:
