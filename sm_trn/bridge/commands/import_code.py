@@ -14,11 +14,12 @@ from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.jobfile import dump_job, in_json, in_toml, in_yaml
 from ...core.jobfile.sweep_file import dump_sweep
+from ...core.preflight.data import PLACEHOLDER
 from ...core.render import problems, render
 from ...core.specs.destination import Destination
 from ...core.specs.problems import Severity
 from ...rules import check
-from ..launchers.language.nodes import PLACEHOLDERS, TIME
+from ..launchers.language.nodes import PLACEHOLDERS
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.survey import survey
@@ -284,16 +285,16 @@ def _told(launch: Launch, job: LauncherJob, text: str, form: str) -> str:
     lines = []
     if "region" not in launch.placeholders:
         lines.append(f"# The launcher starts it in {job.at.region}: launch it there, with --region {job.at.region}.")
-    words = [word for word in (Destination().bucket, "YOUR-ROLE", TIME) if word in text]
+    words = list(dict.fromkeys(PLACEHOLDER.findall(text)))
     if words:
         lines.append(
-            f"# {' and '.join(words)}: fill {'it' if len(words) == 1 else 'them'} in; sm-trn check refuses the job until then."
+            f"# {', '.join(words)}: fill {'it' if len(words) == 1 else 'them'} in; sm-trn check refuses the job until then."
         )
     if "account" in launch.placeholders and (account := PLACEHOLDERS[Symbol.ACCOUNT]) in text:
         lines.append(f"# {account} stands for your account: fill it in.")
         words.append(account)
     if words and form != "job.toml":
-        lines.append(f'raise SystemExit("fill in {" and ".join(words)}, then delete this line")')
+        lines.append(f'raise SystemExit("fill in {", ".join(words)}, then delete this line")')
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import itertools
 import posixpath
@@ -80,17 +81,32 @@ def read_text(
     return Reading(settings, code, text).launchers(check)
 
 
+def _modules(folder: Path) -> Iterator[Path]:
+    for pattern in ("*.py", "*/*.py", "*/*/*.py"):
+        with contextlib.suppress(OSError):  # a folder may go while it is looked into
+            yield from folder.glob(pattern)
+
+
+def _text(module: Path) -> str | None:
+    """None for what is no file, is very large, or has gone."""
+    try:
+        small = module.is_file() and module.stat().st_size <= 500_000
+        return module.read_text("utf-8", errors="replace") if small else None
+    except OSError:
+        return None
+
+
 def siblings(path: Path) -> dict[str, str]:
     """The modules that a launcher could import from its own folder, by dotted name."""
     found: dict[str, str] = {}
     folder = path.parent
-    deep = itertools.chain(folder.glob("*.py"), folder.glob("*/*.py"), folder.glob("*/*/*.py"))
-    for candidate in itertools.islice(deep, SIBLINGS):
-        if candidate == path or not candidate.is_file() or candidate.stat().st_size > 500_000:
+    for candidate in itertools.islice(_modules(folder), SIBLINGS):
+        text = _text(candidate)
+        if candidate == path or text is None:
             continue
         parts = candidate.relative_to(folder).with_suffix("").parts
         dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[dotted] = candidate.read_text("utf-8", errors="replace")
+        found[dotted] = text
     names = Counter(dotted.partition(".")[2] or dotted for dotted in found)
     for dotted in list(
         found
@@ -281,10 +297,12 @@ class Reading:
             try:
                 jobs = (self._job(site, state, read, check, decisions),)
             except (SmTrnError, ValueError, TypeError) as error:
-                holes = (Unresolved(Reason.REFUSED, site.place, f"{site.cls}(…)", detail=str(error)[:200]),)
+                refused = Unresolved(Reason.REFUSED, site.place, f"{site.cls}(…)", detail=str(error)[:200])
+                holes = read.asked or (refused,)
         if site.search is not None and jobs:
             jobs, holes = self._searched(site.search, state, jobs[0], holes)
-        placeholders = tuple(sorted(symbol.value for symbol in read.placeholders if symbol.value not in self.given))
+        words = {each.value if isinstance(each, Symbol) else each.give for each in read.placeholders | state.used}
+        placeholders = tuple(sorted(words - self.given.keys()))
         return Launch(
             place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders,
             remarks=(*read.remarks, *self._elsewhere(jobs), *self._written_later(jobs)),

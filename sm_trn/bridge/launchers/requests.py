@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from ...core.specs.destination import Destination
 from ...core.specs.json import Json
 from .language.nodes import ACCOUNT, PLACEHOLDERS, STAMP, TIME, Nodes
 from .language.state import Site
-from .values import Node, Reason, Symbol, Unresolved, merged
+from .values import Node, Reason, Symbol, Unresolved, merged, word_for
 
 _LONGEST_BASE: Final = 39  # characters of a base name that the SDK leaves before its own moment
 TUNING: Final = "CreateHyperParameterTuningJob"
@@ -27,7 +28,13 @@ class Read:
     request: dict[str, Json] | None = None
     at: Destination = field(default_factory=Destination)
     causes: tuple[Unresolved, ...] = ()
-    placeholders: frozenset[Symbol] = frozenset()
+    placeholders: frozenset[Symbol | Unresolved] = frozenset()
+
+    @property
+    def asked(self) -> tuple[Unresolved, ...]:
+        """Why texts that only the user knows are placeholders."""
+        return merged(each for each in self.placeholders if isinstance(each, Unresolved))
+
     remarks: tuple[str, ...] = ()
     entry: str | None = None
     source_dir: str | None = None
@@ -38,31 +45,24 @@ class Read:
 
 def request_of(state: Nodes, site: Site) -> Read:
     """Ask the SDK what it sends for a site. What keeps it from being asked, or what it refuses, is a cause."""
+    state.used = set()
     if _is_local(site):
         return Read(local=True)
     events = site.events or state.closure(site)
-    state.used = set()
     lost = list(site.lost)
     if "training_recipe" in site.node.events[0].get("kwargs", {}):
         why = "a recipe chooses the script, the image and the parameters"
         lost.append(Unresolved(Reason.VALUE, site.place, "training_recipe", "training_recipe", why))
-    job: dict[str, Any] = {}
     lost += _unwritten(state, [*events, site.arguments])
-    if not lost:
-        more = {
-            "action": "fit",
-            "node": site.node.number,
-            "contexts": [each.number for each in site.contexts],
-            "raw": site.raw,
-        }
-        fit = state.written_event({"id": 0, "kind": "fit", "heap": {}, **site.arguments})
-        job = state.written_job(
-            events, {**more, "args": fit["args"], "kwargs": fit["kwargs"], "heap": fit["heap"]}, site.environment
-        )
     if lost:
         return Read(causes=merged(lost), placeholders=frozenset(state.used))
+    answer = _answer(state, site, events)
+    if places := _places_among(state, answer):  # of a text that only the user knows nothing tells whether it is a place
+        state.places |= places
+        again = _answer(state, site, events)
+        answer = again if "request" in again else answer
+        state.places -= places
     used = frozenset(state.used | _named_in(events))
-    answer = state.settings.sdk.ask(job)
     if answer.get("local"):
         return Read(local=True)
     if "failed" in answer:
@@ -70,11 +70,47 @@ def request_of(state: Nodes, site: Site) -> Read:
             causes=(Unresolved(Reason.LIBRARY, site.place, f"{site.cls}(…)", detail=answer["failed"]),),
             placeholders=used,
         )
-    if "refused" in answer:
-        return Read(
-            causes=(_refusal(site, events, answer),), placeholders=used, remarks=tuple(answer.get("renamed", ()))
-        )
+    if "refused" in answer:  # a word that stands for what only the user knows may be why
+        told = Read(placeholders=used, remarks=tuple(answer.get("renamed", ())))
+        blamed = tuple(each for each in told.asked if word_for(each) in answer["refused"])
+        return dataclasses.replace(told, causes=blamed or told.asked or (_refusal(site, events, answer),))
     return _read(state, site, answer, used)
+
+
+def _answer(state: Nodes, site: Site, events: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """What the SDK sends for a site, or says instead."""
+    fit = state.written_event({"id": 0, "kind": "fit", "heap": {}, **site.arguments})
+    more = {
+        "action": "fit",
+        "node": site.node.number,
+        "contexts": [each.number for each in site.contexts],
+        "raw": site.raw,
+        **{key: fit[key] for key in ("args", "kwargs", "heap")},
+    }
+    return state.settings.sdk.ask(state.written_job(events, more, site.environment))
+
+
+def _places_among(state: Nodes, answer: Mapping[str, Any]) -> set[Unresolved]:
+    """The texts that only the user knows which would have to be places in S3."""
+    asked = [each for each in state.used if isinstance(each, Unresolved)]
+    wanted = [str(answer.get("refused", "")), *_places(answer.get("request"))]
+    return {
+        each
+        for each in asked
+        if any(f"s3://{word_for(each)}" not in text and word_for(each) in text for text in wanted)
+    }
+
+
+def _places(value: object) -> Iterator[str]:
+    """The places in S3 of a request that begin with no scheme."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _places(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name in {"S3Uri", "S3OutputPath"} and "://" not in str(item):
+                yield str(item)
+            yield from _places(item)
 
 
 def search_of(state: Nodes, tuner: Site) -> tuple[dict[str, Json] | None, tuple[Unresolved, ...]]:
@@ -143,7 +179,7 @@ def _refusal(site: Site, events: tuple[dict[str, Any], ...], answer: Mapping[str
     return Unresolved(Reason.REFUSED, place, f"{site.cls}(…)", detail=answer["refused"])
 
 
-def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symbol]) -> Read:
+def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symbol | Unresolved]) -> Read:
     """The request with our words in the places of those of the process that sent it."""
     region = str(answer["region"])
     told = _told(state, region)
@@ -152,7 +188,9 @@ def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symb
     request = json.loads(_replaced(json.dumps(answer["request"]), told))
     uploaded = _replaced(answer["uploaded"], told) if answer.get("uploaded") else None
     name = str(request["TrainingJobName"])
-    if Symbol.TIME in used and (whole := _whole_moment(name)) != name:
+    words = [TIME] if Symbol.TIME in used else []
+    words += [word_for(each) for each in used if isinstance(each, Unresolved)]
+    if (whole := _whole(name, words)) != name:
         request, uploaded = _renamed(request, name, whole), uploaded.replace(name, whole) if uploaded else None
         name = whole
     if site.within or pipeline_session(site):
@@ -181,10 +219,13 @@ def pipeline_session(site: Site) -> str:
     return session.last if isinstance(session, Node) and "PipelineSession" in session.last else ""
 
 
-def _whole_moment(name: str) -> str:
-    """A base name that the SDK has cut inside the word for a moment, with the whole word."""
-    cut = next((end for end in range(len(TIME) - 1, 0, -1) if name.endswith(TIME[:end])), 0)
-    return name[:-cut] + TIME if cut and len(name) == _LONGEST_BASE and TIME not in name else name
+def _whole(name: str, words: Iterable[str]) -> str:
+    """A base name that the SDK has cut inside a word that stands for what is not known, with the whole word."""
+    for word in words if len(name) == _LONGEST_BASE else ():
+        cut = next((end for end in range(len(word) - 1, 0, -1) if name.endswith(word[:end])), 0)
+        if cut and word not in name:
+            return name[:-cut] + word
+    return name
 
 
 def _told(state: Nodes, region: str) -> list[tuple[str, str]]:

@@ -179,6 +179,21 @@ class Unknown(Unresolvable):
         self.among = None if among is None else tuple(among)
 
 
+class Asked(Unknown):
+    """A text that only the user knows, such as an argument of the command line: in a job a visible word stands for it."""
+
+    __slots__ = ()
+
+
+def word_for(cause: Unresolved) -> str:
+    """The visible word for a text that only the user knows.
+
+    >>> word_for(Unresolved(Reason.CALL, Place("launch.py", None, 1), "os.environ['HF_TOKEN']", "HF_TOKEN"))
+    'YOUR-HF-TOKEN'
+    """
+    return f"YOUR-{re.sub('[^A-Z0-9]+', '-', cause.give.upper()).strip('-')}"
+
+
 class OwnCode(Unknown):
     """A class of the launcher's own, or what comes of one. Its methods are ``among`` it, and may run wherever it is mentioned."""
 
@@ -262,7 +277,7 @@ class Marks:
 
     def mark(self, part: Symbol | Folder | Unresolvable) -> str:
         """The word for a part; parts that are unknown for the same causes have the same."""
-        key = part.causes if isinstance(part, Unresolvable) else part
+        key = (type(part) is Asked, part.causes) if isinstance(part, Unresolvable) else part
         if key not in self._numbers:
             self._numbers[key] = len(self._held)
             self._held.append(part)
@@ -298,12 +313,12 @@ class Marks:
             for part in self.parts(text)
         )
 
-    def filled(self, text: str, words: Callable[[Symbol], str]) -> str:
+    def filled(self, text: str, words: Callable[[Symbol | Asked], str]) -> str:
         """The text with a visible word for each placeholder. Raises Needs for a part that is not known."""
 
         def word(found: re.Match[str]) -> str:
             held = self._held[int(found[1])]
-            if isinstance(held, Symbol):
+            if isinstance(held, (Symbol, Asked)):
                 return words(held)
             raise Needs(held.causes if isinstance(held, Unresolvable) else ())
 

@@ -30,7 +30,7 @@ FETCHES_TOKEN = (
     "ssm",
 )
 _TOKEN = re.compile(r"(?i)(^|_)(token|use_auth_token|hf_token)($|_)")
-_PLACEHOLDER = re.compile(r"YOUR-(?:BUCKET|ROLE|TIME)")
+PLACEHOLDER = re.compile(r"YOUR-[A-Z][A-Z0-9-]*")  # a word that stands for what is not known
 _TAG = frozenset("_.:/=+-@")
 
 _RULES = rules_of(__package__)
@@ -287,7 +287,7 @@ def placeholders(job: JobSpec) -> Iterator[Problem]:
     for name in JobSpec.__dataclass_fields__:
         part = getattr(job, name)
         for where, value in _texts(part, name) if name != "kept" and _has_placeholder(part) else ():
-            if found := _PLACEHOLDER.search(value):
+            if found := PLACEHOLDER.search(value):
                 yield DATA006.problem(
                     Field(where),
                     f"{found[0]} is a placeholder",

@@ -169,7 +169,7 @@ def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, An
         default = given[1] if len(given) > 1 else names["default"]
         state.assume(node, f"the environment has no {key}")
         return default
-    return state.unknown(node, Reason.CALL, give=key, detail=f"variable {key} of the environment")
+    return state.asked_of_user(node, give=key, detail=f"variable {key} of the environment")
 
 
 def _set_default(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -326,6 +326,17 @@ def _dotenv(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
     return True
 
 
+def _of_machine(name: str) -> Callable[..., Any]:
+    """A function that gives a text which the user's machine has."""
+
+    def ask(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+        if name in state.given:
+            return state.given[name]
+        return state.asked_of_user(node, give=name, detail="")
+
+    return ask
+
+
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {
         **dict.fromkeys(_TIMES, _moment),
@@ -334,6 +345,8 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
         "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(yaml.safe_load), "yaml.load": _loaded(yaml.safe_load),
         "tomllib.load": _loaded(tomllib.loads),
         "dotenv.load_dotenv": _dotenv,
+        "huggingface_hub.HfFolder.get_token": _of_machine("HF_TOKEN"), "huggingface_hub.get_token": _of_machine("HF_TOKEN"),
+        "getpass.getuser": _of_machine("user"), "getpass.getpass": _of_machine(""),
     }
 )  # fmt: skip
 
@@ -352,11 +365,8 @@ def parsed(
     for action in needed:
         action.required = True
         if action.dest not in state.given:
-            setattr(
-                values,
-                action.dest,
-                state.unknown(node, Reason.CALL, give=action.dest, detail="an argument of the command line"),
-            )
+            asked = state.asked_of_user if _is_text(action) else functools.partial(state.unknown, reason=Reason.CALL)
+            setattr(values, action.dest, asked(node, give=action.dest, detail="an argument of the command line"))
     for action in actions:
         if action.dest in state.given:
             setattr(values, action.dest, state.given[action.dest])
@@ -367,6 +377,15 @@ def parsed(
     if any(isinstance(action, argparse._SubParsersAction) for action in actions):
         return state.unknown(node, Reason.CALL, detail="a command of the command line")
     return (values, []) if name == "parse_known_args" else values
+
+
+def _is_text(action: argparse.Action) -> bool:
+    """Whether an argument is one text, whatever that is."""
+    return (
+        isinstance(action, argparse._StoreAction)
+        and action.nargs is action.choices is None
+        and action.type in {None, str}
+    )
 
 
 def _ignored(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -470,7 +489,7 @@ SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
             STANDS[name]: answer
             for name, answer in {
                 "getattr": _unknown, "hasattr": _unknown, "setattr": _changing, "delattr": _changing, "globals": _any_names,
-                "locals": _any_names, "vars": _variables, "dir": _unknown, "id": _unknown, "hash": _unknown, "input": _unknown,
+                "locals": _any_names, "vars": _variables, "dir": _unknown, "id": _unknown, "hash": _unknown, "input": _of_machine(""),
                 "open": opened, "exec": _code("exec"), "eval": _code("eval"), "compile": _unknown, "__import__": _unknown, "exit": _left,
                 "quit": _left, "memoryview": _unknown, "breakpoint": _ignored, "help": _ignored, "print": _ignored,
             }.items()

@@ -15,6 +15,7 @@ from typing import Any, Final
 from ....core.specs.destination import Destination
 from ..values import (
     LONGEST,
+    Asked,
     Needs,
     Node,
     Place,
@@ -26,6 +27,7 @@ from ..values import (
     contents,
     merged,
     renamed,
+    word_for,
 )
 from . import estimators
 from .calls import Calls
@@ -489,6 +491,8 @@ class Nodes(Calls):
     def _local(self, value: Any) -> Any:
         """A path that is uploaded: a file or a folder of that name, judged by what lies here, or by its name."""
         value = self.resolved(value)
+        if isinstance(value, Asked):  # how it is uploaded depends on what lies there
+            raise Needs(value.causes)
         if isinstance(value, Unresolvable) or not isinstance(value, (str, PurePosixPath)):
             return self.written(value)
         name = self.filled(str(value)).rstrip("/").rpartition("/")[2] or "data"
@@ -507,11 +511,15 @@ class Nodes(Calls):
         """A text with visible words for its placeholders. Raises Needs for a part that is not known."""
         return self.marks.filled(self.relative(text), self._word)
 
-    def _word(self, symbol: Symbol) -> str:
-        self.used.add(symbol)
-        if symbol is Symbol.REGION:
-            return self.settings.region
-        return PLACEHOLDERS[symbol]
+    def _word(self, part: Symbol | Asked) -> str:
+        """Raises Needs for what has no name yet."""
+        if isinstance(part, Asked):
+            if not part.causes[0].give:
+                raise Needs(part.causes)
+            self.used.add(part.causes[0])
+            return ("s3://" if part.causes[0] in self.places else "") + word_for(part.causes[0])
+        self.used.add(part)
+        return self.settings.region if part is Symbol.REGION else PLACEHOLDERS[part]
 
     def written(self, value: Any) -> Any:
         """A value as JSON for the SDK's process. Raises Needs for what is not known, and for what no request can hold."""
@@ -523,6 +531,8 @@ class Nodes(Calls):
             return {"t": "path", "v": value.path} if value.is_path else {"t": "node", "id": value.number}
         if type(value).__name__ == "Moment":
             return self._word(Symbol.TIME)
+        if isinstance(value, Asked):
+            return self._word(value)
         if isinstance(value, Unresolvable):
             raise Needs(value.causes)
         if isinstance(value, (dict, list, set)):

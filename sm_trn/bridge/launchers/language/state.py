@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from ...sdk import Sdk
 from ..values import (
     LONGEST,
+    Asked,
     Environment,
     ExhaustedError,
     Folder,
@@ -103,7 +104,8 @@ class State(Heap):
         self.steps, self.risks, self.guards, self.turn = STEPS, 0, 0, 0
         self.effects: list[Node] = []  # calls of boto3 that change what comes after them
         self.starts: list[tuple[dict[str, Any], ...]] = []  # what led to each start so far, and the start
-        self.used: set[Symbol] = set()  # placeholders that values for the SDK hold
+        self.used: set[Symbol | Unresolved] = set()  # placeholders that values for the SDK hold
+        self.places: set[Unresolved] = set()  # texts that only the user knows, which have to be places in S3
         self.written_files: set[str] = set()
         self.keep: list[object] = []  # objects whose identity stands for them in texts for the SDK
         self.folder = "/" + "/".join(marks.mark(Folder(above)) for above in reversed(range(_ABOVE)))
@@ -146,6 +148,11 @@ class State(Heap):
         """A value that nobody knows; getting it may have raised."""
         self.risks += 1
         return Unknown((self.cause(node, reason, give=give, detail=detail),), origin)
+
+    def asked_of_user(self, node: ast.AST, *, give: str, detail: str) -> Asked:
+        """A text that only the user knows; getting it may have raised."""
+        self.risks += 1
+        return Asked((self.cause(node, Reason.CALL, give=give, detail=detail),))
 
     def lacking(self, *causes: Unresolved) -> Unknown:
         self.risks += 1
