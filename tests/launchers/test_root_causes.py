@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import posixpath
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,13 +37,53 @@ def value(launch: Launch) -> object:
     return json.loads(str(parameters["found"]))
 
 
+IN_ITS_FOLDER = [
+    ("Path(__file__).parent / 'src'", "src"),
+    ("Path(__file__).resolve().parent.parent / 'src'", "../src"),
+    ("Path(__file__).resolve().parents[2] / 'src'", "../../src"),
+    ("os.path.join(os.path.dirname(os.path.abspath(__file__)), 'src')", "src"),
+]
+STARTED_THERE = [
+    ("os.path.join(os.getcwd(), 'src')", "src"),
+    ("Path.cwd() / 'src'", "src"),
+    ("Path.cwd().parent / 'src'", "../src"),
+    ("Path('src').resolve()", "src"),
+    ("os.path.abspath('../src')", "../src"),
+]
+
+
+def sourced(written: str, body: str, folders: tuple[Path, ...]) -> Launch:
+    fit = LAUNCH.replace('hyperparameters={"found": found}', f"source_dir=str({written})")
+    (launch,) = read_text(f"{HEAD}{body}\n{fit}", "launch.py", folders=folders).launches
+    return launch
+
+
+@pytest.mark.parametrize(("written", "expected"), [*IN_ITS_FOLDER, *STARTED_THERE])
+def test_a_path_of_the_launcher_is_meant_from_its_folder(written: str, expected: str, tmp_path: Path) -> None:
+    launch = sourced(written, "", (tmp_path,))
+    assert () == launch.holes
+    assert launch.jobs[0].spec.script is not None
+    assert expected == posixpath.normpath(str(launch.jobs[0].spec.script.source_dir))
+
+
+@pytest.mark.parametrize(("written", "_"), STARTED_THERE)
+def test_where_it_is_started_elsewhere_or_moves_nobody_knows_its_folder(written: str, _: str, tmp_path: Path) -> None:
+    assert sourced(written, "", (tmp_path / "here", tmp_path)).holes
+    assert sourced(written, "os.chdir('..')", (tmp_path,)).holes
+    assert sourced(written, "from os import chdir as go\ngo('..')", (tmp_path,)).holes
+
+
+@pytest.mark.parametrize(("written", "_"), [*IN_ITS_FOLDER, *STARTED_THERE])
+def test_the_folder_itself_is_no_value(written: str, _: str, tmp_path: Path) -> None:
+    """It was '.', where SDK v2 sends the place on the machine that runs the launcher."""
+    text = f"{HEAD}found = str({written})\n{LAUNCH}"
+    (launch,) = read_text(text, "launch.py", folders=(tmp_path,)).launches
+    assert "names the folder where the launcher lies" in str(launch.holes)
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("found = str(Path(__file__).parent / 'src')", "./src"),
-        ("found = str(Path(__file__).resolve().parent.parent / 'src')", "../src"),
-        ("found = str(Path(__file__).resolve().parents[2] / 'src')", "../../src"),
-        ("found = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'src')", "./src"),
         ("from package import config\nfound = config.RATE", 3),
         ("if os.path.exists('x'):\n    found = 1\nelse:\n    raise_an_error()", 1),
         ("try:\n    import x\n    found = 1\nexcept ImportError:\n    print('none')", 1),

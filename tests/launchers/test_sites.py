@@ -239,3 +239,19 @@ def test_a_launch_in_what_is_open_is_a_job_of_one_decision_or_a_hole_for_its_cau
     assert jobs == [launch.complete for launch in found if launch.jobs]
     assert holes == any(launch.holes for launch in found)
     assert Reason.UNREACHED not in {hole.reason for launch in found for hole in launch.holes}
+
+
+def test_what_only_some_readings_come_near_is_told_by_what_keeps_those_from_it() -> None:
+    """It was "the launcher does not come here by itself", though it calls the function."""
+    body = """
+import glob
+def launch():
+    files = sorted(glob.glob("experiments/*.yaml"))
+    if not files:
+        return
+    for each in files:
+        PyTorch(entry_point="train.py", hyperparameters={"file": each}).fit()
+launch()
+"""
+    (found,) = read_text(f"from sagemaker.pytorch import PyTorch\n{body}", "launch.py").launches
+    assert ["files"] == [hole.give for hole in found.holes]

@@ -219,7 +219,7 @@ class Reading:
         sightings = [item for item in first.sightings if item.place not in tuners]
         return Launchers(
             file=self.name,
-            launches=(*together, *self._unreached(together, first)),
+            launches=(*together, *self._unreached(together, [state for state, _ in readings])),
             seen=tuple(dict.fromkeys(sightings)),
             assumed=tuple(Assumption(place, what) for place, what in first.assumed),
             unread=tuple(first.unread),
@@ -243,16 +243,16 @@ class Reading:
 
     def _open(self, state: Statements, launches: list[Launch], decisions: Mapping[Condition, bool]) -> Condition | None:
         """The first condition that is open, and that a launch depends on."""
-        holes = [hole for launch in (*launches, *self._unreached(launches, state)) for hole in launch.holes]
+        holes = [hole for launch in (*launches, *self._unreached(launches, [state])) for hole in launch.holes]
         places = {hole.place for hole in holes if hole.reason is Reason.BRANCH}
         return next((each for each in state.wanted if each[0] in places and each not in decisions), None)
 
-    def _unreached(self, launches: Sequence[Launch], state: Statements) -> Iterator[Launch]:
-        """The launches that stand in the file, and that its own way through it does not come to."""
+    def _unreached(self, launches: Sequence[Launch], states: Sequence[Statements]) -> Iterator[Launch]:
+        """The launches that stand in the file, and that no reading has come to: what kept one of them from it, or the way there."""
         reached = {launch.place for launch in launches} | {launch.started for launch in launches}
         for site in written(self.name, self.trees):
             if site.place not in reached:
-                holes = state.skipped.get(site.place, ())
+                holes = next((state.skipped[site.place] for state in states if site.place in state.skipped), ())
                 called = site.caller or ".".join(site.within)
                 way = Unresolved(
                     Reason.UNREACHED, site.place, f"{site.cls}(…)", detail=_way_to(site, called), call=called

@@ -74,6 +74,9 @@ def request_of(state: Nodes, site: Site) -> Read:
         told = Read(placeholders=used, remarks=tuple(answer.get("renamed", ())))
         blamed = tuple(each for each in told.asked if word_for(each) in answer["refused"])
         return dataclasses.replace(told, causes=blamed or told.asked or (_refusal(site, events, answer),))
+    if state.marks.within(json.dumps(answer["request"])):
+        why = "the request names the folder where the launcher lies"
+        return Read(causes=(Unresolved(Reason.CALL, site.place, f"{site.cls}(…)", detail=why),), placeholders=used)
     return _read(state, site, answer, used)
 
 
@@ -125,8 +128,12 @@ def search_of(state: Nodes, tuner: Site) -> tuple[dict[str, Json] | None, tuple[
         **{key: fit[key] for key in ("args", "kwargs", "heap")},
     }
     answer = state.settings.sdk.ask(state.written_job(tuner.events, more, tuner.environment))
-    if "request" not in answer:
-        why = answer.get("failed") or answer.get("refused") or "local mode"
+    if "request" not in answer or state.marks.within(json.dumps(answer["request"])):
+        why = (
+            answer.get("failed")
+            or answer.get("refused")
+            or "local mode, or a request that names the folder where the launcher lies"
+        )
         return None, (Unresolved(Reason.REFUSED, tuner.place, f"{tuner.cls}(…)", detail=str(why)),)
     told = _told(state, str(answer["region"]))
     request: dict[str, Json] = json.loads(_replaced(json.dumps(answer["request"]), [*told, (SHORT_STAMP, TIME)]))
@@ -208,9 +215,13 @@ def _read(state: Nodes, site: Site, answer: dict[str, Any], used: frozenset[Symb
     placeholders = used | (frozenset() if named else {Symbol.REGION})
     return Read(
         request=request, at=at, placeholders=frozenset(placeholders), remarks=tuple(answer.get("renamed", ())),
-        entry=answer.get("entry_point"), source_dir=answer.get("source_dir"), git=answer.get("git_config"),
-        dependencies=tuple(answer.get("dependencies") or ()),
+        entry=_relative(state, answer.get("entry_point")), source_dir=_relative(state, answer.get("source_dir")),
+        git=answer.get("git_config"), dependencies=tuple(_relative(state, each) for each in answer.get("dependencies") or ()),
     )  # fmt: skip
+
+
+def _relative(state: Nodes, path: Any) -> Any:
+    return state.relative(path) if isinstance(path, str) else path
 
 
 def pipeline_session(site: Site) -> str:

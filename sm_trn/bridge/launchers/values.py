@@ -314,13 +314,15 @@ class Marks:
         )
 
     def filled(self, text: str, words: Callable[[Symbol | Asked], str]) -> str:
-        """The text with a visible word for each placeholder. Raises Needs for a part that is not known."""
+        """The text with a visible word for each placeholder; folders stay. Raises Needs for a part that is not known."""
 
         def word(found: re.Match[str]) -> str:
             held = self._held[int(found[1])]
             if isinstance(held, (Symbol, Asked)):
                 return words(held)
-            raise Needs(held.causes if isinstance(held, Unresolvable) else ())
+            if isinstance(held, Folder):
+                return found[0]
+            raise Needs(held.causes)
 
         return self._pattern.sub(word, text)
 

@@ -78,6 +78,8 @@ class Calls(Expressions):
             return type(owner)
         if isinstance(owner, str) and name in {"format", "format_map"}:
             return TextFormat(owner, name)
+        if owner is library.SourcePath and name == "cwd":
+            return library.found(self, node, "pathlib.Path.cwd")
         if name not in _PUBLIC and not may_be_looked_at(owner, name):
             raise Needs((self.cause(node, Reason.CONSTRUCT, detail=f"{name} of a Python object"),))
         return self.python(getattr, owner, name)

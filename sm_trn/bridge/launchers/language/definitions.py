@@ -321,6 +321,7 @@ class Definitions(Nodes):
     def scan(self, tree: ast.Module) -> None:
         """A text that asks for the names of a program as an object may set any of them, and nobody here follows when."""
         for node in ast.walk(tree):
+            self.moves |= "chdir" in {getattr(node, "attr", ""), getattr(node, "name", "")}
             if reaches_names(node):
                 self.taint(self.cause(node, Reason.DYNAMIC, detail=library.ANY_NAME))
 
@@ -353,6 +354,7 @@ class Definitions(Nodes):
         if word in {"run", "pylab"} or (word == "store" and not names):
             self.taint(self.cause(node, Reason.DYNAMIC, detail=f"%{line} may bring any name"))
         name, _, value = rest.partition("=" if "=" in rest else " ")
+        self.moves |= word == "cd"
         if word in {"env", "set_env"} and value:
             self.environment.known[name.strip()] = value.strip()
 

@@ -201,7 +201,10 @@ def _moment(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 def path_method(state: Any, node: ast.AST, path: SourcePath, name: str, given: list[Any], names: dict[str, Any]) -> Any:
     """A method of a path that PurePosixPath has not, or NotImplemented."""
     if name in {"resolve", "absolute", "expanduser"}:
-        return path if str(path).startswith("/") else state.unknown(node, Reason.CALL)
+        whole = _same(state, node, [path], {}) if name != "expanduser" or str(path).startswith("/") else None
+        return (
+            SourcePath(whole) if isinstance(whole, (str, PurePosixPath)) else whole or state.unknown(node, Reason.CALL)
+        )
     if name == "open":
         return opened(state, node, [path, *given], names)
     if name in {"read_text", "read_bytes"}:
@@ -227,12 +230,29 @@ for _name in (
 
 
 def _same(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
-    """A path that is made whole: of the launcher's own it is that, of one that begins at the root, too."""
+    """A path that is made whole."""
     del names
     value = given[0] if given else None
-    if isinstance(value, (str, PurePosixPath)) and str(value).startswith("/"):
+    if not isinstance(value, (str, PurePosixPath)):
+        return state.unknown(node, Reason.CALL)
+    if str(value).startswith("/"):
         return value
-    return state.unknown(node, Reason.CALL)
+    here = _working_folder(state, node, [], {})
+    return posixpath.normpath(posixpath.join(here, value)) if isinstance(here, str) else here
+
+
+def _working_folder(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    """The folder in which the launcher is started, where that is its own."""
+    del given, names
+    if not state.settings.started_at_home or state.moves:
+        return state.unknown(node, Reason.CALL)
+    state.assume(node, "the launcher is started in its own folder")
+    return state.folder
+
+
+def _working_path(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    here = _working_folder(state, node, given, names)
+    return SourcePath(here) if isinstance(here, str) else here
 
 
 def opened(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -341,7 +361,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {
         **dict.fromkeys(_TIMES, _moment),
         "posixpath.abspath": _same, "posixpath.realpath": _same,
-        "os.getenv": variable,
+        "os.getenv": variable, "os.getcwd": _working_folder, "pathlib.PurePosixPath.cwd": _working_path,
         "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(yaml.safe_load), "yaml.load": _loaded(yaml.safe_load),
         "tomllib.load": _loaded(tomllib.loads),
         "dotenv.load_dotenv": _dotenv,

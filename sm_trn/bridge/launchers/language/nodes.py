@@ -495,7 +495,7 @@ class Nodes(Calls):
             raise Needs(value.causes)
         if isinstance(value, Unresolvable) or not isinstance(value, (str, PurePosixPath)):
             return self.written(value)
-        name = self.filled(str(value)).rstrip("/").rpartition("/")[2] or "data"
+        name = self.filled(self.relative(str(value))).rstrip("/").rpartition("/")[2] or "data"
         folder = "." not in name.strip(".")
         path = self.without_folder(str(value))
         for beside in self.settings.folders if path else ():
@@ -509,7 +509,7 @@ class Nodes(Calls):
 
     def filled(self, text: str) -> str:
         """A text with visible words for its placeholders. Raises Needs for a part that is not known."""
-        return self.marks.filled(self.relative(text), self._word)
+        return self.marks.filled(text, self._word)
 
     def _word(self, part: Symbol | Asked) -> str:
         """Raises Needs for what has no name yet."""

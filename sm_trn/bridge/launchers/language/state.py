@@ -78,6 +78,11 @@ class Settings:
     sdk: Sdk
     call: str = ""
 
+    @property
+    def started_at_home(self) -> bool:
+        """Whether the folder in which the launcher is started is its own, as a notebook's is."""
+        return len(self.folders) == 1 or (bool(self.folders) and self.file.endswith(".ipynb"))
+
 
 class State(Heap):
     """What a reading knows; the language is in the classes that inherit from it."""
@@ -106,6 +111,7 @@ class State(Heap):
         self.starts: list[tuple[dict[str, Any], ...]] = []  # what led to each start so far, and the start
         self.used: set[Symbol | Unresolved] = set()  # placeholders that values for the SDK hold
         self.places: set[Unresolved] = set()  # texts that only the user knows, which have to be places in S3
+        self.moves = False  # it may change the folder in which it works
         self.written_files: set[str] = set()
         self.keep: list[object] = []  # objects whose identity stands for them in texts for the SDK
         self.folder = "/" + "/".join(marks.mark(Folder(above)) for above in reversed(range(_ABOVE)))
