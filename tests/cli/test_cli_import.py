@@ -124,6 +124,17 @@ def test_each_open_name_is_asked_for_once_and_may_be_left_open() -> None:
     assert {} == answers(found, ("folder", "machines"), ask)
 
 
+def test_one_is_asked_for_what_only_the_user_knows_but_for_no_secret() -> None:
+    texts = '{"team": os.environ["TEAM"], "token": os.environ["HF_TOKEN"]}'
+    found = [
+        read_text(
+            "import os\n" + LAUNCH.replace("instance_count=1", f"instance_count=1, environment={texts}"), "launch.py"
+        )
+    ]
+    assert ("HF_TOKEN", "TEAM") == found[0].launches[0].placeholders[:2]
+    assert {"TEAM": "mine"} == answers(found, (), lambda question: {"TEAM": "mine"}[question.partition(" ")[0]])
+
+
 def test_on_a_terminal_one_is_asked_and_elsewhere_not(repository: Path) -> None:
     (repository / "jobs" / "launch.py").write_text(HOLES)
     assert 1 == run("jobs/launch.py").return_value

@@ -1,4 +1,4 @@
-"""The question for what a launcher leaves open, on a terminal: one line a hole, and an empty answer leaves it open."""
+"""The question for what a launcher leaves open, on a terminal: one line a name, and an empty answer leaves it open."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable
 
 import click
 
+from ...core.preflight.secrets import is_named_secret
 from ..launchers.launches import Launchers
-from ..launchers.values import Unresolved
+from ..launchers.values import Unresolved, word_for
 
 
 def on_terminal() -> bool:
@@ -26,10 +27,11 @@ def value_of(text: str) -> object:
 
 
 def answers(found: Iterable[Launchers], known: Collection[str], ask: Callable[[str], str]) -> dict[str, object]:
-    """What ``ask`` says for each name that would fill a hole and is not ``known``; names that are left open are not in it."""
+    """What ``ask`` says for each name that would fill a hole or a placeholder and is not ``known``; names that are left open are not
+    in it. Nobody is asked for a secret, which does not belong into a job."""
     wanted: dict[str, Unresolved] = {}
-    for hole in (hole for each in found for launch in each.launches for hole in launch.holes):
-        if hole.give and hole.give not in known:
+    for hole in (hole for each in found for launch in each.launches for hole in (*launch.holes, *launch.asked)):
+        if hole.give and hole.give not in known and not is_named_secret(hole.give, word_for(hole)):
             wanted.setdefault(hole.give, hole)
     said = {name: ask(f"{name} ({hole.place}: {hole.expression})") for name, hole in wanted.items()}
     return {name: value_of(text) for name, text in said.items() if text}

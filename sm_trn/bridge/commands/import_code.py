@@ -158,7 +158,7 @@ def _read(names: tuple[str, ...], values: dict[str, object], called: str, *, ask
         said = answers(found, asked, prompt) if asking else {}
         if not said:
             return found
-        asked |= {hole.give for each in found for launch in each.launches for hole in launch.holes}
+        asked |= {hole.give for each in found for launch in each.launches for hole in (*launch.holes, *launch.asked)}
         values |= said
 
 

@@ -55,6 +55,7 @@ class Launch:
     jobs: tuple[LauncherJob, ...] = ()
     holes: tuple[Unresolved, ...] = ()
     placeholders: tuple[str, ...] = ()
+    asked: tuple[Unresolved, ...] = ()  # those of them that are texts which only the user knows
     remarks: tuple[str, ...] = ()
     within: str = ""
     started: Place | None = None

@@ -301,10 +301,12 @@ class Reading:
                 holes = read.asked or (refused,)
         if site.search is not None and jobs:
             jobs, holes = self._searched(site.search, state, jobs[0], holes)
-        words = {each.value if isinstance(each, Symbol) else each.give for each in read.placeholders | state.used}
+        used = read.placeholders | state.used
+        words = {each.value if isinstance(each, Symbol) else each.give for each in used}
         placeholders = tuple(sorted(words - self.given.keys()))
+        asked = merged(each for each in used if isinstance(each, Unresolved))
         return Launch(
-            place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders,
+            place=site.place, cls=site.cls, ending=ending, jobs=jobs, holes=holes, placeholders=placeholders, asked=asked,
             remarks=(*read.remarks, *self._elsewhere(jobs), *self._written_later(jobs)),
             within=site.within or pipeline_session(site), started=site.started,
         )  # fmt: skip
@@ -415,8 +417,9 @@ def _together(group: list[Launch], *, turns: int) -> Launch:
         jobs = [dataclasses.replace(jobs[0], branch=())]
     holes = tuple(dict.fromkeys(hole for launch in group for hole in launch.holes))
     placeholders = tuple(sorted({word for launch in group for word in launch.placeholders}))
+    asked = tuple(dict.fromkeys(each for launch in group for each in launch.asked))
     return Launch(
-        place=first.place, cls=first.cls, ending=first.ending, jobs=tuple(jobs), holes=holes, placeholders=placeholders,
+        place=first.place, cls=first.cls, ending=first.ending, jobs=tuple(jobs), holes=holes, placeholders=placeholders, asked=asked,
         remarks=first.remarks, within=first.within, started=first.started,
     )  # fmt: skip
 
