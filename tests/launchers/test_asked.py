@@ -62,6 +62,7 @@ def parameter(value: str, body: str = "") -> Launch:
         ("f'{args.asked}/tokens'", "", "YOUR-ASKED/tokens", "asked"),
         ("'at ' + args.asked", "", "at YOUR-ASKED", "asked"),
         ("'at {}'.format(args.asked)", "", "at YOUR-ASKED", "asked"),
+        ("os.path.join(args.asked, 'a', 'b')", "", "YOUR-ASKED/a/b", "asked"),
         ("os.environ['HF_TOKEN']", "", "YOUR-HF-TOKEN", "HF_TOKEN"),
         ("os.environ.get('HF_TOKEN')", "", "YOUR-HF-TOKEN", "HF_TOKEN"),
         ("os.getenv('HF_TOKEN')", "", "YOUR-HF-TOKEN", "HF_TOKEN"),
@@ -98,6 +99,8 @@ def test_it_is_a_word_that_check_refuses_until_it_is_given(value: str, body: str
         "'%s' % args.asked",
         "json.dumps({'a': args.asked})",
         "os.path.join('a', args.asked)",
+        "os.path.join(args.asked, args.asked)",
+        "os.path.join(args.asked, '/a')",
         "args.asked == 'a'",
         "{'a': 1}.get(args.asked)",
         "{args.asked: 1}",
@@ -132,6 +135,12 @@ def test_what_depends_on_it_is_open(body: str, value: str) -> None:
 def test_where_the_sdk_wants_more_than_a_text_it_is_a_hole_that_can_be_given(name: str) -> None:
     (hole,) = only(arguments={name: "args.asked"}).holes
     assert "asked" == hole.give
+
+
+def test_a_refusal_that_names_no_word_is_told_with_it() -> None:
+    (hole,) = only(arguments={"base_job_name": "args.asked", "framework_version": '"9.9"'}).holes
+    assert "with YOUR-ASKED SDK v2 says: " in hole.detail
+    assert "9.9" in hole.detail
 
 
 @pytest.mark.parametrize(

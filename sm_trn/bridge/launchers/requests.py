@@ -72,12 +72,22 @@ def request_of(state: Nodes, site: Site) -> Read:
         )
     if "refused" in answer:  # a word that stands for what only the user knows may be why
         told = Read(placeholders=used, remarks=tuple(answer.get("renamed", ())))
-        blamed = tuple(each for each in told.asked if word_for(each) in answer["refused"])
-        return dataclasses.replace(told, causes=blamed or told.asked or (_refusal(site, events, answer),))
+        return dataclasses.replace(
+            told, causes=_blamed(told.asked, answer["refused"]) or (_refusal(site, events, answer),)
+        )
     if state.marks.within(json.dumps(answer["request"])):
         why = "the request names the folder where the launcher lies"
         return Read(causes=(Unresolved(Reason.CALL, site.place, f"{site.cls}(…)", detail=why),), placeholders=used)
     return _read(state, site, answer, used)
+
+
+def _blamed(asked: tuple[Unresolved, ...], refused: str) -> tuple[Unresolved, ...]:
+    """The words for which a job may be refused: those that the refusal names, or else any."""
+    named = tuple(each for each in asked if word_for(each) in refused)
+    return named or tuple(
+        dataclasses.replace(each, detail=f"{each.detail}; with {word_for(each)} SDK v2 says: {refused}")
+        for each in asked
+    )
 
 
 def _answer(state: Nodes, site: Site, events: tuple[dict[str, Any], ...]) -> dict[str, Any]:

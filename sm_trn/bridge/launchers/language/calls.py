@@ -188,7 +188,7 @@ class Calls(Expressions):
         special = library.SPECIAL.get(_hashed(function))
         if special is not None:
             return self._special(node, special, given, names)
-        return self._python(node, function, given, names)
+        return self.plain_call(node, function, given, names)
 
     def _answered(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
         """A call of an object of Python's that asks the world; NotImplemented for any other."""
@@ -267,7 +267,7 @@ class Calls(Expressions):
             for each in reachable(value)
         )
 
-    def _python(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
+    def plain_call(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
         """A call of Python's own, with what is known."""
         if any(isinstance(each, Rest) for each in given) or "**" in names:
             raise Needs(causes_of([*given, *names.values()]))

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import yaml
 
-from ..values import Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
+from ..values import Asked, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
 from . import allowed
 from .allowed import STANDS, QuietParser
 from .functions import READS
@@ -495,6 +495,18 @@ def _left(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) ->
     raise Raised(SystemExit(*given))
 
 
+def _joined(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+    """A path below a text that only the user knows is that text with what is joined to it."""
+    below = [
+        each
+        for each in given[1:]
+        if isinstance(each, str) and not each.startswith("/") and not state.marks.within(each)
+    ]
+    if isinstance(given[0], Asked) and len(below) == len(given) - 1 and not names:
+        return posixpath.join(state.marks.mark(given[0]), *below)
+    return state.plain_call(node, posixpath.join, given, names)
+
+
 def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     if "fromfile_prefix_chars" in names or any(isinstance(each, Unresolvable) for each in names.values()):
         return state.unknown(node, Reason.CALL)
@@ -504,6 +516,7 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
         isinstance: _is_instance, issubclass: _unknown, type: _unknown, callable: _unknown, str: _text, len: _length,
+        posixpath.join: _joined,
         next: _changing, super: _unknown, QuietParser: _parser,
         **{
             STANDS[name]: answer

@@ -392,7 +392,8 @@ def _raise(state: Statements, node: ast.Raise) -> Flow | None:
 
 def _assert(state: Statements, node: ast.Assert) -> Flow | None:
     if state.truth(state.evaluate(node.test)) is False:
-        raise Raised(AssertionError())
+        said = state.evaluate(node.msg) if node.msg is not None else ""
+        raise Raised(AssertionError(said if isinstance(said, str) else ""))
     return None
 
 
