@@ -25,6 +25,7 @@ _VOCABULARY: Final = frozenset({
 })  # fmt: skip
 _PLAIN: Final = re.compile(
     r"(?i)true|false|none|null|yes|no|(s3|file|https?)://[^@\s]*|arn:aws.*|/[\w./-]*|\{\{.*\}\}|\$\{?\w+\}?|<[^>]*>"
+    r"|YOUR-[A-Z0-9-]+|os\.(environ|getenv)\b.*"  # a placeholder, and code that asks for it
 )
 _NUMBER: Final = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 _RANDOM: Final = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w.~+/=-]{16,}")
