@@ -59,7 +59,8 @@ def test_a_secret_is_found_by_its_name(name: str, value: str) -> None:
         ("image_token", "image_token_0123456789"), ("secret_name", "prod/database/password"), ("credentials_path", "/opt/ml/x"),
         ("DB_SECRET_ARN", "arn:aws:secretsmanager:us-west-2:111122223333:secret:x"), ("n_pass", "2"), ("one_pass", "true"),
         ("password_column", "password"), ("revision", SHA), ("sagemaker_submit_directory", f"s3://b/{SHA}/source/sourcedir.tar.gz"),
-        ("sort_key", "created"), ("keys", "a,b,c,d,e,f,g"), ("compass", "north-north-west"), ("HF_TOKEN", "YOUR-HF-TOKEN"), ("access_token_url", "https://x.org/y"),
+        ("sort_key", "created"), ("keys", "a,b,c,d,e,f,g"), ("compass", "north-north-west"), ("access_token_url", "https://x.org/y"),
+        ("HF_TOKEN", "YOUR-HF-TOKEN"),
     ],
 )  # fmt: skip
 def test_a_normal_value_stays(name: str, value: str) -> None:
@@ -74,8 +75,8 @@ def test_a_normal_value_stays(name: str, value: str) -> None:
         SHA, "sha256:" + SHA + SHA[:24], f"s3://bucket/{SHA}/sourcedir.tar.gz", "763104351884.dkr.ecr.us-west-2.amazonaws.com/a:1.13",
         "sk-learn-pipeline-with-a-very-long-name-of-a-job", "task-0123456789-abcdefghij-0123456789", "/opt/ml/input/data/training/p-0123",
         "opt/ml/input/data/Training/Part0001/Final", "s3://Bucket/ProjectX/Team42/ModelTrainingRun2022Fin", "a password is asked for",
-        "tokens: 4096, secrets of the trade", '{"HF_TOKEN": os.environ["HF_TOKEN"]}', "loss=([0-9.]+)", "-----BEGIN CERTIFICATE-----\nMIID", "https://user@host/x", "1e-5",
-        "bert-base-uncased", "meta-llama/Llama-2-7b-hf", "n47DQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+        "tokens: 4096, secrets of the trade", "loss=([0-9.]+)", "-----BEGIN CERTIFICATE-----\nMIID", "https://user@host/x", "1e-5",
+        '{"HF_TOKEN": os.environ["HF_TOKEN"]}', "bert-base-uncased", "meta-llama/Llama-2-7b-hf", "n47DQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
     ],
 )  # fmt: skip
 def test_a_normal_text_stays(text: str) -> None:
