@@ -76,7 +76,8 @@ def test_a_normal_value_stays(name: str, value: str) -> None:
         "sk-learn-pipeline-with-a-very-long-name-of-a-job", "task-0123456789-abcdefghij-0123456789", "/opt/ml/input/data/training/p-0123",
         "opt/ml/input/data/Training/Part0001/Final", "s3://Bucket/ProjectX/Team42/ModelTrainingRun2022Fin", "a password is asked for",
         "tokens: 4096, secrets of the trade", "loss=([0-9.]+)", "-----BEGIN CERTIFICATE-----\nMIID", "https://user@host/x", "1e-5",
-        '{"HF_TOKEN": os.environ["HF_TOKEN"]}', "bert-base-uncased", "meta-llama/Llama-2-7b-hf", "n47DQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+        '{"HF_TOKEN": os.environ["HF_TOKEN"]}',
+        "bert-base-uncased", "meta-llama/Llama-2-7b-hf", "n47DQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
     ],
 )  # fmt: skip
 def test_a_normal_text_stays(text: str) -> None:
