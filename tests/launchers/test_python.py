@@ -1888,7 +1888,7 @@ def test_what_a_generator_does_when_its_loop_is_left_is_not_overlooked(left: str
 
 # Constructs that are easily overlooked.
 PROBE_START = """
-import argparse, contextlib, copy, functools, os, random, threading
+import argparse, contextlib, copy, functools, json, os, random, threading
 a = [3, 1, 2]
 b = ["x"]
 d = {"k": 1}
@@ -2260,6 +2260,59 @@ def grow():
     a.append(9)
     return 5
 u=0 < grow() < 3
+""",
+    "lazy call": """
+x=map(a.append, [7])
+next(x)
+""",
+    "library replaced": """
+own=json.dumps
+json.dumps=lambda x: 'changed'
+s=json.dumps(d)
+json.dumps=own
+""",
+    "library replaced by setattr": """
+own=os.path.join
+setattr(os.path,'join',lambda *x: 'changed')
+s=os.path.join('a','b')
+os.path.join=own
+""",
+    "builtin replaced": """
+import builtins
+own=builtins.len
+builtins.len=lambda x: 42
+n=len(a)
+builtins.len=own
+""",
+    "command line replaced": """
+import sys
+own=sys.argv
+sys.argv=['x','--n','5']
+p=argparse.ArgumentParser()
+p.add_argument('--n',default=1)
+n=p.parse_args().n
+sys.argv=own
+""",
+    "command line changed": """
+from sys import argv as words
+own=list(words)
+words[:]=['x','--n','5']
+p=argparse.ArgumentParser()
+p.add_argument('--n',default=1)
+n=p.parse_args().n
+words[:]=own
+""",
+    "environment as bytes": """
+os.environb[b'SM_TRN_PROBE']=b'7'
+s=os.getenv('SM_TRN_PROBE','none')
+del os.environ['SM_TRN_PROBE']
+""",
+    "annotation": """
+n: a.append(5) = 5
+""",
+    "annotation of a parameter": """
+def f1(x: a.append(5)):
+    pass
 """,
     "unknown arguments": """
 import itertools

@@ -66,7 +66,7 @@ BUILTINS: Final[Mapping[str, Any]] = MappingProxyType(
     }
 )
 
-_MODULES: Final[Mapping[str, Iterable[str]]] = MappingProxyType(
+MODULES: Final[Mapping[str, Iterable[str]]] = MappingProxyType(
     {
         "argparse": (
             "ArgumentParser", "Namespace", "Action", "ArgumentError", "ArgumentTypeError", "ArgumentDefaultsHelpFormatter", "HelpFormatter",
@@ -109,7 +109,7 @@ _ANSWERED: Final = frozenset({"read", "read_file", "write"})  # of a parser of s
 
 def of_module(module: str, name: str) -> Any:
     """A function, class or number that stands in the list; None for any other."""
-    if name not in _MODULES.get(module, ()):
+    if name not in MODULES.get(module, ()):
         return None
     if name == "ArgumentParser":
         return QuietParser
@@ -128,7 +128,7 @@ class QuietParser(argparse.ArgumentParser):
 
 
 _CLASSES: Final = frozenset(
-    found for module, names in _MODULES.items() for name in names if isinstance(found := of_module(module, name), type)
+    found for module, names in MODULES.items() for name in names if isinstance(found := of_module(module, name), type)
 ) | frozenset(found for found in BUILTINS.values() if isinstance(found, type))
 
 

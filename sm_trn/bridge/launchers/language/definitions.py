@@ -19,6 +19,7 @@ from ..values import (
     Unresolved,
 )
 from . import library
+from .doors import changes_arguments, reaches_names, replaced
 from .expressions import Rest
 from .functions import (
     Function,
@@ -26,7 +27,6 @@ from .functions import (
     bound,
     changes_environment,
     local_names,
-    reaches_names,
     set_outside,
     waits,
     writes_a_file,
@@ -69,6 +69,9 @@ class Definitions(Nodes):
         parameters = {
             each.arg for each in (*places, *wanted.kwonlyargs, wanted.vararg, wanted.kwarg) if each is not None
         }
+        for each in (*places, *wanted.kwonlyargs, wanted.vararg, wanted.kwarg):
+            if each is not None and each.annotation is not None:
+                self.lost_in(each.annotation, [self.cause(each.annotation, Reason.CONSTRUCT)])
         name = getattr(node, "name", "<lambda>")
         made = Function(node, name, self.scope, defaults, local_names(node) | parameters, waits(node), self.scope.cell)
         made.host = self._host(made)
@@ -319,11 +322,16 @@ class Definitions(Nodes):
         return scope
 
     def scan(self, tree: ast.Module) -> None:
-        """A text that asks for the names of a program as an object may set any of them, and nobody here follows when."""
+        """What a text may change by ways that nobody follows: any name, a library, the command line, the folder."""
         for node in ast.walk(tree):
             self.moves |= "chdir" in {getattr(node, "attr", ""), getattr(node, "name", "")}
             if reaches_names(node):
                 self.taint(self.cause(node, Reason.DYNAMIC, detail=library.ANY_NAME))
+            if getattr(node, "attr", "") == "environb":
+                self.lose(self.environment, [self.cause(node, Reason.CALL)])
+        for node in replaced(tree, library.ANSWERED):
+            self.taint(self.cause(node, Reason.DYNAMIC, detail="a part of a library is replaced"))
+        self.rewords |= changes_arguments(tree)
 
     def _everything(self, node: ast.ImportFrom, own: Scope | None) -> None:
         """``from module import *``: what it brings; of one that cannot be read nobody knows what that is."""

@@ -67,30 +67,14 @@ READS: Final = frozenset({"get", "copy", "items", "keys", "values"})  # methods 
 def changes_environment(node: ast.AST) -> bool:
     """Whether a node sets variables of the environment, as far as it says so itself."""
     if isinstance(node, ast.Call):
-        return _last(node.func) == "load_dotenv" or (
-            isinstance(node.func, ast.Attribute) and _last(node.func.value) == "environ" and node.func.attr not in READS
+        return last_name(node.func) == "load_dotenv" or (
+            isinstance(node.func, ast.Attribute)
+            and last_name(node.func.value) == "environ"
+            and node.func.attr not in READS
         )
     if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        return _last(node.value) == "environ"
+        return last_name(node.value) == "environ"
     return isinstance(node, ast.Attribute) and node.attr == "environ" and not isinstance(node.ctx, ast.Load)
-
-
-_NAMES_OF_A_PROGRAM: Final = frozenset(
-    {"modules", "_getframe", "currentframe", "f_back", "f_globals", "f_locals", "tb_frame", "__globals__", "__main__"}
-)
-
-
-def reaches_names(node: ast.AST) -> bool:
-    """Whether a node asks for a module's names by another way than as names: of sys.modules, a frame, a function, ``__main__``."""
-    if isinstance(node, ast.Attribute):
-        return node.attr in _NAMES_OF_A_PROGRAM
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        asked = {alias.name for alias in node.names} | {getattr(node, "module", None)}
-        return not _NAMES_OF_A_PROGRAM.isdisjoint(asked)
-    asked = (
-        {each.value for each in node.args if isinstance(each, ast.Constant)} if isinstance(node, ast.Call) else set()
-    )
-    return not _NAMES_OF_A_PROGRAM.isdisjoint(asked)
 
 
 def writes_a_file(node: ast.AST) -> bool:
@@ -99,10 +83,10 @@ def writes_a_file(node: ast.AST) -> bool:
         return False
     modes = [each.value for each in node.keywords if each.arg == "mode"] or node.args[1:2]
     reads = all(isinstance(each, ast.Constant) and str(each.value).startswith("r") for each in modes)
-    return _last(node.func) in {"write_text", "write_bytes"} or (_last(node.func) == "open" and not reads)
+    return last_name(node.func) in {"write_text", "write_bytes"} or (last_name(node.func) == "open" and not reads)
 
 
-def _last(node: ast.AST) -> str:
+def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 

@@ -377,6 +377,8 @@ def parsed(
     """``parse_args`` without a list: the defaults, with what the user gives; what a command line has to say is unknown."""
     if given or names.get("args") is not None:
         return state.python(getattr(parser, name), *given, **names)
+    if state.rewords:
+        return state.unknown(node, Reason.CALL, detail="the launcher changes its command line")
     actions = [action for action in parser._actions if action.dest != argparse.SUPPRESS]
     needed = [action for action in actions if action.required]
     for action in needed:
@@ -427,6 +429,7 @@ def _changing(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]
     """``setattr``, ``delattr`` and ``next``: whatever they are given may be another one now."""
     cause = state.cause(node, Reason.CONSTRUCT)
     for value in (*given, *names.values()):
+        state.may_run(value, [cause])
         state.reach(value, [cause])
         state.lose_all(value, [cause])
     return state.lacking(cause)
@@ -537,3 +540,8 @@ SPECIAL_PATHS: Final[Mapping[str, Any]] = MappingProxyType(
         "io.open": STANDS["open"],
     }
 )
+# The modules of which this package itself says what something gives.
+ANSWERED: Final = frozenset(
+    path.partition(".")[0]
+    for path in (*allowed.MODULES, *FUNCTIONS, *_TIMES, *SPECIAL_PATHS, "os", "builtins", "pathlib")
+) - {"sys"}

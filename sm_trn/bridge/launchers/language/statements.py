@@ -245,6 +245,7 @@ def _assigned(state: Statements, node: ast.Assign) -> Flow | None:
 def _annotated(state: Statements, node: ast.AnnAssign) -> Flow | None:
     if node.value is not None:
         state.assign(node.target, state.evaluate(node.value))
+    state.lost_in(node.annotation, [state.cause(node.annotation, Reason.CONSTRUCT)])
     return None
 
 
