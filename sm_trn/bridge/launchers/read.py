@@ -147,6 +147,7 @@ class Reading:
             if cell.number is None:
                 state.main.names["__doc__"] = ast.get_docstring(tree, clean=False)
             state.scan(tree)
+            state.written_files.update(posixpath.normpath(word) for line in cell.kept for word in line.split())
             for statement in tree.body:
                 if not self._statement(state, statement):
                     break

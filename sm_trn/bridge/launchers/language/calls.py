@@ -39,8 +39,11 @@ _LEAVES_ALONE: Final = frozenset({
     "IPython", "ipywidgets", "wandb", "mlflow", "tqdm", "requests", "seaborn", "plotly", "s3fs", "nltk", "scipy", "rich",
     "accelerate", "huggingface_hub", "evaluate", "smdebug",
 })  # fmt: skip
-# Modules that change what they are given.
-_CHANGING: Final = frozenset({"heapq", "_heapq", "bisect", "_bisect", "operator", "_operator", "random"})
+# Modules that change what they are given, or give it back.
+_CHANGING: Final = frozenset({
+    "heapq", "_heapq", "bisect", "_bisect", "operator", "_operator", "random", "queue", "collections", "contextvars", "multiprocessing",
+    "threading", "asyncio", "weakref", "dataclasses", "concurrent",
+})  # fmt: skip
 _LOGGED: Final = frozenset(
     {"debug", "info", "warning", "error", "exception", "critical", "log"}
 )  # what loggers do, whoever made them
@@ -223,6 +226,8 @@ class Calls(Expressions):
         if isinstance(function, Ref) and function.path in library.FUNCTIONS:
             return library.FUNCTIONS[function.path](self, node, given, names)
         path = function.path if isinstance(function, Ref) else function.origin
+        if {path, path.partition(".")[0]} & library.CHANGING_FILES:
+            library.written(self, [*given, *names.values()])
         known = path.partition(".")[0] in (_LEAVES_ALONE | sys.stdlib_module_names) - _CHANGING
         code = [value for value in (*given, *names.values()) if self._holds_code(value)]
         known &= not code

@@ -26,6 +26,7 @@ from .functions import (
     asked_outside,
     bound,
     changes_environment,
+    last_name,
     local_names,
     set_outside,
     waits,
@@ -301,7 +302,8 @@ class Definitions(Nodes):
         if module in self.modules:
             return self.modules[module]
         text = self.settings.modules.get(module)
-        if text is None:
+        others = [name for name in self.settings.modules if name.endswith(f".{module}")] if self.repaths else []
+        if text is None or any(self.settings.modules[name] != text for name in others):
             return None
         scope = self.modules[module] = Scope("module", file=f"{module.replace('.', '/')}.py")
         scope.names["__name__"] = module
@@ -324,10 +326,11 @@ class Definitions(Nodes):
     def scan(self, tree: ast.Module) -> None:
         """What a text may change by ways that nobody follows: any name, a library, the command line, the folder."""
         for node in ast.walk(tree):
+            self.repaths |= isinstance(node, ast.Attribute) and node.attr == "path" and last_name(node.value) == "sys"
             self.moves |= "chdir" in {getattr(node, "attr", ""), getattr(node, "name", "")}
             if reaches_names(node):
                 self.taint(self.cause(node, Reason.DYNAMIC, detail=library.ANY_NAME))
-            if getattr(node, "attr", "") == "environb":
+            if getattr(node, "attr", "") == "environb" or getattr(node, "value", "") == "os.environ":
                 self.lose(self.environment, [self.cause(node, Reason.CALL)])
         for node in replaced(tree, library.ANSWERED):
             self.taint(self.cause(node, Reason.DYNAMIC, detail="a part of a library is replaced"))

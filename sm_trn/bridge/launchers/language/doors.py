@@ -9,12 +9,24 @@ from typing import Final
 from .functions import last_name
 
 _NAMES: Final = frozenset(
-    {"modules", "_getframe", "currentframe", "f_back", "f_globals", "f_locals", "tb_frame", "__globals__", "__main__"}
+    {
+        "modules",
+        "_getframe",
+        "currentframe",
+        "f_back",
+        "f_globals",
+        "f_locals",
+        "tb_frame",
+        "__globals__",
+        "__main__",
+        "reload",
+    }
 )
 
 
 def reaches_names(node: ast.AST) -> bool:
-    """Whether a node asks for a module's names by another way than as names: of sys.modules, a frame, a function, ``__main__``."""
+    """Whether a node asks for a module's names by another way than as names: of sys.modules, a frame, a function, ``__main__``, or of
+    a module that is loaded again."""
     if isinstance(node, ast.Attribute):
         return node.attr in _NAMES
     if isinstance(node, (ast.Import, ast.ImportFrom)):

@@ -16,7 +16,7 @@ import operator
 import posixpath
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
@@ -27,6 +27,7 @@ from ..values import Asked, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Un
 from . import allowed
 from .allowed import STANDS, QuietParser
 from .functions import READS
+from .heap import reachable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -208,8 +209,10 @@ def path_method(state: Any, node: ast.AST, path: SourcePath, name: str, given: l
     if name == "open":
         return opened(state, node, [path, *given], names)
     if name in {"read_text", "read_bytes"}:
-        text = _beside(state, path)
+        text = _beside(state, path) if _as_utf8(given[:1], names) else None
         return text if text is not None and name == "read_text" else state.unknown(node, Reason.CALL, origin="pathlib")
+    if name in _CHANGES_FILES:
+        written(state, [path, *given])
     return NotImplemented if hasattr(PurePosixPath, name) else state.unknown(node, Reason.CALL, origin="pathlib")
 
 
@@ -227,6 +230,16 @@ for _name in (
     "stat", "unlink", "write_text", "write_bytes", "touch", "rename", "rmdir", "samefile",
 ):  # fmt: skip
     setattr(SourcePath, _name, _asked(_name))
+
+
+_CHANGES_FILES: Final = frozenset(
+    {"write_text", "write_bytes", "touch", "unlink", "rename", "replace", "rmdir", "symlink_to", "hardlink_to"}
+)
+# Calls that change files.
+CHANGING_FILES: Final = frozenset({
+    "shutil", "subprocess", "os.rename", "os.renames", "os.replace", "os.remove", "os.unlink", "os.link", "os.symlink", "os.system",
+    "os.popen", "os.truncate",
+})  # fmt: skip
 
 
 def _same(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
@@ -259,7 +272,7 @@ def opened(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -
     """``open``: a file that lies beside the launcher, where the path is certain and nothing here writes it."""
     path = state.resolved(given[0] if given else names.get("file"))
     mode = given[1] if len(given) > 1 else names.get("mode", "r")
-    text = _beside(state, path)
+    text = _beside(state, path) if _as_utf8(given[3:4], names) else None
     if mode not in {"r", "rt", "rb"}:
         state.written_files.add(posixpath.normpath(str(path)) if isinstance(path, (str, PurePosixPath)) else "*")
         return state.unknown(node, Reason.CALL, origin="builtins.open")
@@ -280,6 +293,7 @@ def _beside(state: Any, path: Any) -> str | None:
     name = state.without_folder(str(path))
     if (
         name is None
+        or state.moves
         or name.startswith("/")
         or {posixpath.normpath(str(path)), posixpath.normpath(name), "*"} & state.written_files
     ):
@@ -289,10 +303,30 @@ def _beside(state: Any, path: Any) -> str | None:
         place = folder / name
         try:
             if place.is_file() and place.stat().st_size < 1_000_000:
-                texts.add(place.read_text("utf-8"))
+                texts.add(place.read_bytes())
         except (OSError, ValueError):
             return None
-    return texts.pop() if len(texts) == 1 else None
+    try:
+        text = texts.pop().decode() if len(texts) == 1 else "\r"
+    except UnicodeDecodeError:
+        return None
+    return text if "\r" not in text else None  # ends of lines, which depend on how a file is opened
+
+
+def _as_utf8(encoding: Sequence[Any], names: Mapping[str, Any]) -> bool:
+    """Whether a file is decoded as it is here."""
+    said = [*encoding, names.get("encoding"), names.get("errors")]
+    return all(not isinstance(each, Unresolvable) and each in {None, "utf-8", "utf8", "UTF-8"} for each in said)
+
+
+def written(state: Any, values: Iterable[Any]) -> None:
+    """Files that something may write, move or remove: each that a text names, or any where one is not known."""
+    for value in values:
+        for item in (value,) if isinstance(value, (str, PurePosixPath, Unresolvable)) else reachable(value):
+            if isinstance(item, (str, PurePosixPath)):
+                state.written_files.update(map(posixpath.normpath, (str(item), *str(item).split())))
+            elif isinstance(item, Unresolvable):
+                state.written_files.add("*")
 
 
 def _loaded(parse: Callable[[str], Any]) -> Callable[..., Any]:

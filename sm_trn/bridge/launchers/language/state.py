@@ -112,6 +112,7 @@ class State(Heap):
         self.used: set[Symbol | Unresolved] = set()  # placeholders that values for the SDK hold
         self.places: set[Unresolved] = set()  # texts that only the user knows, which have to be places in S3
         self.moves = False  # it may change the folder in which it works
+        self.repaths = False  # it may change where modules are looked for
         self.rewords = False  # it may change the command line
         self.written_files: set[str] = set()
         self.keep: list[object] = []  # objects whose identity stands for them in texts for the SDK
