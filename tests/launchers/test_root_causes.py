@@ -343,3 +343,14 @@ def test_a_mapping_of_which_a_key_is_not_certain_has_no_known_length() -> None:
     launch = only("d = {'a': 1}\nif id(d) > 0:\n    d['b'] = 2\nfound = len(d)")
     sent = [job.request["HyperParameters"] for job in launch.jobs]
     assert ["1", "2"] == sorted(str(each["found"]) for each in sent if isinstance(each, dict))
+
+
+def test_a_moment_in_the_name_of_an_experiments_run_is_a_placeholder() -> None:
+    """SDK v2 writes such a name in small letters."""
+    body = """
+from sagemaker.experiments.run import Run
+with Run(experiment_name="own", run_name=f"run-{time.time()}"):
+    """
+    (launch,) = read_text(f"{HEAD}{body}{LAUNCH.replace('found}', '1}')}", "launch.py").launches
+    assert launch.complete
+    assert "run-YOUR-TIME" in str(launch.jobs[0].request["ExperimentConfig"])

@@ -348,6 +348,16 @@ def test_what_is_read_is_what_the_sdk_sends(tmp_path: Path) -> None:
     assert verified.fields > 25
 
 
+def test_a_secret_of_the_launcher_is_neither_shown_nor_a_difference() -> None:
+    from sm_trn.bridge.recorder.verify import field_differences
+
+    asked: dict[str, Json] = {"TrainingJobName": "a", "HyperParameters": {"access_token": '"hf_XXXXXX"', "rate": "1"}}
+    sent: dict[str, Json] = {**asked, "HyperParameters": {"access_token": REMOVED, "rate": "2"}}
+    call = RecordedCall(service="sagemaker", operation="CreateTrainingJob", request=sent)
+    _, differences = field_differences(asked, call)
+    assert ["HyperParameters.rate"] == [each.field for each in differences]
+
+
 ELSEWHERE = """
 import boto3, sagemaker
 from sagemaker.pytorch import PyTorch

@@ -257,6 +257,7 @@ def _told(state: Nodes, region: str) -> list[tuple[str, str]]:
         (PLACEHOLDERS[Symbol.BUCKET], str(given.get("bucket") or PLACEHOLDERS[Symbol.BUCKET])),
         (PLACEHOLDERS[Symbol.ROLE], str(given.get("role") or PLACEHOLDERS[Symbol.ROLE])),
         (STAMP, TIME),
+        (TIME.lower(), TIME),  # as the SDK writes it in names of experiments' runs
     ]
 
 

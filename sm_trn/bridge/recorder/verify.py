@@ -21,7 +21,7 @@ from ..launchers.slice import sliced
 from ..launchers.source import Cell, Unread, cells, parsed
 from ..launchers.values import Place
 from . import answers
-from .recording import LAUNCHING, Recorded, RecordedCall
+from .recording import LAUNCHING, Recorded, RecordedCall, without_secrets
 from .run import REGION, record
 
 GIVEN: Final[Mapping[str, object]] = {
@@ -166,6 +166,7 @@ def _ends(code: Iterable[Cell]) -> dict[tuple[int | None, int], int]:
 def field_differences(read: Mapping[str, Json], call: RecordedCall) -> tuple[int, tuple[FieldDifference, ...]]:
     """How many fields the two have together, and those that differ. A name that the SDK has stamped is that which was read."""
     sent = dict(call.request)
+    read, _ = without_secrets(read)  # as the recorder does
     name, told = str(sent.get("TrainingJobName", "")), str(read.get("TrainingJobName", ""))
     if _named_so(_STAMP.sub("", name), told) or re.fullmatch(_pattern(told), name):
         sent = _renamed(sent, name, told)

@@ -273,7 +273,7 @@ class Calls(Expressions):
         )
 
     def plain_call(self, node: ast.AST, function: Any, given: list[Any], names: dict[str, Any]) -> Any:
-        """A call of Python's own, with what is known."""
+        """A call of Python's own, with what is known. Raises Needs where it is not."""
         if any(isinstance(each, Rest) for each in given) or "**" in names:
             raise Needs(causes_of([*given, *names.values()]))
         owner = getattr(function, "__self__", None)
