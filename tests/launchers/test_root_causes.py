@@ -354,3 +354,11 @@ with Run(experiment_name="own", run_name=f"run-{time.time()}"):
     (launch,) = read_text(f"{HEAD}{body}{LAUNCH.replace('found}', '1}')}", "launch.py").launches
     assert launch.complete
     assert "run-YOUR-TIME" in str(launch.jobs[0].request["ExperimentConfig"])
+
+
+def test_a_moment_that_the_sdk_cuts_from_a_name_is_whole_where_the_launcher_writes_it_whole() -> None:
+    body = "name = f'huggingface-workshop-using-spot-{time.time()}'"
+    own = "base_job_name=name, output_path=f's3://b/{name}/out', hyperparameters={}"
+    fit = LAUNCH.replace('hyperparameters={"found": found}', own)
+    (launch,) = read_text(f"{HEAD}{body}\n{fit}", "launch.py").launches
+    assert "s3://b/huggingface-workshop-using-spot-YOUR-TIME/out" == launch.jobs[0].spec.output.s3_uri

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+import pytest
+
 from sm_trn.bridge.launchers.slice import sliced
 from sm_trn.bridge.launchers.source import cells
 from sm_trn.bridge.launchers.values import Place
@@ -56,3 +58,32 @@ def test_a_launch_in_a_function_is_started_by_what_calls_it() -> None:
 def test_where_modules_are_looked_for_is_kept() -> None:
     text = "import sys\nimport json\nsys.path.append('./src')\nimport settings\nfit(settings.rate)"
     assert text.replace("import json\n", "") == kept(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "rates['x'] = 2",
+        "del rates['x']",
+        "rates.update(x=2)",
+        "old = rates.pop('x')",
+        "own = rates\nown['x'] = 2",
+        "all_of_them = [rates]\nall_of_them[0]['x'] = 2",
+        "change = rates.update\nchange(x=2)",
+        "def change(of):\n    of['x'] = 2\nchange(rates)",
+        "def change(of):\n    of['x'] = 2\nold = change(rates)",
+        "(lambda of: of.update(x=2))(rates)",
+        "other = estimator\nother.rate = 2",
+        "setattr(estimator, 'rate', 2)",
+        "import os\nos.environ['AWS_REGION'] = 'eu-west-1'",
+    ],
+)
+def test_what_changes_an_object_by_another_name_is_kept(change: str) -> None:
+    text = f"rates = {{'x': 1}}\nestimator = made(rates)\n{change}\nestimator.fit()"
+    assert text == kept(text)
+
+
+def test_what_is_behind_the_last_launch_is_left_out() -> None:
+    text = "rates = {'x': 1}\nfit(rates)\nrates['x'] = 2"
+    ((_, code),) = sliced(cells("launch.py", text), [Place("launch.py", None, 2)])
+    assert "rates = {'x': 1}\nfit(rates)" == code.rstrip()

@@ -267,8 +267,10 @@ def _replaced(text: str, words: list[tuple[str, str]]) -> str:
     return text
 
 
-def _renamed(request: dict[str, Any], name: str, legal: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(request).replace(name, legal))
+def _renamed(request: dict[str, Any], name: str, better: str) -> dict[str, Any]:
+    """The request with another name of the job, but for places that have it already."""
+    pieces = json.dumps(request).split(better)
+    found: dict[str, Any] = json.loads(better.join(piece.replace(name, better) for piece in pieces))
     return found
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
+from .language.functions import changes_environment
 from .source import Cell, Unread, parsed
 from .values import Place
 
+# Methods that change a list, a set or a mapping.
+_CHANGING: Final = (
+    {*dir(list)} - {*dir(tuple)} | {*dir(set)} - {*dir(frozenset)} | {*dir(dict)} - {*dir(MappingProxyType)}
+) - {"copy"}
+_PLAIN: Final = (
+    ast.Name, ast.Attribute, ast.Subscript, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Starred, ast.Constant, ast.Slice, ast.expr_context,
+)  # fmt: skip
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -19,6 +28,7 @@ class _Statement:
     node: ast.stmt
     reads: frozenset[str]
     writes: frozenset[str]
+    alike: frozenset[str]  # names that may mean one object after it
 
 
 def sliced(code: list[Cell], launches: Iterable[Place]) -> list[tuple[int | None, str]]:
@@ -26,7 +36,13 @@ def sliced(code: list[Cell], launches: Iterable[Place]) -> list[tuple[int | None
 
     Lines keep their numbers.
     """
-    statements = [item for index, cell in enumerate(code) for item in _statements(index, cell)]
+    trees = [parsed(cell) for cell in code]
+    nodes = [(index, node) for index, tree in enumerate(trees) if not isinstance(tree, Unread) for node in tree.body]
+    own = {node.name for _, node in nodes if isinstance(node, _DEFINITIONS)}
+    statements = []
+    for index, node in nodes:
+        reads, writes = _names(node, own)
+        statements.append(_Statement(index, node, frozenset(reads), frozenset(writes), frozenset(_alike(node))))
     bodies = {item.node.name: item.reads for item in statements if isinstance(item.node, _DEFINITIONS)}
     wanted = {(place.cell, place.line) for place in launches}
     here = [
@@ -37,21 +53,27 @@ def sliced(code: list[Cell], launches: Iterable[Place]) -> list[tuple[int | None
         for item in statements
     ]
     launching = _callers([item for item, wanted_here in zip(statements, here, strict=True) if wanted_here], statements)
-    kept: set[int] = set()
+    starts = [index for index, item in enumerate(statements) if here[index] or item.reads & launching]
+    before = range(max(starts, default=-1) + 1)  # nothing that a launch depends on is behind the last one
+    kept = {*starts, *(index for index in before if _changes_surroundings(statements[index].node))}
     needed: set[str] = set()
-    for index in reversed(range(len(statements))):
-        item = statements[index]
-        if here[index] or item.reads & launching or item.writes & needed or _finds_modules(item.node):
-            kept.add(index)
-            _need(item.reads, bodies, needed)
+    count = -1
+    while (
+        len(kept) > count
+    ):  # an object has several names: what changes one of them may stand behind what reads another
+        count = len(kept)
+        for index in kept:
+            _need(statements[index].reads | statements[index].alike, bodies, needed)
+        kept.update(index for index in before if (statements[index].writes | statements[index].alike) & needed)
     return [(cell.number, _only(cell, [statements[index].node for index in sorted(kept) if statements[index].cell == number]))
             for number, cell in enumerate(code)]  # fmt: skip
 
 
-def _finds_modules(node: ast.stmt) -> bool:
-    """Whether it changes where Python looks for modules: what is imported after it depends on it."""
+def _changes_surroundings(node: ast.stmt) -> bool:
+    """Whether it changes where Python looks for modules, or variables of the environment: whatever follows may depend on that."""
     return not isinstance(node, _DEFINITIONS) and any(
-        isinstance(inner, ast.Attribute) and ast.unparse(inner) == "sys.path" for inner in ast.walk(node)
+        changes_environment(inner) or (isinstance(inner, ast.Attribute) and ast.unparse(inner) == "sys.path")
+        for inner in ast.walk(node)
     )
 
 
@@ -82,16 +104,7 @@ def _need(names: Iterable[str], bodies: Mapping[str, frozenset[str]], needed: se
             todo.extend(bodies.get(name, ()))
 
 
-def _statements(index: int, cell: Cell) -> Iterator[_Statement]:
-    tree = parsed(cell)
-    if isinstance(tree, Unread):
-        return
-    for node in tree.body:
-        reads, writes = _names(node)
-        yield _Statement(index, node, frozenset(reads), frozenset(writes))
-
-
-def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
+def _names(node: ast.stmt, own: Collection[str]) -> tuple[set[str], set[str]]:
     reads, writes = set[str](), set[str]()
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):
@@ -100,8 +113,10 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
             writes.add(inner.name)
         elif isinstance(inner, ast.alias):
             writes.add((inner.asname or inner.name).partition(".")[0])
-        elif isinstance(inner, (ast.Attribute, ast.Subscript)) and isinstance(inner.ctx, ast.Store):
+        elif isinstance(inner, (ast.Attribute, ast.Subscript)) and not isinstance(inner.ctx, ast.Load):
             writes |= _root(inner)
+        elif isinstance(inner, ast.Call):
+            writes.update(*map(_root, _changed_by(inner, own)))
         elif (
             isinstance(inner, ast.Expr)
             and isinstance(inner.value, ast.Call)
@@ -109,6 +124,25 @@ def _names(node: ast.stmt) -> tuple[set[str], set[str]]:
         ):
             writes |= _root(inner.value.func)  # a method called for what it does to its object
     return reads, writes
+
+
+def _changed_by(call: ast.Call, own: Collection[str]) -> list[ast.expr]:
+    """The objects that a call may change, as far as it shows: those that a function of the launcher is given, and a list or mapping
+    by a method that changes it."""
+    if isinstance(call.func, ast.Attribute):
+        return [call.func] if call.func.attr in _CHANGING else []
+    known = isinstance(call.func, ast.Name) and call.func.id not in {*own, "setattr", "delattr"}
+    handed = [*call.args, *(word.value for word in call.keywords)]
+    return [call.func] if known else [call.func, *handed]
+
+
+def _alike(node: ast.stmt) -> set[str]:
+    """The names of an assignment that computes nothing."""
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+        return set()
+    inner = list(ast.walk(node))
+    plain = all(isinstance(each, _PLAIN) for each in ast.walk(node.value))
+    return {each.id for each in inner if isinstance(each, ast.Name)} if plain else set()
 
 
 def _root(node: ast.expr) -> set[str]:

@@ -241,6 +241,13 @@ class Node(Unresolvable):
         return self.path.rpartition(".")[2]
 
     @property
+    def owners(self) -> list[Node]:
+        """The objects that it is a part of, the nearest first; none for what a call has given."""
+        if self.owner is None or not self.events or self.events[0]["kind"] not in {"attribute", "item"}:
+            return []
+        return [self.owner, *self.owner.owners]
+
+    @property
     def is_path(self) -> bool:
         """Whether it is a class, function or module itself, and nothing that a call has given."""
         return self.number < 0

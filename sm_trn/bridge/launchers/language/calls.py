@@ -27,6 +27,7 @@ from ..values import (
     Unknown,
     Unresolvable,
     Unresolved,
+    contents,
 )
 from . import library, texts
 from .allowed import TextFormat, may_be_looked_at
@@ -149,10 +150,12 @@ class Calls(Expressions):
 
     def items(self, node: ast.AST, value: Any) -> Iterator[Any]:
         """What a loop goes through, one after the other. Raises Needs where that is not known."""
-        value = self.resolved(value)
+        owner, value = value, self.resolved(value)
         if isinstance(value, Unresolvable):
             self.reach_own(value)
             raise Needs(value.causes or (self.cause(node, Reason.LOOP),))
+        if isinstance(owner, Node) and any(isinstance(each, (list, dict, set)) for each in contents(value)):
+            raise Needs((self.cause(node, Reason.LOOP, detail="the items are parts of an object of the SDK"),))
         if id(value) in self.lost:
             raise Needs(self.lost[id(value)][1].causes)
         if isinstance(value, str) and self.marks.within(value):

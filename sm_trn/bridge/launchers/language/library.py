@@ -26,6 +26,7 @@ import yaml
 from ..values import Asked, Moment, Needs, Node, Raised, Reason, Ref, Symbol, Unknown, Unresolvable
 from . import allowed
 from .allowed import STANDS, QuietParser
+from .estimators import ESTIMATORS
 from .functions import READS
 from .heap import reachable
 
@@ -544,6 +545,16 @@ def _joined(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
     return state.plain_call(node, posixpath.join, given, names)
 
 
+def _copied(copy_of: Callable[..., Any]) -> Callable[..., Any]:
+    def copied(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+        """A copy of an estimator is another one, of which the SDK was not asked."""
+        if any(isinstance(item, Node) and item.last in ESTIMATORS for item in reachable(given[0])):
+            return state.lacking(state.cause(node, Reason.CONSTRUCT, detail="a copy of an estimator"))
+        return state.plain_call(node, copy_of, given, names)
+
+    return copied
+
+
 def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     if "fromfile_prefix_chars" in names or any(isinstance(each, Unresolvable) for each in names.values()):
         return state.unknown(node, Reason.CALL)
@@ -553,7 +564,7 @@ def _parser(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 SPECIAL: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
         isinstance: _is_instance, issubclass: _unknown, type: _unknown, callable: _unknown, str: _text, len: _length,
-        posixpath.join: _joined,
+        posixpath.join: _joined, copy.copy: _copied(copy.copy), copy.deepcopy: _copied(copy.deepcopy),
         next: _changing, super: _unknown, QuietParser: _parser,
         **{
             STANDS[name]: answer

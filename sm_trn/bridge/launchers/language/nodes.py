@@ -85,8 +85,9 @@ class Nodes(Calls):
     def node_item(self, node: ast.AST, owner: Node, key: Any) -> Any:
         """Raises Needs."""
         value = self.resolved(owner)
-        if not isinstance(value, Node):
-            return self.item(node, value, key)
+        item = self.item(node, value, key) if not isinstance(value, Node) else None
+        if not isinstance(value, Node) and not isinstance(item, (list, dict, set)):
+            return item
         if isinstance(key, Unresolvable):
             raise Needs(key.causes)
         made = Node(f"{owner.path}[]", self.place(node), number=self._next(), owner=owner)
@@ -122,7 +123,10 @@ class Nodes(Calls):
             else {"kind": "method", "owner": owner, "name": function.name}
         )
         self._of_region(names)
-        made.events.append({**self._event(made.number, kind, given, names), "place": place})
+        event = {**self._event(made.number, kind, given, names), "place": place}
+        made.events.append(event)
+        for above in owner.owners if owner is not None else ():  # the SDK says what it changes
+            above.events.append(event)
         made.tainted = [*function.tainted]
         if last in _SIDE_EFFECTS:
             self.effects.append(made)
@@ -347,9 +351,9 @@ class Nodes(Calls):
             self.taint(self.cause(node, Reason.DYNAMIC, detail="a part of the SDK is replaced"))
             return
         number = self._next()
-        owner.events.append(
-            {**self._event(number, {"kind": "set", "owner": owner, "name": name}, [value], {}), "value": value}
-        )
+        event = {**self._event(number, {"kind": "set", "owner": owner, "name": name}, [value], {}), "value": value}
+        for each in (owner, *owner.owners):
+            each.events.append(event)
 
     def resolved(self, value: Any) -> Any:
         """The plain value that the SDK says a node is; the node itself where that is an object."""
