@@ -229,35 +229,25 @@ class Calls(Expressions):
         if isinstance(function, Ref) and function.path in library.FUNCTIONS:
             return library.FUNCTIONS[function.path](self, node, given, names)
         path = function.path if isinstance(function, Ref) else function.origin
+        values = [*given, *names.values()]
         if {path, path.partition(".")[0]} & library.CHANGING_FILES:
-            library.written(self, [*given, *names.values()])
-        known = path.partition(".")[0] in (_LEAVES_ALONE | sys.stdlib_module_names) - _CHANGING
-        code = [value for value in (*given, *names.values()) if self._holds_code(value)]
-        known &= not code
-        known |= isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOGGED
-        handed = [value for value in (*given, *names.values()) if isinstance(value, Node) and not value.is_path]
+            library.written(self, values)
+        code = [value for value in values if self._holds_code(value)]
+        known = path.partition(".")[0] in (_LEAVES_ALONE | sys.stdlib_module_names) - _CHANGING and not code
+        method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
         cause = self.cause(node, Reason.HANDED, give=_word(node), detail="its code was not read")
         self.reach(function, function.causes)
-        for value in (*given, *names.values()):
-            if known:
+        for value in values:
+            if known or method in _LOGGED:
                 self.reach_own(value)
                 for each in [] if isinstance(value, Unresolvable) else reachable(value):
                     self.may_run(each, function.causes)
             else:
-                self.reach(value, function.causes)
-                self.lose_all(value, [cause])
-                for each in reachable(value):
-                    self.may_run(each, [cause])
-                    if isinstance(each, Scope):
-                        self.taint(cause)
-        for value in handed:
-            self.handed_over(value, path.rpartition(".")[2] or "another object")
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "fit"
-            and not known
-        ):
+                self._given_away(value, function, cause)
+        for value in values:
+            if isinstance(value, Node) and not value.is_path:
+                self.handed_over(value, path.rpartition(".")[2] or "another object")
+        if method == "fit" and not known:
             self.sight(node, "fit(…)", "start of something that is not known")
         if code:  # what comes back may be that code, or call it
             self.risks += 1
@@ -265,6 +255,15 @@ class Calls(Expressions):
         if isinstance(function, Ref):
             return self.unknown(node, Reason.CALL, origin=path)
         return self.lacking_of(function)
+
+    def _given_away(self, value: Any, function: Unknown | Ref, cause: Unresolved) -> None:
+        """Nothing is known any more of what is handed to code that nobody here has read."""
+        self.reach(value, function.causes)
+        self.lose_all(value, [cause])
+        for each in reachable(value):
+            self.may_run(each, [cause])
+            if isinstance(each, Scope):
+                self.taint(cause)
 
     def _holds_code(self, value: Any) -> bool:
         """Whether a value is code of the launcher's own, or holds some."""
