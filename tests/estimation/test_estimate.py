@@ -50,8 +50,8 @@ def test_the_published_pair_lies_in_its_intervals(instance: str, batch: int, bil
     assert found.billable_s.p10 < billable < found.billable_s.p90
     assert found.step_s is not None
     assert (
-        found.step_s.p10 < 1 / rate < found.step_s.p90 * 1.06
-    )  # docs/guides/estimate.md: the rate on trn1 is 5 % outside
+        found.step_s.p10 < 1 / rate < found.step_s.p90 * 1.12
+    )  # docs/guides/estimate.md: the rate on trn1 is 11 % outside
 
 
 def test_cost_is_billable_seconds_of_all_instances_at_a_dated_price() -> None:

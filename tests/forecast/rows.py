@@ -166,7 +166,9 @@ def _software(row: Object, chip: Chip, model: Model, release: float) -> tuple[St
     if re.search(r"tensorflow|\btf2?\b", words) and "pytorch" not in words.replace("deep-learning-pytorch", ""):
         return Style.COMPILED, "tensorflow", False
     if re.search(r"\bngc\b|nvidia/deeplearningexamples|apex|dali", words):
-        return Style.TUNED, "ngc", flash
+        # Of the recipes' transformers BERT alone has layers with fused kernels; BART and Transformer-XL are written operation by operation.
+        fused = isinstance(model, ImageModel) or model.kind == "encoder"
+        return Style.TUNED if fused else Style.EAGER, "ngc", flash
     modern = decoder and release > 2023.95  # transformers 4.36 made PyTorch's own fused attention the default
     if "deepspeed" in words or "zero-3" in words:
         return Style.EAGER, "deepspeed", flash or modern
