@@ -9,7 +9,7 @@ from sm_trn.core.catalog.chips import Chip, chips, find_chip
 from sm_trn.core.catalog.instances import find_instance, instances
 from sm_trn.core.specs.compute import InstanceType
 from sm_trn.core.specs.json import Object
-from sm_trn.forecast.architectures import Architecture, ImageModel, Model, find_model
+from sm_trn.forecast.architectures import STAND_IN, Architecture, ImageModel, Model, find_model
 from sm_trn.forecast.configuration import Configuration, Head, Recompute, Sharding, Style
 
 from .fields import Refusal, number, text, whole
@@ -281,7 +281,7 @@ def _configure(row: Object, model: Model, place: _Place) -> tuple[Configuration,
     if _binned(row, configuration, task):
         configuration = replace(configuration, sequence=sequence * BINNED)
     generic = isinstance(model, Architecture) and model.generic
-    return configuration, doubt * (1.3 if generic else 1.0)
+    return configuration, doubt * (STAND_IN if generic else 1.0)
 
 
 def _binned(row: Object, c: Configuration, task: str) -> bool:
