@@ -453,6 +453,14 @@ def _nearest(prefixes: list[str], billions: float, said: _Said) -> Architecture 
     return min(members, key=lambda model: _away(billions, model), default=None)
 
 
+STAND_IN = 1.3  # times the interval of an estimate whose shape follows from a size alone
+
+
+def sizes_in(name: str) -> list[float]:
+    """Parameters that a name says, be it of all of them or of those that a token passes: 30B-A3B, E4B."""
+    return [float(billions) * 1e9 for billions in re.findall(r"(?<![0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])", name.lower())]
+
+
 def generic(parameters: float, name: str = "") -> Architecture:
     """A plain decoder of so many parameters, with the proportions of GPT-3's sizes: a stand-in that says so."""
     # Brown et al. 2020, table 2.1: depth grows as the 0.28th power of the size

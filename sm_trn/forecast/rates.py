@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
 
+from .architectures import Architecture
 from .configuration import Configuration, Sharding
 from .intervals import spread_of
 from .step import Rates
@@ -125,12 +126,17 @@ def chosen(c: Configuration) -> Mapping[str, tuple[str, ...]]:
     diffusion = c.images and c.model.name.startswith("stable-diffusion")
     convolution = "diffusion" if diffusion else "neuron" if neuron else precision.replace("fp8", "half")
     attention = ("attention.neuron" if neuron else "attention.flash" if c.flash else "attention.eager",)
+    # Attention written for Ampere reaches less of a later chip's peak: FlashAttention-3 (2024). Transformer Engine, which NeMo calls, has
+    # cuDNN's own.
+    ported: tuple[str, ...] = (chip,)
+    if c.generation in {"hopper", "blackwell"}:
+        ported = () if c.family == "nemo" else ("attention.hopper",)
     sharded = c.sharding in {Sharding.FULL, Sharding.GRADIENTS}
     return {
         "efficiency": (f"peak.{precision}", chip),
         "width": ("saturation.width",),
         "tokens": ("saturation.tokens",),
-        "attention": (*attention, *(("attention.hopper",) if c.generation in {"hopper", "blackwell"} else (chip,))),
+        "attention": attention + ported,
         "convolution": (f"convolution.{convolution}", chip),
         "traffic": (f"traffic.{style}",),
         "scores": (f"traffic.{style}", "scores"),
@@ -165,7 +171,7 @@ class Fit:
     """What the fit left: constants of all rows, and how far each repository was off that was left out.
 
     ``residuals`` are natural logarithms of published over estimated seconds, by group, a repository and a model; ``spread`` is what bounds
-    most of them. ``support`` counts the repositories that have a generation and a precision.
+    most of them. ``support`` counts the repositories that have a generation and a precision, or a method.
     """
 
     constants: Constants
@@ -191,3 +197,15 @@ def shipped() -> Fit:
 def support_key(c: Configuration) -> str:
     """What two rows must share to speak for one another: generation and precision of the chip, images or not."""
     return f"{c.generation} {_precision(c)}{' images' if c.images else ''}"
+
+
+def methods_of(c: Configuration) -> tuple[str, ...]:
+    """How a model trains otherwise than by all of its dense weights: rows of one way do not speak for another."""
+    mixture = isinstance(c.model, Architecture) and c.model.experts > 1
+    ways = (("adapters", c.adapters), ("quantised weights", c.weight_bits > 0), ("experts", mixture))
+    return tuple(name for name, taken in ways if taken)
+
+
+def supported(c: Configuration) -> int:
+    """How many repositories speak for a configuration: those of its chip and precision, or of how it trains where they are fewer."""
+    return min(shipped().support.get(key, 0) for key in (support_key(c), *methods_of(c)))

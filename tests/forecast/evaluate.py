@@ -26,7 +26,7 @@ from forecast.rows import Measurement, read
 from sm_trn.core.specs.json import Object
 from sm_trn.forecast.intervals import Interval, around, repository_of, spread_of, support_width
 from sm_trn.forecast.memory import largest_batch
-from sm_trn.forecast.rates import Constants, shipped, support_key
+from sm_trn.forecast.rates import Constants, shipped, support_key, supported
 from sm_trn.forecast.step import host_seconds, step_parts
 from sm_trn.forecast.work import fastest_seconds, model_flop, work_of
 
@@ -74,7 +74,7 @@ def row_interval(found: Measurement) -> Interval:
     constants = left_out().get(repository, fitted.constants)
     work, rates = work_of(c), constants.rates(c)
     seconds = step_parts(work, rates).total
-    known = fitted.support.get(support_key(c), 0) - (1 if repository in left_out() else 0)
+    known = supported(c) - (1 if repository in left_out() else 0)
     width = support_width(max(0, known)) * found.doubt
     likely = around(seconds, spread_of(fitted.residuals, repository), width=width, hosts=host_seconds(work, rates))
     fastest = min(fastest_seconds(c), likely.p50)

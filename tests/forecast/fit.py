@@ -26,7 +26,7 @@ from forecast.rows import Measurement, read
 
 from sm_trn.forecast import rates
 from sm_trn.forecast.intervals import repository_of
-from sm_trn.forecast.rates import PRIORS, Prior, chosen, support_key
+from sm_trn.forecast.rates import PRIORS, Prior, chosen, methods_of, support_key
 from sm_trn.forecast.step import Rates, Work, step_parts
 from sm_trn.forecast.work import work_of
 
@@ -124,7 +124,8 @@ def fit() -> tuple[dict[str, Any], Mapping[str, dict[str, float]]]:
                 residuals.setdefault(group, []).append(round(float(error), 3))
     support: dict[str, set[str]] = {}
     for row in rows:
-        support.setdefault(support_key(row.configuration), set()).add(repository_of(row.group))
+        for key in (support_key(row.configuration), *methods_of(row.configuration)):
+            support.setdefault(key, set()).add(repository_of(row.group))
     body = {
         "schema": 1,
         "made_by": "tests/forecast/fit.py",

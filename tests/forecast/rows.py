@@ -9,7 +9,7 @@ from sm_trn.core.catalog.chips import Chip, chips, find_chip
 from sm_trn.core.catalog.instances import find_instance, instances
 from sm_trn.core.specs.compute import InstanceType
 from sm_trn.core.specs.json import Object
-from sm_trn.forecast.architectures import Architecture, ImageModel, Model, find_model
+from sm_trn.forecast.architectures import STAND_IN, Architecture, ImageModel, Model, find_model
 from sm_trn.forecast.configuration import Configuration, Head, Recompute, Sharding, Style
 
 from .fields import Refusal, number, text, whole
@@ -166,7 +166,9 @@ def _software(row: Object, chip: Chip, model: Model, release: float) -> tuple[St
     if re.search(r"tensorflow|\btf2?\b", words) and "pytorch" not in words.replace("deep-learning-pytorch", ""):
         return Style.COMPILED, "tensorflow", False
     if re.search(r"\bngc\b|nvidia/deeplearningexamples|apex|dali", words):
-        return Style.TUNED, "ngc", flash
+        # Of the recipes' transformers BERT alone has layers with fused kernels; BART and Transformer-XL are written operation by operation.
+        fused = isinstance(model, ImageModel) or model.kind == "encoder"
+        return Style.TUNED if fused else Style.EAGER, "ngc", flash
     modern = decoder and release > 2023.95  # transformers 4.36 made PyTorch's own fused attention the default
     if "deepspeed" in words or "zero-3" in words:
         return Style.EAGER, "deepspeed", flash or modern
@@ -279,7 +281,7 @@ def _configure(row: Object, model: Model, place: _Place) -> tuple[Configuration,
     if _binned(row, configuration, task):
         configuration = replace(configuration, sequence=sequence * BINNED)
     generic = isinstance(model, Architecture) and model.generic
-    return configuration, doubt * (1.3 if generic else 1.0)
+    return configuration, doubt * (STAND_IN if generic else 1.0)
 
 
 def _binned(row: Object, c: Configuration, task: str) -> bool:

@@ -20,10 +20,10 @@ from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
 from ...scripts.arguments import declared
 from ...scripts.training import DECIDED_LATER, arguments_of
-from ..architectures import Architecture, ImageModel, Model
+from ..architectures import STAND_IN, Architecture, ImageModel, Model, generic, sizes_in
 from ..configuration import Configuration, Head, Recompute, Style
 from ..method import Method, method_of
-from .facts import ACCUMULATION, BATCH, SHIPPED, TARGET, Facts, Known, MissingFact
+from .facts import ACCUMULATION, BATCH, MODEL, SHIPPED, TARGET, Facts, Known, MissingFact
 from .images import Loaders, loaders_of
 from .lengths import lengths, packs
 
@@ -117,6 +117,11 @@ def configure(facts: Facts) -> Configured:
     others = [
         dataclasses.replace(average, sequence=each) for each in (tokens.least, tokens.most) if each != tokens.average
     ]
+    if isinstance(model, Architecture) and model.generic:
+        named = facts.text(MODEL) or "the model"
+        assumed.append(f"a plain decoder of {model.name}: the shape of {named} is not known")
+        others += [dataclasses.replace(average, model=generic(each, named)) for each in sizes_in(named)]
+        doubt *= STAND_IN
     if precision == "tf32" and "precision" not in facts.known:
         others += [dataclasses.replace(each, precision="fp32") for each in (average, *others)]
     may = _as(configuration, read.other) if read.other is not None else None

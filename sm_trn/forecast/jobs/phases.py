@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...core.catalog.images import recognise
 from ...core.preflight import reading, source
 from ...core.preflight.spot import MODEL, SAVE_STEPS, inside
 from ...core.specs.framework import PyTorch
@@ -17,6 +18,7 @@ from ..configuration import Configuration
 from ..intervals import Interval, exactly
 from .facts import Facts
 
+OWN_IMAGE = "nothing: how large an image of one's own is, is not known"
 TRANSFER = 150e6  # bytes a second between S3 and an instance, one large object
 DOWNLOADED = 2.0  # bytes of a parameter in published checkpoints
 STORED = 4.0  # bytes of a parameter as the scripts save them
@@ -30,6 +32,9 @@ MERGES = (
     "merge_lora",
     "merge",
 )  # what scripts call merging adapters into the model they save
+FOREIGN_PULL = (
+    1200  # seconds: one public job with an image and a file system of its own took so long before its first step
+)
 SMALL_IMAGES = 2020.7  # PyTorch's own images of 1.6 and before: seven public logs
 _MERGING = "merge_and_unload"  # peft's
 
@@ -52,7 +57,12 @@ def phases(
     training = step.scaled(steps)
     found = [
         Phase("capacity and start", _start(c), False, "no wait for capacity: assumed, not known"),
-        Phase("image pull", _pull(job, c), True, "22 public logs of GPU images, 2 of Neuron images"),
+        Phase(
+            "image pull",
+            _pull(job, c),
+            True,
+            OWN_IMAGE if _of_ones_own(job) else "22 public logs of GPU images, 2 of Neuron images",
+        ),
         Phase("download and data", _download(parameters, examples), True, "18 public logs, and bytes at 150 MB/s"),
     ]
     compiled = _compile(job, c)
@@ -151,8 +161,15 @@ def _start(c: Configuration) -> Interval:
 def _pull(job: JobSpec, c: Configuration) -> Interval:
     if c.neuron:
         return Interval(150, 220, 350)
+    if _of_ones_own(job):
+        return Interval(40, 231, FOREIGN_PULL)
     small = isinstance(job.framework, PyTorch) and c.release < SMALL_IMAGES
     return Interval(40, 80, 102) if small else Interval(110, 231, 323)
+
+
+def _of_ones_own(job: JobSpec) -> bool:
+    """Whether the container's image is none of the public ones, so that nothing tells its size."""
+    return job.image_uri is not None and recognise(job.image_uri) is None
 
 
 def _download(parameters: float, examples: float) -> Interval:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 
 from ...core.catalog.limits import MAX_RUN_S
@@ -38,7 +38,8 @@ SPOT_SAVING = (0.50, 0.65, 0.75)  # of on-demand, assumed: AWS says up to 90 %, 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
     """What carries an estimate: ``rows`` published rows of the model, ``groups`` repositories of rows with the same chip and precision,
-    and the ``nearest`` of them.
+    and the ``nearest`` of them. ``methods`` are the ways other than training all dense weights that the job takes, with the repositories
+    of rows that took them.
 
     ``bounds_only`` says that no published row speaks for this chip and precision at all. ``measured`` says that the step is none of
     theirs: it was measured on this very job.
@@ -49,6 +50,7 @@ class Basis:
     nearest: tuple[str, ...]
     release: float
     calibrated: int = 0
+    methods: Mapping[str, int] = field(default_factory=dict)
     bounds_only: bool = False
     measured: bool = False
 
@@ -251,17 +253,20 @@ def _phases(e: Estimate) -> list[str]:
 def _basis(e: Estimate) -> list[str]:
     b, chip, model = e.basis, e.configuration.chip.name, e.configuration.model.name
     rows = f"{b.rows} published rows of {model}" if b.rows else f"no published row of {model}"
-    others = (
-        f"{b.groups} published repositor{'ies have' if b.groups > 1 else 'y has'} rows"
-        if b.groups
-        else "no row: physics alone"
-    )
-    basis = "the step was measured on this job" if b.measured else f"{rows}; {chip} at this precision: {others}"
+    others = f"{chip} at this precision: {_repositories(b.groups)}"
+    ways = [f"{method}: {_repositories(count)}" for method, count in b.methods.items()]
+    basis = "the step was measured on this job" if b.measured else "; ".join([rows, others, *ways])
     lines = [f"Basis    {basis}.", f"Counted  {e.counted}: {e.steps:,.0f} steps."]
     if b.calibrated:
         lines.append(f"Learned  from {b.calibrated} of your jobs.")
     lines += [f"Assumed  {each}." for each in e.assumed]
     return lines + [f"▲ {each}" for each in warnings(e)]
+
+
+def _repositories(count: int) -> str:
+    return (
+        f"{count} published repositor{'ies have' if count > 1 else 'y has'} rows" if count else "no row: physics alone"
+    )
 
 
 def warnings(e: Estimate) -> list[str]:
@@ -328,7 +333,7 @@ def as_json(e: Estimate) -> dict[str, Json]:
         "price": price,
         "basis": {
             "rows": b.rows, "groups": b.groups, "nearest": list(b.nearest), "calibrated_jobs": b.calibrated, "bounds_only": b.bounds_only,
-            "measured": b.measured,
+            "measured": b.measured, "methods": dict(b.methods),
         },
         "assumed": list(e.assumed),
         "warnings": list(warnings(e)),
