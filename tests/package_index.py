@@ -42,15 +42,21 @@ def wheel(
     index(folder)
 
 
-def sdist(folder: Path, name: str, version: str) -> None:
-    """A package that has no wheel: what it needs is told by a build."""
+def sdist(folder: Path, name: str, version: str, *requires: str, program: str = "") -> None:
+    """A package that has no wheel: a build would tell what it is, and what setuptools packed with it where there is a ``program``."""
     folder = folder / name
     folder.mkdir()
-    program = b"raise SystemExit('built')"
+    texts = {"setup.py": "raise SystemExit('built')"}
+    if program:
+        module = name.replace("-", "_")
+        texts[f"src/{module}/__init__.py"] = program
+        texts[f"src/{module}.egg-info/top_level.txt"] = f"{module}\n"
+        texts[f"src/{module}.egg-info/requires.txt"] = "".join(f"{each}\n" for each in requires)
     with tarfile.open(folder / f"{name}-{version}.tar.gz", "w:gz") as packed:
-        member = tarfile.TarInfo(f"{name}-{version}/setup.py")
-        member.size = len(program)
-        packed.addfile(member, io.BytesIO(program))
+        for path, text in texts.items():
+            member = tarfile.TarInfo(f"{name}-{version}/{path}")
+            member.size = len(text)
+            packed.addfile(member, io.BytesIO(text.encode()))
     index(folder)
 
 

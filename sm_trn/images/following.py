@@ -240,6 +240,8 @@ class Follower:
 
     def misses(self, other: Release, origin: str, name: str) -> bool:
         """Whether an import from another package will surely fail."""
+        if other.source:
+            return False
         return self.lacks_module(other, origin) or bool(name and name != "*" and self._lacks(other, origin, name))
 
     def lacks_module(self, release: Release, module: str) -> bool:

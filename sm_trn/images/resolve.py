@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 import re
 import shutil
 import subprocess
@@ -32,7 +33,7 @@ from .gpus import first_cuda
 from .releases import misfits
 from .requirements import requirements_of
 from .rules import installs
-from .wheels import Release, UnreadError, read_wheel
+from .wheels import Release, UnreadError, read_release
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -98,7 +99,7 @@ class Resolved:
 
 @dataclass
 class _Question:
-    """What uv is asked, in a folder of its own, until every package without any wheel is left out."""
+    """What uv is asked, in a folder of its own, until every package without any wheel is read in its source, or left out."""
 
     uv: str
     folder: Path
@@ -108,22 +109,38 @@ class _Question:
     left_out: list[str]
     wheels: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     releases: dict[tuple[str, str], Release | None] = field(default_factory=dict)
+    built: dict[str, str] = field(default_factory=dict)  # packages without any wheel whose source is read: their pins
 
     def ask(self, limits: list[str]) -> tuple[str, tuple[str, ...]]:
         """The conflict, empty where there is none, and the pins. Raises SmTrnError where uv gives no answer."""
         while True:
-            words, pins = self._once(self.lines, limits, self.python)
+            words, pins = self._once(self.lines, [*limits, *self.built.values()], self.python)
             missing = _NO_WHEEL.search(words)
             if missing is None or len(self.left_out) >= _MOST_LEFT_OUT or missing["name"] in self.left_out:
                 return words, pins
             if not self._alone(missing):
                 return words, pins
-            self.left_out.append(missing["name"])
+            if not self._reads_source(missing["name"], missing["spec"].rstrip(",")):
+                self.left_out.append(missing["name"])
 
     def _alone(self, missing: re.Match[str]) -> bool:
         """Whether a package has no wheels for other Pythons either: it is built everywhere, and nobody knows how that ends."""
         wanted = f"{missing['name']}{missing['spec'].rstrip(',')}"
         return not any(not self._once([wanted], [], python, "--no-deps")[0] for python in _PYTHONS)
+
+    def _reads_source(self, name: str, spec: str) -> bool:
+        """Whether the programs of a package without any wheel are read. What it needs a build would say: uv is told that it is nothing."""
+        if name in self.built or os.environ.get("UV_CONFIG_FILE"):  # uv would not be told
+            return False
+        self.built[name] = f"{name}{spec}"
+        needs = [f'[[dependency-metadata]]\nname = "{each}"\nrequires-dist = []\n' for each in self.built]
+        (self.folder / "uv.toml").write_text("".join(needs), "utf-8")
+        pin = next(iter(self.alone([self.built[name]])), "")
+        if pin and self.release(name, pin.partition("==")[2]) is not None:
+            self.built[name] = pin
+            return True
+        del self.built[name]
+        return False
 
     @functools.cached_property
     def newest(self) -> tuple[str, ...]:
@@ -161,7 +178,9 @@ class _Question:
         output.unlink(missing_ok=True)
         done = self._compile("locked.txt", "--no-deps", "--format", "pylock.toml", "--output-file", output.name)
         packages = tomllib.loads(output.read_text("utf-8")).get("packages", ()) if not done.returncode else ()
-        self.wheels |= {f"{each['name']}=={each['version']}": each.get("wheels", []) for each in packages}
+        for each in packages:
+            source = [each["sdist"]] if each["name"] in self.built and "sdist" in each else []
+            self.wheels[f"{each['name']}=={each['version']}"] = source or each.get("wheels", [])
 
     def release(self, name: str, version: str) -> Release | None:
         """One release, read once."""
@@ -170,13 +189,13 @@ class _Question:
         return self.releases[name, version]
 
     def _read(self, name: str, version: str) -> Release | None:
-        """One release, read out of its wheel; None where the index has no wheel of it."""
+        """One release, read out of its wheel or its source; None where the index has none of it."""
         if f"{name}=={version}" not in self.wheels:
             self.lock([f"{name}=={version}"])
         for each in self.wheels.get(f"{name}=={version}", ()):
             url = each.get("url") or Path(self.folder, each["path"]).resolve().as_uri()
             with contextlib.suppress(UnreadError):
-                return read_wheel(name, version, url, each.get("size"))
+                return read_release(name, version, url, each.get("size"))
         return None
 
     def _once(
@@ -206,6 +225,8 @@ class _Question:
         place = ("--python-version", python or self.python, "--python-platform", PLATFORM, "--only-binary", ":all:")
         command = [self.uv, "pip", "compile", file, *options, *place, "--python", sys.executable]
         command += ["--no-python-downloads", "--quiet"]
+        command += [word for name in self.built for word in ("--no-binary", name)]
+        command += ["--config-file", "uv.toml"] if self.built and os.environ.get("UV_NO_CONFIG") else []
         try:
             return subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S, cwd=self.folder
@@ -482,7 +503,9 @@ def _lacking(question: _Question, pins: tuple[str, ...], job: JobSpec, held: Con
     told = list(_unbrought(question, job, held, unknown))
     told += [str(each) for each in (*follower.lacking(entry), *Caller(follower).refused(entry))]
     required = (release(each.name) for each in wanted)
-    tops = [top for each in required if each is not None for top in each.modules & {each.name.replace("-", "_")}]
+    # What was built from a source is often asked for in case that another package looks for it.
+    wheels = [each for each in required if each is not None and not each.source]
+    tops = [top for each in wheels for top in each.modules & {each.name.replace("-", "_")}]
     return told, [str(each) for top in tops for each in follower.lacking(top)]
 
 

@@ -1,10 +1,11 @@
-"""The programs of released packages, as text out of their wheels on an index. Nothing of them is run."""
+"""The programs of released packages, as text out of their wheels, or their sources, on an index. Nothing of them is built or run."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+import tarfile
 import urllib.request
 import zipfile
 import zlib
@@ -26,7 +27,7 @@ _NATIVE = (".so", ".pyd")
 
 
 class UnreadError(Exception):
-    """A wheel that cannot be fetched, or is none."""
+    """A wheel, or a source, that cannot be fetched, or is none."""
 
 
 class _Wheel(Mapping[str, bytes]):
@@ -52,12 +53,15 @@ class _Wheel(Mapping[str, bytes]):
 
 @dataclass(eq=False)
 class Release:
-    """One release of a package, or the job's own programs, with their files by path. ``partial`` says that fetching them all takes long."""
+    """One release of a package, or the job's own programs, with their files by path. ``partial`` says that fetching them all takes long,
+    ``source`` that a build may make more of them.
+    """
 
     name: str
     version: str
     files: Mapping[str, bytes]
     partial: bool = False
+    source: bool = False
     _texts: dict[str, str | None] = field(default_factory=dict)
     _with: dict[str, list[Requirement]] = field(default_factory=dict)
 
@@ -159,15 +163,35 @@ def _requirement(line: str) -> Requirement | None:
     return None
 
 
-def read_wheel(name: str, version: str, url: str, size: int | None) -> Release:
-    """One release, from the address of its wheel. Raises UnreadError."""
+def read_release(name: str, version: str, url: str, size: int | None) -> Release:
+    """One release, from the address of its wheel or its source. Raises UnreadError."""
     try:
+        if not url.endswith(".whl"):
+            return Release(name, version, _source_files(_whole(url)), source=True)
         if size is None or size <= WHOLE:
             return Release(name, version, _Wheel(zipfile.ZipFile(io.BytesIO(_whole(url)))))
         parts = io.BufferedReader(_Parts(url, size), _AT_ONCE)
         return Release(name, version, _Wheel(zipfile.ZipFile(parts)), partial=True)
-    except (OSError, zipfile.BadZipFile, ValueError) as error:
+    except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, ValueError) as error:
         raise UnreadError(f"{url}: {error}") from error
+
+
+def _source_files(content: bytes) -> dict[str, bytes]:
+    """The programs of a source that setuptools packed, by their paths below site-packages."""
+    found: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        for member in archive:
+            packed = archive.extractfile(member) if member.size <= LONGEST else None
+            if packed is not None and member.name.endswith((".py", ".egg-info/top_level.txt")):
+                found[member.name.partition("/")[2]] = packed.read()
+    named = next((path for path in found if path.endswith("top_level.txt")), None)
+    if named is None:
+        raise UnreadError("a source whose modules are not named")
+    tops = {f"{top}{end}" for top in found[named].decode().split() for end in ("", ".py")}
+    parent = PurePosixPath(named).parent.parent
+    below = f"{parent}/" if parent != PurePosixPath() else ""  # src
+    files = {path.removeprefix(below): text for path, text in found.items() if path.startswith(below)}
+    return {path: text for path, text in files.items() if path.partition("/")[0] in tops}
 
 
 def _whole(url: str) -> bytes:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.images.following import Follower
-from sm_trn.images.wheels import Release, UnreadError, read_wheel
+from sm_trn.images.wheels import Release, UnreadError, read_release
 
 LAZY = "import sys\n_import_structure = {'parts': ['Listed']}\nsys.modules[__name__] = _LazyModule(_import_structure)\n"
 
@@ -197,9 +197,9 @@ def wheel_file(tmp_path: Path) -> Path:
 
 def test_a_long_wheel_is_fetched_in_parts(wheel_file: Path, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
     size = wheel_file.stat().st_size
-    whole = read_wheel("library", "1.0", f"{served}/{wheel_file.name}", size)
+    whole = read_release("library", "1.0", f"{served}/{wheel_file.name}", size)
     monkeypatch.setattr("sm_trn.images.wheels.WHOLE", 1_000)
-    parts = read_wheel("library", "1.0", f"{served}/{wheel_file.name}", size)
+    parts = read_release("library", "1.0", f"{served}/{wheel_file.name}", size)
     assert (False, True) == (whole.partial, parts.partial)
     assert set(whole.files) == set(parts.files)
     assert whole.text("library.module150") == parts.text("library.module150")
@@ -213,7 +213,7 @@ def test_a_long_wheel_is_fetched_in_parts(wheel_file: Path, served: str, monkeyp
 @pytest.mark.parametrize("url", ["ftp://host/library.whl", "{served}/nothing.whl", "{served}/readme.txt"])
 def test_what_is_no_wheel_is_unread(url: str, served: str) -> None:
     with pytest.raises(UnreadError):
-        read_wheel("library", "1.0", url.format(served=served), None)
+        read_release("library", "1.0", url.format(served=served), None)
 
 
 def test_a_server_that_sends_no_parts_and_a_wheel_that_is_too_long_are_unread(
@@ -221,13 +221,13 @@ def test_a_server_that_sends_no_parts_and_a_wheel_that_is_too_long_are_unread(
 ) -> None:
     monkeypatch.setattr("sm_trn.images.wheels.WHOLE", 100)
     with pytest.raises(UnreadError, match="longer than 100 bytes"):
-        read_wheel("library", "1.0", wheel_file.as_uri(), None)
+        read_release("library", "1.0", wheel_file.as_uri(), None)
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         place = wheel_file.relative_to(tmp_path)
         with pytest.raises(UnreadError, match="is not sent in parts"):
-            read_wheel("library", "1.0", f"http://127.0.0.1:{server.server_port}/{place}", wheel_file.stat().st_size)
+            read_release("library", "1.0", f"http://127.0.0.1:{server.server_port}/{place}", wheel_file.stat().st_size)
         server.shutdown()
 
 

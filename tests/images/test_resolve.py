@@ -96,6 +96,28 @@ def test_a_package_without_any_wheel_is_left_out_and_one_for_another_python_is_a
 
 
 @needs_uv
+@pytest.mark.parametrize("without", ["", "UV_NO_CONFIG"])
+def test_a_package_without_any_wheel_is_read_in_its_source_and_not_built(
+    tmp_path: Path, packages: Path, monkeypatch: pytest.MonkeyPatch, without: str
+) -> None:
+    monkeypatch.delenv(without, raising=False)
+    needs = "nowhere==0.2.3"  # of where it was packed: a build tells what it needs here
+    sdist(packages, "packed", "0.8.0", needs, program="from torch._six import inf\nfrom safe import Here, Gone\n")
+    sdist(packages, "apart", "1.0", program="from torch._six import inf\n")  # imported by nobody
+    wheel(packages, "safe", "1.0", "packed", program="from packed import made_by_a_build\nHere = 1\n")
+    asked = job(tmp_path, "packed<0.9\nsafe\napart\n")
+    (tmp_path / "train.py").write_text("import safe\n")
+    found = resolve(asked)
+    assert {"packed==0.8.0", "safe==1.0", "apart==1.0"} == set(found.pins)
+    assert not found.unread
+    told = (
+        "packed 0.8.0 imports torch._six, which torch 2.5.1 does not have",
+        "packed 0.8.0 imports Gone from safe, which safe 1.0 does not have",
+    )
+    assert told == found.misfits
+
+
+@needs_uv
 def test_requirements_of_old_forms_are_passed_over(tmp_path: Path, packages: Path) -> None:
     wheel(packages, "aged", "1.7.7", "torch (>=1.9.*)", program="from torch import Gone\n")
     asked = job(tmp_path, "aged\n")
