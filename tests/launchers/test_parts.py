@@ -63,3 +63,8 @@ def test_what_is_done_to_the_parts_in_public_is_read() -> None:
     body = "estimator.environment.update(E='2')\nestimator.tags.append({'Key': 'c', 'Value': 'd'})"
     (launch,) = read_text(f"{HEAD}{body}\nestimator.fit()", "launch.py").launches
     assert launch.complete
+
+
+def test_an_estimator_that_other_code_may_have_changed_is_a_hole_that_no_value_fills() -> None:
+    (launch,) = read_text(f"{HEAD}import elsewhere\nelsewhere.tune(estimator)\nestimator.fit()", "launch.py").launches
+    assert [""] == [hole.give for hole in launch.holes]

@@ -10,7 +10,7 @@ import click
 
 from ...core.preflight.secrets import is_named_secret
 from ..launchers.launches import Launchers
-from ..launchers.values import Unresolved, word_for
+from ..launchers.values import Unresolved
 
 
 def on_terminal() -> bool:
@@ -31,7 +31,7 @@ def answers(found: Iterable[Launchers], known: Collection[str], ask: Callable[[s
     in it. Nobody is asked for a secret, which does not belong into a job."""
     wanted: dict[str, Unresolved] = {}
     for hole in (hole for each in found for launch in each.launches for hole in (*launch.holes, *launch.asked)):
-        if hole.give and hole.give not in known and not is_named_secret(hole.give, word_for(hole)):
+        if hole.give and hole.give not in known and not is_named_secret(hole.give, "any value"):
             wanted.setdefault(hole.give, hole)
     said = {name: ask(f"{name} ({hole.place}: {hole.expression})") for name, hole in wanted.items()}
     return {name: value_of(text) for name, text in said.items() if text}

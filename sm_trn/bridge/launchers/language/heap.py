@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..values import Environment, Node, Unknown, Unresolvable, Unresolved, contents
@@ -45,7 +45,9 @@ class Heap:
         """Nothing is known any more of what an object holds."""
         item = self.stores.get(id(item), item)
         if isinstance(item, Node):
-            item.tainted.extend(causes)
+            item.tainted.extend(
+                replace(cause, give="") for cause in causes
+            )  # no text that is given would be that object
         elif changeable(item) or isinstance(item, Environment):
             known = self.lost.get(id(item))
             before = known[1].causes if known else ()
