@@ -42,6 +42,7 @@ OTHER = {"Q": "1", "E": "2"}
         ("other = copy.copy(estimator)\nother.max_run = 70", TIME, {"MaxRuntimeInSeconds": 60}),
         ("other = copy.deepcopy([estimator])[0]\nother.max_run = 70", TIME, {"MaxRuntimeInSeconds": 60}),
         ("other = estimator\nother.max_run = 70", TIME, {"MaxRuntimeInSeconds": 70}),
+        ("estimator.sagemaker_session.max_run = 70\nestimator.max_run = estimator.max_run + 5", TIME, {"MaxRuntimeInSeconds": 65}),
         ("estimator.sagemaker_session.default_bucket_prefix = 'p'", "OutputDataConfig",
          {"S3OutputPath": "s3://YOUR-BUCKET/p/"}),
     ],

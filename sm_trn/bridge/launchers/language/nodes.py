@@ -73,7 +73,7 @@ class Nodes(Calls):
         if owner.started and name not in {"set_hyperparameters", "fit", "hyperparameters", *estimators.SIGHTED_METHODS}:
             return self.unknown(node, Reason.RESULT)
         for event in reversed(owner.events):
-            if event["kind"] == "set" and event["name"] == name:
+            if event["kind"] == "set" and event["owner"] is owner and event["name"] == name:
                 return event["value"]
         made = Node(f"{owner.path}.{name}", self.place(node), number=self._next(), owner=owner, name=name)
         made.events.append({"id": made.number, "kind": "attribute", "owner": owner, "name": name, "heap": {}})
