@@ -231,6 +231,11 @@ def test_what_code_of_the_launcher_may_change_through_a_library_is_a_hole(body: 
     assert not launch.complete or launch.jobs[0].spec.hyperparameters == {"rate": 2}
 
 
+def test_parts_of_a_network_are_no_modules_of_a_program() -> None:
+    body = "import torch, boto3\nhp = {'rate': 1}\nfor part in torch.nn.Linear(2, 2).modules():\n    part.eval()\n"
+    assert only(f"{body}boto3.resource('s3').Object('b', 'k').reload()\n{SHARED}").complete
+
+
 def test_a_name_that_code_of_the_launcher_sets_in_a_library_is_a_hole_alone() -> None:
     """As in Hugging Face's notebooks, which cut texts into pieces and keep the rest for the next call."""
     body = """

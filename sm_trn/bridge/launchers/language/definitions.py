@@ -328,10 +328,10 @@ class Definitions(Nodes):
         for node in ast.walk(tree):
             self.repaths |= isinstance(node, ast.Attribute) and node.attr == "path" and last_name(node.value) == "sys"
             self.moves |= "chdir" in {getattr(node, "attr", ""), getattr(node, "name", "")}
-            if reaches_names(node):
-                self.taint(self.cause(node, Reason.DYNAMIC, detail=library.ANY_NAME))
             if getattr(node, "attr", "") == "environb" or getattr(node, "value", "") == "os.environ":
                 self.lose(self.environment, [self.cause(node, Reason.CALL)])
+        for node in reaches_names(tree):
+            self.taint(self.cause(node, Reason.DYNAMIC, detail=library.ANY_NAME))
         for node in replaced(tree, library.ANSWERED):
             self.taint(self.cause(node, Reason.DYNAMIC, detail="a part of a library is replaced"))
         self.rewords |= changes_arguments(tree)

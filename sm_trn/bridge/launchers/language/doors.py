@@ -24,15 +24,25 @@ _NAMES: Final = frozenset(
 )
 
 
-def reaches_names(node: ast.AST) -> bool:
-    """Whether a node asks for a module's names by another way than as names: of sys.modules, a frame, a function, ``__main__``, or of
-    a module that is loaded again."""
-    if isinstance(node, ast.Attribute):
-        return node.attr in _NAMES
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return not _NAMES.isdisjoint({getattr(node, "module", None), *(alias.name for alias in node.names)})
-    texts = [each.value for each in node.args if isinstance(each, ast.Constant)] if isinstance(node, ast.Call) else []
-    return not _NAMES.isdisjoint(texts)
+def reaches_names(tree: ast.AST) -> Iterator[ast.AST]:
+    """Where a text asks for a module's names by another way than as names: of sys.modules, a frame, a function, ``__main__``, or of a
+    module that is loaded again."""
+    inner = list(ast.walk(tree))
+    called = {id(node.func) for node in inner if isinstance(node, ast.Call)}
+    for node in inner:
+        asked: set[object] = set()
+        if isinstance(node, ast.Attribute):
+            asked = {node.attr}
+            if (node.attr == "modules" and id(node) in called) or (
+                node.attr == "reload" and last_name(node.value) != "importlib"
+            ):
+                continue  # of a neural network; of an object that is not a module
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            asked = {getattr(node, "module", None), *(alias.name for alias in node.names)}
+        elif isinstance(node, ast.Call):
+            asked = {each.value for each in node.args if isinstance(each, ast.Constant)}
+        if not _NAMES.isdisjoint(asked):
+            yield node
 
 
 def replaced(tree: ast.AST, modules: Collection[str]) -> Iterator[ast.AST]:

@@ -203,10 +203,10 @@ def _moment(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) 
 def path_method(state: Any, node: ast.AST, path: SourcePath, name: str, given: list[Any], names: dict[str, Any]) -> Any:
     """A method of a path that PurePosixPath has not, or NotImplemented."""
     if name in {"resolve", "absolute", "expanduser"}:
-        whole = _same(state, node, [path], {}) if name != "expanduser" or str(path).startswith("/") else None
-        return (
-            SourcePath(whole) if isinstance(whole, (str, PurePosixPath)) else whole or state.unknown(node, Reason.CALL)
-        )
+        if name == "expanduser" and not str(path).startswith("/"):
+            return state.unknown(node, Reason.CALL)
+        whole = _same(state, node, [path], {})
+        return SourcePath(whole) if isinstance(whole, (str, PurePosixPath)) else whole
     if name == "open":
         return opened(state, node, [path, *given], names)
     if name in {"read_text", "read_bytes"}:
