@@ -89,6 +89,8 @@ def test_it_is_a_word_that_check_refuses_until_it_is_given(value: str, body: str
         "args.kind",
         "args.many",
         "args.asked.upper()",
+        "f'{args.asked} {args.asked.upper()}'",
+        "sagemaker.Session().upload_data(args.asked)",
         "args.asked.split(',')",
         "args.asked[1:]",
         "args.asked * 2",
@@ -134,6 +136,11 @@ def test_what_depends_on_it_is_open(body: str, value: str) -> None:
 @pytest.mark.parametrize("name", ["instance_type", "framework_version", "py_version", "distribution"])
 def test_where_the_sdk_wants_more_than_a_text_it_is_a_hole_that_can_be_given(name: str) -> None:
     (hole,) = only(arguments={name: "args.asked"}).holes
+    assert "asked" == hole.give
+
+
+def test_a_refusal_that_names_one_word_asks_for_that_one_alone() -> None:
+    (hole,) = only(arguments={"instance_type": "args.asked", "base_job_name": "os.environ['NAME']"}).holes
     assert "asked" == hole.give
 
 

@@ -231,6 +231,23 @@ def test_what_code_of_the_launcher_may_change_through_a_library_is_a_hole(body: 
     assert not launch.complete or launch.jobs[0].spec.hyperparameters == {"rate": 2}
 
 
+def test_a_command_line_that_is_only_looked_at_is_as_it_was() -> None:
+    body = "import argparse, sys\np = argparse.ArgumentParser()\np.add_argument('--rate', default=1)\n"
+    assert only(f"{body}print(sys.argv[1:], len(sys.argv))\nhp = {{'rate': p.parse_args().rate}}\n{SHARED}").complete
+
+
+@pytest.mark.parametrize(
+    "line", ["%%writefile c.json", "!cp e.json c.json", "%cp e.json c.json", "!sed -i s/1/2/ ./c.json"]
+)
+def test_a_file_that_a_line_of_the_shell_names_may_be_another_one(line: str, tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('{"rate": 1}')
+    sources = [f"{line}\n{{}}" if line.startswith("%%") else line, f"{HEAD}hp = json.load(open('c.json'))\n{SHARED}"]
+    cells = [{"cell_type": "code", "source": source, "metadata": {}, "outputs": []} for source in sources]
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+    (launch,) = read_text(text, "launch.ipynb", folders=(tmp_path,)).launches
+    assert launch.holes
+
+
 def test_parts_of_a_network_are_no_modules_of_a_program() -> None:
     body = "import torch, boto3\nhp = {'rate': 1}\nfor part in torch.nn.Linear(2, 2).modules():\n    part.eval()\n"
     assert only(f"{body}boto3.resource('s3').Object('b', 'k').reload()\n{SHARED}").complete

@@ -495,8 +495,6 @@ class Nodes(Calls):
     def _local(self, value: Any) -> Any:
         """A path that is uploaded: a file or a folder of that name, judged by what lies here, or by its name."""
         value = self.resolved(value)
-        if isinstance(value, Asked):  # how it is uploaded depends on what lies there
-            raise Needs(value.causes)
         if isinstance(value, Unresolvable) or not isinstance(value, (str, PurePosixPath)):
             return self.written(value)
         name = self.filled(self.relative(str(value))).rstrip("/").rpartition("/")[2] or "data"
