@@ -124,6 +124,26 @@ def test_each_open_name_is_asked_for_once_and_may_be_left_open() -> None:
     assert {} == answers(found, ("folder", "machines"), ask)
 
 
+ARGUMENT = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--own', required=True)\n" + LAUNCH.replace(
+    "instance_count=1", "instance_count=1, hyperparameters={'own': p.parse_args().own}"
+)
+
+
+def test_what_is_set_for_an_argument_is_the_text_that_was_typed(repository: Path) -> None:
+    (repository / "jobs" / "launch.py").write_text(ARGUMENT)
+    assert 'own = "1e-4"' in run("jobs/launch.py", "--set", "own=1e-4", "--to", "job.toml").stdout
+
+
+@pytest.mark.sdk
+def test_a_launcher_is_compared_under_its_own_command_line(repository: Path) -> None:
+    source(repository / "jobs")
+    (repository / "jobs" / "launch.py").write_text(ARGUMENT)
+    done = sm_trn(
+        "import", "jobs/launch.py", "--verify", "--set", "own=1e-4", "--arguments", "--own 1e-4", cwd=repository
+    )
+    assert "equal to what SDK v2 sends" in done.stdout
+
+
 def test_one_is_asked_for_what_only_the_user_knows_but_for_no_secret() -> None:
     texts = '{"team": os.environ["TEAM"], "token": os.environ["HF_TOKEN"]}'
     found = [

@@ -13,6 +13,7 @@ from hypothesis import strategies as draws
 
 import sm_trn as st
 from sm_trn.bridge.launchers import Launch, read_text
+from sm_trn.bridge.launchers.values import Given
 
 HEAD = """
 import argparse, getpass, json, os, sagemaker
@@ -193,3 +194,32 @@ def test_the_request_with_the_word_is_the_request_with_the_value(text: str) -> N
     given_ = only(body, fit="f's3://bucket/{own}'", arguments=arguments, values={"asked": text})
     assert ((), ()) == (worded.holes, given_.holes)
     assert given_.jobs[0].request == filled(worded.jobs[0].request, "YOUR-ASKED", text)
+
+
+@pytest.mark.parametrize(
+    ("value", "given_", "sent"),
+    [
+        ("args.asked", Given({"asked": 0.0001}, {"asked": "1e-4"}), '"1e-4"'),
+        ("args.asked", {"asked": 3}, '"3"'),
+        ("args.asked", {"asked": "3"}, '"3"'),
+        ("args.count", Given({"count": 3}, {"count": "3"}), "3"),
+        ("args.count", {"count": "3"}, "3"),
+        ("args.count", {"count": 3}, "3"),
+        ("os.environ['RATE']", Given({"RATE": 0.0001}, {"RATE": "1e-4"}), '"1e-4"'),
+        ("os.environ.get('RATE', 'none')", {"RATE": 3}, '"3"'),
+        ("int(os.environ['RATE'])", {"RATE": 3}, "3"),
+        ("own", {"own": 3}, "3"),
+    ],
+)
+def test_an_argument_and_a_variable_that_are_given_are_texts_of_their_type(
+    value: str, given_: Mapping[str, object], sent: str
+) -> None:
+    launch = only("own = input()", arguments={"hyperparameters": f'{{"x": {value}}}'}, values=given_)
+    parameters = launch.jobs[0].request["HyperParameters"]
+    assert isinstance(parameters, dict)
+    assert sent == parameters["x"]
+
+
+def test_a_profile_that_this_machine_has_not_is_no_refusal() -> None:
+    session = "sagemaker.Session(boto_session=boto3.Session(profile_name='mine'))"
+    assert only("import boto3", arguments={"sagemaker_session": session}).complete

@@ -15,6 +15,7 @@ from sm_trn.bridge import sdk
 from sm_trn.bridge.launchers.language.state import Settings, State
 from sm_trn.bridge.launchers.read import Reading, siblings
 from sm_trn.bridge.launchers.source import cells
+from sm_trn.bridge.launchers.values import Given
 
 START = "a = [3, 1, 2]\nd = {'k': 1}\ns = 'One'\nn = 2\nu = None\n"
 NAMES = "adsnu"
@@ -437,7 +438,9 @@ def test_what_is_read_is_what_python_finds(program: str, tmp_path: Path, monkeyp
     expected = json.loads(done.stdout.splitlines()[-1])
     monkeypatch.chdir(ours)
     modules = siblings(Path("launch.py"))
-    own = Settings(file="launch.py", region="us-west-2", given={}, modules=modules, folders=(ours,), sdk=sdk.SHARED)
+    own = Settings(
+        file="launch.py", region="us-west-2", given=Given(), modules=modules, folders=(ours,), sdk=sdk.SHARED
+    )
     reading = Reading(own, cells("launch.py", text), text)
     first = reading.state({})
     wanted = list(first.wanted)[:3]

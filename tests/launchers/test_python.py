@@ -23,6 +23,7 @@ from sm_trn.bridge.launchers.language.state import Settings
 from sm_trn.bridge.launchers.language.statements import Statements
 from sm_trn.bridge.launchers.read import Reading
 from sm_trn.bridge.launchers.source import cells
+from sm_trn.bridge.launchers.values import Given
 
 LAUNCH = 'PyTorch(entry_point="train.py", role="arn:aws:iam::1:role/r", framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"found": found}).fit()'  # noqa: E501 - a launcher on one line
 START = """
@@ -1702,7 +1703,7 @@ def program(draw: random.Random, pieces: list[str]) -> tuple[str, dict[str, Any]
 
 def readings(text: str) -> Iterator[Statements]:
     """The program as it is read with everything open, then under each decision on its first three open conditions."""
-    own = Settings(file="launch.py", region="us-west-2", given={}, modules={}, folders=(), sdk=sdk.SHARED)
+    own = Settings(file="launch.py", region="us-west-2", given=Given(), modules={}, folders=(), sdk=sdk.SHARED)
     reading = Reading(own, cells("launch.py", text), text)
     first = reading.state({})
     assert not first.unread, (text, first.unread)

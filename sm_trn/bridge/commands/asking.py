@@ -10,7 +10,7 @@ import click
 
 from ...core.preflight.secrets import is_named_secret
 from ..launchers.launches import Launchers
-from ..launchers.values import Unresolved
+from ..launchers.values import Given, Unresolved
 
 
 def on_terminal() -> bool:
@@ -26,7 +26,7 @@ def value_of(text: str) -> object:
         return text
 
 
-def answers(found: Iterable[Launchers], known: Collection[str], ask: Callable[[str], str]) -> dict[str, object]:
+def answers(found: Iterable[Launchers], known: Collection[str], ask: Callable[[str], str]) -> Given:
     """What ``ask`` says for each name that would fill a hole or a placeholder and is not ``known``; names that are left open are not
     in it. Nobody is asked for a secret, which does not belong into a job."""
     wanted: dict[str, Unresolved] = {}
@@ -34,7 +34,8 @@ def answers(found: Iterable[Launchers], known: Collection[str], ask: Callable[[s
         if hole.give and hole.give not in known and not is_named_secret(hole.give, "any value"):
             wanted.setdefault(hole.give, hole)
     said = {name: ask(f"{name} ({hole.place}: {hole.expression})") for name, hole in wanted.items()}
-    return {name: value_of(text) for name, text in said.items() if text}
+    said = {name: text for name, text in said.items() if text}
+    return Given({name: value_of(text) for name, text in said.items()}, said)
 
 
 def prompt(question: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from ..launchers.language.nodes import PLACEHOLDERS
 from ..launchers.launches import Launch, LauncherJob, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.survey import survey
-from ..launchers.values import Reason, Symbol
+from ..launchers.values import Given, Reason, Symbol
 from ..launchers.write import python_source
 from . import porting, shown
 from .asking import answers, on_terminal, prompt, value_of
@@ -75,7 +76,7 @@ _SUFFIX = {"job.toml": ".toml"}
     help="A Python that has SDK v3, for --diff, --in-place and --to notebook. SM_TRN_SDK3_PYTHON names one too.",
 )
 @click.option(
-    "--arguments", default="", metavar="TEXT", help="The command line of the program when these run it: '--epochs 3'."
+    "--arguments", default="", metavar="TEXT", help="The command line of the program when these, or --verify, run it: '--epochs 3'."
 )
 @click.option(
     "--survey",
@@ -113,7 +114,7 @@ def command(  # noqa: PLR0913 - its options
     if survey_page is not None:
         return _survey(names, values, survey_page, as_json=as_json)
     if how["verified"]:
-        return _verify(names, values, isolation, as_json=as_json)
+        return _verify(names, values, isolation, arguments, as_json=as_json)
     if how["as_diff"] or how["in_place"] or form == "notebook":
         ported = porting.ported(names, python, arguments, isolation)
         if form == "notebook":
@@ -150,16 +151,16 @@ def _lacks(found: Launchers) -> bool:
     return bool(unread) or any(launch.holes for launch in found.launches)
 
 
-def _read(names: tuple[str, ...], values: dict[str, object], called: str, *, asking: bool) -> list[Launchers]:
+def _read(names: tuple[str, ...], values: Given, called: str, *, asking: bool) -> list[Launchers]:
     """Each file, read; while somebody answers for holes, read again with the answers."""
     asked: set[str] = set(values)
     while True:
         found = [read_launchers(name, given=values, check=check, call=called) for name in names]
-        said = answers(found, asked, prompt) if asking else {}
+        said = answers(found, asked, prompt) if asking else Given()
         if not said:
             return found
         asked |= {hole.give for each in found for launch in each.launches for hole in (*launch.holes, *launch.asked)}
-        values |= said
+        values = Given({**values, **said}, {**values.texts, **said.texts})
 
 
 def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
@@ -173,11 +174,12 @@ def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as
     return 0
 
 
-def _verify(names: tuple[str, ...], values: dict[str, object], isolation: str, *, as_json: bool) -> int:
+def _verify(names: tuple[str, ...], values: Given, isolation: str, arguments: str, *, as_json: bool) -> int:
     """Read and record each file, and compare the two launch by launch; 1 if one differs, or was not reached."""
     from ..recorder.verify import verify  # noqa: PLC0415 - reading needs no recorder
 
-    results = [verify(Path(name), given=values, isolation=isolation) for name in names]
+    words = shlex.split(arguments)
+    results = [verify(Path(name), given=values, arguments=words, isolation=isolation) for name in names]
     if as_json:
         emit([shown.verified_json(*each) for each in results])
     else:
@@ -186,9 +188,9 @@ def _verify(names: tuple[str, ...], values: dict[str, object], isolation: str, *
     return int(any(not each.equal for _, verified, _ in results for each in verified))
 
 
-def _values(given: Sequence[str]) -> dict[str, object]:
+def _values(given: Sequence[str]) -> Given:
     """What --set gives: ``name=value``, ``name=@file``, and ``name.key=value`` for a key of a mapping that is given before."""
-    values = dict[str, object]()
+    values = Given()
     for pair in given:
         name, equals, text = pair.partition("=")
         if not equals or not name:
@@ -197,6 +199,8 @@ def _values(given: Sequence[str]) -> dict[str, object]:
         head, *inner = name.split(".")
         if not inner:
             values[name] = value
+            if not text.startswith("@"):
+                values.texts[name] = text
             continue
         place = values.get(head)
         for key in inner[:-1]:

@@ -26,7 +26,7 @@ from .requests import Read, pipeline_session, request_of, search_of
 from .sites import Written, written
 from .source import MAGIC, Cell, Unread, cells, parsed
 from .sweeps import Search, sweep_of
-from .values import ExhaustedError, Marks, Needs, Place, Raised, Reason, Symbol, Unknown, Unresolved, merged
+from .values import ExhaustedError, Given, Marks, Needs, Place, Raised, Reason, Symbol, Unknown, Unresolved, merged
 
 MOST_STEPS: Final = 4 * STEPS  # of all readings, before no further one is begun
 READINGS: Final = 16  # of one file, by the conditions that it leaves open
@@ -75,7 +75,7 @@ def read_text(
     code = cells(name, text.replace("\r\n", "\n"))
     chosen = region or str((given or {}).get("region") or "")
     settings = Settings(
-        file=name, region=chosen or Destination().region, given=dict(given or {}), modules=modules or {},
+        file=name, region=chosen or Destination().region, given=Given(given or {}), modules=modules or {},
         folders=tuple(dict.fromkeys(folders)), sdk=sdk.SHARED, call=call,
     )  # fmt: skip
     return Reading(settings, code, text).launchers(check)

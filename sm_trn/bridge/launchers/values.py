@@ -9,9 +9,9 @@ from __future__ import annotations
 import enum
 import re
 from argparse import Namespace
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final, NoReturn
 
 LONGEST: Final = 200_000  # characters of a text, items of a list: what is longer is not followed
@@ -113,6 +113,25 @@ class Symbol(enum.Enum):
     ACCOUNT = "account"
     REGION = "region"
     TIME = "time"
+
+
+class Given(dict[str, object]):
+    """Values that the user gives, by name, and how each was written: arguments of a command line and variables are texts.
+
+    >>> Given({"rate": 0.0001}, {"rate": "1e-4"}).text("rate"), Given({"epochs": 3}).text("epochs")
+    ('1e-4', '3')
+    """
+
+    def __init__(
+        self, values: Mapping[str, object] = MappingProxyType({}), texts: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        super().__init__(values)
+        self.texts = {**getattr(values, "texts", {}), **texts}
+
+    def text(self, name: str) -> str:
+        """The text that stands for a value; of a text itself, that."""
+        value = self[name]
+        return value if isinstance(value, str) else self.texts.get(name, str(value))
 
 
 class Needs(BaseException):

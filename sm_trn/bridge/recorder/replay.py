@@ -324,7 +324,16 @@ def _warm() -> None:
             shared[key] = original(self, service_name, region_name, *given, **names)
         return shared[key]
 
-    session.create_client = create
+    scoped = session.get_scoped_config
+
+    def configuration(self: Any) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = scoped(self)
+        except Exception:  # noqa: BLE001 - a profile that this machine has not
+            return {}
+        return found
+
+    session.create_client, session.get_scoped_config = create, configuration
     loader = importlib.import_module("botocore.loaders").Loader
     start, read = loader.__init__, dict[Any, Any]()
 

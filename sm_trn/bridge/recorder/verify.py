@@ -7,9 +7,10 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from ...core.errors import SmTrnError
@@ -19,7 +20,7 @@ from ..launchers.launches import Ending, Launch, Launchers
 from ..launchers.read import read_launchers
 from ..launchers.slice import sliced
 from ..launchers.source import Cell, Unread, cells, parsed
-from ..launchers.values import Place
+from ..launchers.values import Given, Place
 from . import answers
 from .recording import LAUNCHING, Recorded, RecordedCall, without_secrets
 from .run import REGION, record
@@ -59,22 +60,28 @@ class Verified:
 
 
 def verify(
-    path: Path, *, given: Mapping[str, object] | None = None, timeout_s: float = 120.0, isolation: str = "auto"
+    path: Path,
+    *,
+    given: Mapping[str, object] = MappingProxyType({}),
+    arguments: Sequence[str] = (),
+    timeout_s: float = 120.0,
+    isolation: str = "auto",
 ) -> tuple[Launchers, list[Verified], Recorded]:
-    """Read the launcher, run the slice of it that its launches depend on, and compare the two, each launch at its own line.
+    """Read the launcher, run the slice of it that its launches depend on, with ``arguments`` as its command line, and compare the two,
+    each launch at its own line.
 
     Raises SmTrnError as ``read_launchers`` and ``record`` do.
     """
-    found = read_launchers(path, given={**GIVEN, **(given or {})})
+    values = Given({**GIVEN, **given}, getattr(given, "texts", {}))
+    found = read_launchers(path, given=values)
     regions = {job.at.region for launch in found.launches for job in launch.jobs}
     if len(regions) == 1 and regions != {REGION}:  # the launcher chose another one
-        found = read_launchers(
-            path, given={**GIVEN, "bucket": f"sagemaker-{regions.pop()}-{answers.ACCOUNT}", **(given or {})}
-        )
+        values["bucket"] = given.get("bucket", f"sagemaker-{regions.pop()}-{answers.ACCOUNT}")
+        found = read_launchers(path, given=values)
     code = cells(path.name, path.read_text("utf-8-sig", errors="replace").replace("\r\n", "\n"))
     places = [place for launch in found.launches for place in (launch.place, launch.started) if place is not None]
     recorded = record(
-        [path.name], folder=path.parent, timeout_s=timeout_s, code=sliced(code, places), isolation=isolation
+        [path.name, *arguments], folder=path.parent, timeout_s=timeout_s, code=sliced(code, places), isolation=isolation
     )
     return found, list(compared(found, recorded, _ends(code))), recorded
 

@@ -158,7 +158,7 @@ def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, An
     if not isinstance(key, str) or state.marks.within(key):
         return state.unknown(node, Reason.CALL)
     if key in state.given and id(state.environment) in state.lost:
-        return state.given[key]
+        return state.given.text(key)
     if id(state.environment) in state.lost:
         return state.lacking(*state.lost[id(state.environment)][1].causes)
     if key in state.environment.known:
@@ -166,7 +166,7 @@ def variable(state: Any, node: ast.AST, given: list[Any], names: Mapping[str, An
     if key in {"AWS_REGION", "AWS_DEFAULT_REGION"}:
         return state.symbol(Symbol.REGION)
     if key in state.given:
-        return state.given[key]
+        return state.given.text(key)
     if not required and (len(given) > 1 or "default" in names):
         default = given[1] if len(given) > 1 else names["default"]
         state.assume(node, f"the environment has no {key}")
@@ -386,7 +386,7 @@ def _of_machine(name: str) -> Callable[..., Any]:
 
     def ask(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
         if name in state.given:
-            return state.given[name]
+            return state.given.text(name)
         return state.asked_of_user(node, give=name, detail="")
 
     return ask
@@ -426,7 +426,7 @@ def parsed(
             setattr(values, action.dest, asked(node, give=action.dest, detail="an argument of the command line"))
     for action in actions:
         if action.dest in state.given:
-            setattr(values, action.dest, state.given[action.dest])
+            setattr(values, action.dest, _argument(state, action))
         elif action not in needed and not isinstance(action, argparse._HelpAction):
             default = getattr(values, action.dest, None)
             if not state.missing(default):
@@ -434,6 +434,16 @@ def parsed(
     if any(isinstance(action, argparse._SubParsersAction) for action in actions):
         return state.unknown(node, Reason.CALL, detail="a command of the command line")
     return (values, []) if name == "parse_known_args" else values
+
+
+def _argument(state: Any, action: argparse.Action) -> Any:
+    """What the parser makes of a value that the user gives: on a command line it is a text."""
+    value = state.given[action.dest]
+    one = isinstance(action, argparse._StoreAction) and action.nargs is None
+    written = isinstance(value, str) or action.dest in state.given.texts
+    if not one or (not written and action.type not in {None, str}):
+        return value
+    return state.python(action.type or str, state.given.text(action.dest))
 
 
 def _is_text(action: argparse.Action) -> bool:

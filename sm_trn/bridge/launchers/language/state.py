@@ -17,6 +17,7 @@ from ..values import (
     Environment,
     ExhaustedError,
     Folder,
+    Given,
     Marks,
     Moment,
     Needs,
@@ -72,7 +73,7 @@ class Settings:
 
     file: str
     region: str
-    given: Mapping[str, object]
+    given: Given
     modules: Mapping[str, str]
     folders: tuple[Path, ...]
     sdk: Sdk
