@@ -324,13 +324,11 @@ estimator.fit({"train": data}, wait=False)
 def test_a_comparison_names_the_cell_that_kept_a_launch_from_being_reached(tmp_path: Path) -> None:
     pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
     made, start = SDK.split("estimator.fit(", 1)
-    (tmp_path / "launch.ipynb").write_text(
-        notebook(made, "estimator.latest_training_job.wait()\nestimator.fit(" + start)
-    )
+    (tmp_path / "launch.ipynb").write_text(notebook(made, "data.missing()\nestimator.fit(" + start))
     done = sm_trn("import", "launch.ipynb", "--verify", cwd=tmp_path)
     assert 1 == done.returncode
     assert "the run did not reach it, so nothing is proven" in done.stdout
-    assert "✗ cell 2, line 1 failed: estimator.latest_training_job.wait(): AttributeError:" in done.stdout
+    assert "✗ cell 2, line 1 failed: data.missing(): AttributeError:" in done.stdout
 
 
 @WHOLE
