@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import subprocess
@@ -10,12 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from readings import readings, told
 
-from sm_trn.bridge import sdk
-from sm_trn.bridge.launchers.language.state import Settings, State
-from sm_trn.bridge.launchers.read import Reading, siblings
-from sm_trn.bridge.launchers.source import cells
-from sm_trn.bridge.launchers.values import Given
+from sm_trn.bridge.launchers.read import siblings
 
 START = "a = [3, 1, 2]\nd = {'k': 1}\ns = 'One'\nn = 2\nu = None\n"
 NAMES = "adsnu"
@@ -377,9 +373,9 @@ d = json.load(open('c.json'), object_hook=lambda x: {'k': 99})
 @@c.json
 {"k": 5}
 ===
-import unittest.mock as m
-with m.patch.dict('os.environ', {'ZQ': '5'}):
-    import os; s = os.getenv('ZQ', 'none')
+import os, pkgutil
+pkgutil.resolve_name('os.environ')['SM_TRN_PROBE'] = '5'
+s = os.getenv('SM_TRN_PROBE', 'none')
 ===
 import abc
 class A(abc.ABC):
@@ -415,17 +411,6 @@ def written(folder: Path, program: str) -> str:
     return START + main
 
 
-def read(state: State, name: str) -> str | None:
-    """A name's value as JSON; None where it is not known."""
-    value = state.main.names.get(name, "no such name")
-    if state.tainted or id(value) in state.lost or state.too_large(value) or state.missing(value):
-        return None
-    try:
-        return json.dumps(value)
-    except TypeError:
-        return None
-
-
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_what_is_read_is_what_python_finds(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
@@ -437,17 +422,7 @@ def test_what_is_read_is_what_python_finds(program: str, tmp_path: Path, monkeyp
     )
     expected = json.loads(done.stdout.splitlines()[-1])
     monkeypatch.chdir(ours)
-    modules = siblings(Path("launch.py"))
-    own = Settings(
-        file="launch.py", region="us-west-2", given=Given(), modules=modules, folders=(ours,), sdk=sdk.SHARED
-    )
-    reading = Reading(own, cells("launch.py", text), text)
-    first = reading.state({})
-    wanted = list(first.wanted)[:3]
-    choices = itertools.product((True, False), repeat=len(wanted)) if wanted else ()
-    decided = [reading.state(dict(zip(wanted, choice, strict=True))) for choice in choices]
+    states = readings(text, modules=siblings(Path("launch.py")), folders=[ours])
     for name in NAMES:
-        found = [read(first, name)]
-        if found == [None] and decided:
-            found = [read(state, name) for state in decided]
+        found = told(states, name)
         assert None in found or expected[name] in found, name

@@ -6,24 +6,17 @@ The pieces follow the language reference: expressions, statements, patterns, fun
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import random
 import re
 import textwrap
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from readings import readings, told
 
-from sm_trn.bridge import sdk
 from sm_trn.bridge.launchers import read_text
-from sm_trn.bridge.launchers.language.state import Settings
-from sm_trn.bridge.launchers.language.statements import Statements
-from sm_trn.bridge.launchers.read import Reading
-from sm_trn.bridge.launchers.source import cells
-from sm_trn.bridge.launchers.values import Given
 
 LAUNCH = 'PyTorch(entry_point="train.py", role="arn:aws:iam::1:role/r", framework_version="2.1", py_version="py310", instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"found": found}).fit()'  # noqa: E501 - a launcher on one line
 START = """
@@ -1701,32 +1694,10 @@ def program(draw: random.Random, pieces: list[str]) -> tuple[str, dict[str, Any]
     return text, names
 
 
-def readings(text: str) -> Iterator[Statements]:
-    """The program as it is read with everything open, then under each decision on its first three open conditions."""
-    own = Settings(file="launch.py", region="us-west-2", given=Given(), modules={}, folders=(), sdk=sdk.SHARED)
-    reading = Reading(own, cells("launch.py", text), text)
-    first = reading.state({})
-    assert not first.unread, (text, first.unread)
-    yield first
-    wanted = list(first.wanted)[:3]
-    for choice in itertools.product((True, False), repeat=len(wanted)) if wanted else ():
-        yield reading.state(dict(zip(wanted, choice, strict=True)))
-
-
-def read(state: Statements, name: str) -> str | None:
-    """A name's value as JSON; None where it is not known."""
-    value = state.main.names.get(name, "no such name")
-    if state.tainted or id(value) in state.lost or state.too_large(value) or state.missing(value):
-        return None
-    try:
-        return json.dumps(value)
-    except TypeError:
-        return None
-
-
 def mistakes(text: str, names: dict[str, Any]) -> tuple[list[object], int, int]:
     """Names that are read as another value than Python gives them; how many are known, and how many there are."""
-    first, *decided = readings(text)
+    states = readings(text)
+    assert not states[0].unread, (text, states[0].unread)
     wrong: list[object] = []
     known = total = 0
     for name in NAMES:
@@ -1737,9 +1708,7 @@ def mistakes(text: str, names: dict[str, Any]) -> tuple[list[object], int, int]:
         except (TypeError, ValueError):
             continue
         total += 1
-        found = [read(first, name)]
-        if found == [None] and decided:
-            found = [read(state, name) for state in decided]
+        found = told(states, name)
         if None not in found:
             known += 1
             wrong += [(name, expected, found)] if expected not in found else []

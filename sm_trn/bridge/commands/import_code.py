@@ -76,7 +76,10 @@ _SUFFIX = {"job.toml": ".toml"}
     help="A Python that has SDK v3, for --diff, --in-place and --to notebook. SM_TRN_SDK3_PYTHON names one too.",
 )
 @click.option(
-    "--arguments", default="", metavar="TEXT", help="The command line of the program when these, or --verify, run it: '--epochs 3'."
+    "--arguments",
+    default="",
+    metavar="TEXT",
+    help="The command line of the program when these, or --verify, run it: '--epochs 3'.",
 )
 @click.option(
     "--survey",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from .language.functions import changes_environment
+from .language.functions import changes_environment, root_name
 from .source import Cell, Unread, parsed
 from .values import Place
 
@@ -114,16 +114,16 @@ def _names(node: ast.stmt, own: Collection[str]) -> tuple[set[str], set[str]]:
         elif isinstance(inner, ast.alias):
             writes.add((inner.asname or inner.name).partition(".")[0])
         elif isinstance(inner, (ast.Attribute, ast.Subscript)) and not isinstance(inner.ctx, ast.Load):
-            writes |= _root(inner)
+            writes.add(root_name(inner))
         elif isinstance(inner, ast.Call):
-            writes.update(*map(_root, _changed_by(inner, own)))
+            writes.update(map(root_name, _changed_by(inner, own)))
         elif (
             isinstance(inner, ast.Expr)
             and isinstance(inner.value, ast.Call)
             and isinstance(inner.value.func, ast.Attribute)
         ):
-            writes |= _root(inner.value.func)  # a method called for what it does to its object
-    return reads, writes
+            writes.add(root_name(inner.value.func))  # a method called for what it does to its object
+    return reads, writes - {""}
 
 
 def _changed_by(call: ast.Call, own: Collection[str]) -> list[ast.expr]:
@@ -143,12 +143,6 @@ def _alike(node: ast.stmt) -> set[str]:
     inner = list(ast.walk(node))
     plain = all(isinstance(each, _PLAIN) for each in ast.walk(node.value))
     return {each.id for each in inner if isinstance(each, ast.Name)} if plain else set()
-
-
-def _root(node: ast.expr) -> set[str]:
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return {node.id} if isinstance(node, ast.Name) else set()
 
 
 def _only(cell: Cell, nodes: list[ast.stmt]) -> str:

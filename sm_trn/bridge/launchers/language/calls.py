@@ -230,8 +230,8 @@ class Calls(Expressions):
             return library.FUNCTIONS[function.path](self, node, given, names)
         path = function.path if isinstance(function, Ref) else function.origin
         values = [*given, *names.values()]
-        if {path, path.partition(".")[0]} & library.CHANGING_FILES:
-            library.written(self, values)
+        if {path, path.partition(".")[0]} & library.WRITING_CALLS:
+            library.may_write(self, values)
         code = [value for value in values if self._holds_code(value)]
         known = path.partition(".")[0] in (_LEAVES_ALONE | sys.stdlib_module_names) - _CHANGING and not code
         method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from .functions import last_name
+from .functions import last_name, root_name
 
 _NAMES: Final = frozenset(
     {
@@ -60,7 +60,7 @@ def replaced(tree: ast.AST, modules: Collection[str]) -> Iterator[ast.AST]:
             changed = node
         if isinstance(node, ast.Call) and last_name(node.func) in {"setattr", "delattr"} and node.args:
             changed = node.args[0]
-        if changed is not None and _root(changed) in names:
+        if changed is not None and root_name(changed) in names:
             yield node
 
 
@@ -78,9 +78,3 @@ def changes_arguments(tree: ast.AST) -> bool:
         if isinstance(node, ast.ImportFrom) and any(alias.name == "argv" for alias in node.names):
             return True
     return False
-
-
-def _root(node: ast.AST) -> str:
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return getattr(node, "id", "")

@@ -90,6 +90,13 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
+def root_name(node: ast.AST) -> str:
+    """The name whose object, or a part of it, a node is; '' where it is of none."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return getattr(node, "id", "")
+
+
 def asked_outside(node: ast.AST, local: frozenset[str]) -> frozenset[str]:
     """The names that a function asks for from outside."""
     names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}

@@ -205,15 +205,15 @@ def path_method(state: Any, node: ast.AST, path: SourcePath, name: str, given: l
     if name in {"resolve", "absolute", "expanduser"}:
         if name == "expanduser" and not str(path).startswith("/"):
             return state.unknown(node, Reason.CALL)
-        whole = _same(state, node, [path], {})
+        whole = _whole(state, node, [path], {})
         return SourcePath(whole) if isinstance(whole, (str, PurePosixPath)) else whole
     if name == "open":
         return opened(state, node, [path, *given], names)
     if name in {"read_text", "read_bytes"}:
         text = _beside(state, path) if _as_utf8(given[:1], names) else None
         return text if text is not None and name == "read_text" else state.unknown(node, Reason.CALL, origin="pathlib")
-    if name in _CHANGES_FILES:
-        written(state, [path, *given])
+    if name in _WRITING_METHODS:
+        may_write(state, [path, *given])
     return NotImplemented if hasattr(PurePosixPath, name) else state.unknown(node, Reason.CALL, origin="pathlib")
 
 
@@ -233,17 +233,17 @@ for _name in (
     setattr(SourcePath, _name, _asked(_name))
 
 
-_CHANGES_FILES: Final = frozenset(
+_WRITING_METHODS: Final = frozenset(
     {"write_text", "write_bytes", "touch", "unlink", "rename", "replace", "rmdir", "symlink_to", "hardlink_to"}
 )
 # Calls that change files.
-CHANGING_FILES: Final = frozenset({
+WRITING_CALLS: Final = frozenset({
     "shutil", "subprocess", "os.rename", "os.renames", "os.replace", "os.remove", "os.unlink", "os.link", "os.symlink", "os.system",
     "os.popen", "os.truncate",
 })  # fmt: skip
 
 
-def _same(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
+def _whole(state: Any, node: ast.AST, given: list[Any], names: dict[str, Any]) -> Any:
     """A path that is made whole."""
     del names
     value = given[0] if given else None
@@ -320,7 +320,7 @@ def _as_utf8(encoding: Sequence[Any], names: Mapping[str, Any]) -> bool:
     return all(not isinstance(each, Unresolvable) and each in {None, "utf-8", "utf8", "UTF-8"} for each in said)
 
 
-def written(state: Any, values: Iterable[Any]) -> None:
+def may_write(state: Any, values: Iterable[Any]) -> None:
     """Files that something may write, move or remove: each that a text names, or any where one is not known."""
     for value in values:
         for item in (value,) if isinstance(value, (str, PurePosixPath, Unresolvable)) else reachable(value):
@@ -395,7 +395,7 @@ def _of_machine(name: str) -> Callable[..., Any]:
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType(
     {
         **dict.fromkeys(_TIMES, _moment),
-        "posixpath.abspath": _same, "posixpath.realpath": _same,
+        "posixpath.abspath": _whole, "posixpath.realpath": _whole,
         "os.getenv": variable, "os.getcwd": _working_folder, "pathlib.PurePosixPath.cwd": _working_path,
         "json.load": _loaded(json.loads), "yaml.safe_load": _loaded(yaml.safe_load), "yaml.load": _loaded(yaml.safe_load),
         "tomllib.load": _loaded(tomllib.loads),
