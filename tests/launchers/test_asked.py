@@ -24,6 +24,7 @@ p.add_argument("--asked", required=True)
 p.add_argument("--count", required=True, type=int)
 p.add_argument("--kind", required=True, choices=["a", "b"])
 p.add_argument("--many", required=True, nargs="+")
+p.add_argument("--flag", type=bool)
 p.add_argument("positional")
 args = p.parse_args()
 """
@@ -205,6 +206,8 @@ def test_the_request_with_the_word_is_the_request_with_the_value(text: str) -> N
         ("args.count", Given({"count": 3}, {"count": "3"}), "3"),
         ("args.count", {"count": "3"}, "3"),
         ("args.count", {"count": 3}, "3"),
+        ("args.flag", {"flag": False}, "false"),
+        ("args.flag", Given({"flag": False}, {"flag": "False"}), "true"),  # as bool makes of a text
         ("os.environ['RATE']", Given({"RATE": 0.0001}, {"RATE": "1e-4"}), '"1e-4"'),
         ("os.environ.get('RATE', 'none')", {"RATE": 3}, '"3"'),
         ("int(os.environ['RATE'])", {"RATE": 3}, "3"),
