@@ -193,7 +193,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         ignore_mismatched_sizes=True,
     )
     fixed_length = max_seq_length if data_args.pad_to_max_length else None
-    padding = kit.padding(datasets, fixed_length)
+    padding = kit.padding(datasets, training_args, fixed_length)
     with kit.usage_errors():
         trainer = Trainer(
             model=model,

@@ -289,7 +289,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     model = model_of(AutoModelForQuestionAnswering, model_args, config, tokenizer, training_args)
     compute_metrics = SquadMetrics(held_out, eval_dataset, data_args)
     fixed_length = max_seq_length if data_args.pad_to_max_length else None
-    padding = kit.padding({"train": train_dataset, "eval": eval_dataset}, fixed_length)
+    datasets = {"train": train_dataset, "eval": eval_dataset}
+    padding = kit.padding(datasets, training_args, fixed_length)
     with kit.usage_errors():
         trainer = Trainer(
             model=model,

@@ -241,7 +241,7 @@ class Run:
         self.sampler = EpochSampler(
             train["length"], self.samples_per_step, args.seed, by_length=args.group_by_length
         )
-        pad = DataCollatorWithPadding(tokenizer, **kit.padding(datasets))
+        pad = DataCollatorWithPadding(tokenizer, **kit.padding(datasets, args))
         train_loader = DataLoader(
             train.remove_columns("length"),
             args.per_device_batch_size,

@@ -27,6 +27,7 @@ SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the sam
 WHOLE_NUMBER = re.compile("0|-?[1-9][0-9]*")
 OTHER_FORM = re.compile(r"\[.*\]|[0-9]+([,;|][0-9]+)+|[0-9.]+ ?%")
 INFINITE = re.compile("[+-]?inf(inity)?")
+UNNAMED = re.compile("(LABEL_)?[0-9]+")  # transformers' own names for what nobody has named
 MISSING_WORDS = ("nan", "na", "n/a", "null", "none")
 
 
@@ -51,8 +52,9 @@ def labels_of(
     scores.
 
     Where the file itself names its classes, their order is the file's; but `order`, a model's own
-    names, goes first where they are the same.
+    names, goes first where they are the same but for their case.
     """
+    training = names is None
     if names is None and num_labels in {None, len(table.classes.get(column, []))}:
         names = table.classes.get(column)
     texts = _as_texts(table, column)
@@ -79,8 +81,8 @@ def labels_of(
         texts = _without({"-1"}, texts)
     if names is None:
         names = _class_names(distinct, num_labels, table)
-    if sorted(names) == sorted(order):
-        names = order
+    if training:
+        names = _numbered_as(order, names, table)
     for label in sorted(distinct - set(names)):
         wanted = f"wanted {some(names, 10)} as in the training data"
         raise table.wrong(texts.index(label), f"has the label {label!r}, {wanted}; correct it")
@@ -195,6 +197,20 @@ def _class_names(distinct: set[str], num_labels: int | None, table: Table) -> li
         wanted = f"{num_labels} (--num_labels)" if num_labels else "at least 2 different ones"
         got = f"--{table.name}: got {len(names)} labels ({some(names, 10)}), wanted {wanted}"
         raise UsageError(f"{got}; check --label_column and --num_labels")
+    return names
+
+
+def _numbered_as(order: Sequence[str], names: Sequence[str], table: Table) -> Sequence[str]:
+    """The names by the numbers that a trained model has for them; a sentence where its own are
+    others.
+    """
+    numbers = {name.casefold(): number for number, name in enumerate(order)}
+    if sorted(numbers) == sorted(map(str.casefold, names)):
+        return sorted(names, key=lambda name: numbers[name.casefold()])
+    without_words = all(map(UNNAMED.fullmatch, order)) or all(map(UNNAMED.fullmatch, names))
+    if len(order) == len(names) and not without_words:
+        others = f"the model's own labels are {some(order)}, those of the data {some(names)}"
+        table.say(f"{others}: the model's first is taken for the data's first, and so on")
     return names
 
 

@@ -590,16 +590,20 @@ def check_size(examples: Any, needed: int) -> None:
         )
 
 
-def padding(datasets: Mapping[str, Any], fixed_length: int | None = None) -> dict[str, Any]:
+def padding(
+    datasets: Mapping[str, Any], args: Any, fixed_length: int | None = None
+) -> dict[str, Any]:
     """For DataCollatorWithPadding: to the longest of a batch; to one length for all where each is
     compiled, or on request.
     """
     if fixed_length:
         return {"padding": "max_length", "max_length": fixed_length}
-    if choose() != "xla":
-        return {"pad_to_multiple_of": 8}
-    longest = max(max(part["length"]) for part in datasets.values())
-    return {"padding": "max_length", "max_length": math.ceil(longest / 8) * 8}
+    if choose() == "xla":
+        longest = max(max(part["length"]) for part in datasets.values())
+        return {"padding": "max_length", "max_length": math.ceil(longest / 8) * 8}
+    # tensor cores want eights; in float32 they would be computed for nothing
+    half = args.bf16 or getattr(args, "fp16", False)
+    return {"pad_to_multiple_of": 8 if half else None}
 
 
 def evaluate(trainer: Any, examples: Any = None, name: str = "eval") -> dict[str, float]:

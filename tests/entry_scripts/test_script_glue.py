@@ -76,13 +76,13 @@ def sure_of(folder: Path, names: list[str]) -> Path:
     config = load_config("tiny-random", tokenizer, **known)
     model = load_model(transformers.AutoModelForSequenceClassification, "tiny-random", config)
     torch.nn.init.zeros_(model.classifier.weight)
-    model.classifier.bias.data = torch.tensor([float(name == "wonderful") for name in names])
+    model.classifier.bias.data = torch.tensor([float(name.casefold() == "wonderful") for name in names])
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-@pytest.mark.parametrize("names", [["wonderful", "awful"], ["awful", "wonderful"]])
+@pytest.mark.parametrize("names", [["wonderful", "awful"], ["awful", "wonderful"], ["AWFUL", "Wonderful"]])
 @pytest.mark.parametrize("place", ["--dataset_name", "--train_file"])
 def test_classes_keep_the_names_that_the_data_set_has_and_a_model_its_own_numbers(
     names: list[str], place: str, named_classes: Path, tmp_path: Path
@@ -99,6 +99,16 @@ def test_classes_keep_the_names_that_the_data_set_has_and_a_model_its_own_number
     assert 0.5 == run.having("eval_accuracy")[0]["eval_accuracy"]
     told = (tmp_path / "out" / "predictions.tsv").read_text().splitlines()
     assert ["index\tprediction", *(f"{row}\twonderful" for row in range(4))] == told
+
+
+def test_a_model_with_other_names_is_told_of(named_classes: Path, tmp_path: Path) -> None:
+    model = sure_of(tmp_path / "m", ["bad", "good"])
+    flags = ["--model_name_or_path", str(model), "--do_train", "False", "--output_dir", str(tmp_path / "out")]
+    run = run_here(main, *flags, "--dataset_name", str(named_classes))
+    assert 0 == run.code, run.err
+    own = "--train: the model's own labels are bad, good, those of the data wonderful, awful"
+    assert 1 == run.out.count(own)
+    assert f"{own}: the model's first is taken for the data's first, and so on." in run.out
 
 
 def test_a_model_without_names_of_its_own_gets_those_of_the_data_set_in_their_order(
