@@ -91,6 +91,7 @@ def parse_arguments(argv: Sequence[str] | None) -> tuple[Any, ...]:
         "learning_rate": 2e-4,
         "max_length": 2048,
         "gradient_checkpointing": False,
+        "packing": None,  # texts are packed unless that is refused
         "packing_strategy": "wrapped",
     }
     if ON_NEURON:  # its own optimizer keeps master weights
@@ -160,9 +161,14 @@ def main(argv: Sequence[str] | None = None) -> None:
             model_args.tokenizer_name or name, **model_args.hub(training_args)
         )
     tables = read_tables(data_args)
-    sets = {part: tuning_set(table, data_args.text_column) for part, table in tables.items()}
+    text_column = data_args.text_column
+    if training_args.dataset_text_field != "text":  # trl's flag for it
+        text_column = text_column or training_args.dataset_text_field
+        training_args.dataset_text_field = "text"
+    sets = {part: tuning_set(table, text_column) for part, table in tables.items()}
     check_format(sets["train"], training_args, tokenizer)
-    training_args.packing = training_args.packing or "text" in sets["train"].column_names
+    if training_args.packing is None:
+        training_args.packing = "text" in sets["train"].column_names
     with loading_turn():
         if ON_NEURON:
             model = load_neuron_model(model_args, training_args)

@@ -70,6 +70,14 @@ RENAMED = {
     "use_lora": "use_peft",
     "block_size": "max_length",
     "max_seq_length": "max_length",
+    "dataset_config": "dataset_config_name",
+    # those of the Trainer scripts, for the loop of our own
+    "model_name_or_path": "model",
+    "train_file": "train",
+    "validation_file": "validation",
+    "num_train_epochs": "epochs",
+    "per_device_train_batch_size": "per_device_batch_size",
+    "output_dir": "model_dir",
 }
 # Flags that some release since 4.6 had, or that Hugging Face's examples have, and that mean nothing
 # here: left out, with a line in the log.
@@ -314,8 +322,8 @@ def parse_own(
             raise UsageError(f"arguments: {first_line(error)}") from error
     if unknown:
         flag = unknown[0].partition("=")[0]
-        known = [f"--{name}" for name in (*fields, *RENAMED)]
-        close = difflib.get_close_matches(flag, known, n=1)
+        known = [f"--{name}" for name in (*fields, *renamed_to(fields))]
+        close = difflib.get_close_matches(flag, known, n=1, cutoff=0.8)
         advice = f"did you mean {close[0]}?" if close else "see --help"
         raise UsageError(f"{flag}: unknown flag; {advice}")
     for values in parsed:
@@ -345,10 +353,7 @@ def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[li
     """The command line by the names that `fields` has, and what is to be said about flags that it
     has not.
     """
-    renamed = {}
-    for old, new in RENAMED.items():
-        if old not in fields and new in fields:
-            renamed[old] = new
+    renamed = renamed_to(fields)
     left_out = set(LEFT_OUT) - set(fields)
     taken, flags = take_flags(argv, sorted({*renamed, *left_out}))
     notes: list[str] = []
@@ -362,6 +367,11 @@ def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[li
         else:
             notes.append(f"--{name}: it means nothing here; left out")
     return flags, notes
+
+
+def renamed_to(fields: Collection[str]) -> dict[str, str]:
+    """Of the names in RENAMED those that stand for one of the `fields`."""
+    return {old: new for old, new in RENAMED.items() if new in fields and old not in fields}
 
 
 def check_numbers(values: Any, names: Iterable[str]) -> None:

@@ -233,3 +233,14 @@ def test_nothing_is_computed_in_less_than_float32_on_a_cpu_and_a_loss_that_is_no
     _, args, notes = parse([])
     assert (False, False, False) == (args.bf16, args.fp16, args.logging_nan_inf_filter)
     assert [] == notes
+
+
+def test_the_loop_of_our_own_knows_the_trainer_scripts_names_and_no_name_is_proposed_that_is_far_off() -> None:
+    loop = {"model", "train", "epochs", "seed"}
+    flags, notes = known_flags(["--model_name_or_path", "bert", "--train_file", "a", "--num_train_epochs", "2"], loop)
+    assert ["--model", "bert", "--epochs", "2", "--train", "a"] == flags
+    assert "--train_file: passed on as --train a" in notes
+    with pytest.raises(UsageError, match=r"--early_stopping_patience: unknown flag; see --help"):
+        parse_arguments((DataArguments, TrainingArguments), ["--early_stopping_patience", "3"])
+    with pytest.raises(UsageError, match=r"--max_train_sample: unknown flag; did you mean --max_train_samples\?"):
+        parse_arguments((DataArguments, TrainingArguments), ["--max_train_sample", "3"])

@@ -205,6 +205,19 @@ def test_data_in_another_form_is_refused_with_the_forms_that_are_known(
     assert (USAGE_ERROR, True) == (run.code, said in run.err), run.err
 
 
+@pytest.mark.parametrize("flag", ["--text_column", "--dataset_text_field"])
+@pytest.mark.parametrize(("packing", "examples"), [([], 17), (["--packing", "False"], 30)])
+def test_texts_are_packed_unless_that_is_refused_and_their_column_has_trls_flag_too(
+    flag: str, packing: list[str], examples: int, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("body,stars\n" + "a good film,5\na bad film,1\n" * 15)
+    flags = ["--model_name_or_path", "tiny-llama", "--max_steps", "1", "--max_length", "16", "--do_eval", "False"]
+    flags += ["--train_file", str(tmp_path / "a.csv"), "--validation_file", str(tmp_path / "a.csv"), *packing]
+    run = run_here(main, *flags, flag, "body", "--output_dir", str(tmp_path / "m"), "--save_strategy", "no")
+    assert 0 == run.code, run.err
+    assert f": {examples} examples of at most 16 tokens out of 30 rows" in run.out
+
+
 def test_a_row_that_is_no_conversation_is_named(tmp_path: Path) -> None:
     (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, [*CHATS[:5], {"messages": [{"text": "x"}]}])))
     run = run_here(main, "--model_name_or_path", "tiny-llama", "--train_file", str(tmp_path / "chats.jsonl"))

@@ -130,7 +130,8 @@ def _arguments_class() -> Any:
     for name, default in _RELEASED["fields"].items():
         kind = _TYPES.get(_RELEASED["types"][name].split(" |")[0], str)
         fields.append((name, kind, dataclasses.field(default=default)))
-    for name, kind, default in (("max_length", int, 1024), ("packing", bool, False), ("chat_template_path", str, None)):
+    of_trl = [("max_length", int, 1024), ("packing", bool, False), ("dataset_text_field", str, "text")]
+    for name, kind, default in (*of_trl, ("chat_template_path", str, None)):
         fields.append((name, kind, dataclasses.field(default=default)))
 
     def prepare(self: Any) -> None:
