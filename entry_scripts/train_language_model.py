@@ -140,9 +140,7 @@ def texts_of(table: Table, data_args: LanguageArguments) -> list[str]:
     return [text for text in table.texts(column) if text.strip()]
 
 
-def blocks_of(
-    tokenizer: Any, texts: list[str], size: int, *, limit: int | None = None, those: str = "texts"
-) -> Dataset:
+def blocks_of(tokenizer: Any, texts: list[str], size: int, *, limit: int | None = None) -> Dataset:
     """All texts one after another, each closed by an end-of-text token, cut into blocks of one
     length: no padding, and each token is to be foretold. The rest that fills no block is left out.
     """
@@ -155,7 +153,8 @@ def blocks_of(
     whole = len(tokens) // size * size
     blocks = [tokens[begin : begin + size] for begin in range(0, whole, size)][:limit]
     if not blocks:
-        wanted = f"wanted at most {len(tokens)}, which is what all the {those} have"
+        count = len(texts)
+        wanted = f"wanted at most {len(tokens)}, which is what all {count} texts have"
         raise UsageError(f"--block_size: got {size}, {wanted}; lower it")
     return Dataset.from_dict({"input_ids": blocks, "labels": blocks})
 
@@ -231,11 +230,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     eval_dataset = None
     if kit.evaluates(training_args):
         eval_dataset = blocks_of(
-            tokenizer,
-            held_out_texts,
-            block_size,
-            limit=data_args.max_eval_samples,
-            those="texts that are held out",
+            tokenizer, held_out_texts, block_size, limit=data_args.max_eval_samples
         )
 
     auto = AutoModelForMaskedLM if objective == "mlm" else AutoModelForCausalLM

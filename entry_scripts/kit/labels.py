@@ -204,11 +204,13 @@ def _numbered_as(order: Sequence[str], names: Sequence[str], table: Table) -> Se
     """The names by the numbers that a trained model has for them; a sentence where its own are
     others.
     """
-    numbers = {name.casefold(): number for number, name in enumerate(order)}
-    if sorted(numbers) == sorted(map(str.casefold, names)):
-        return sorted(names, key=lambda name: numbers[name.casefold()])
-    without_words = all(map(UNNAMED.fullmatch, order)) or all(map(UNNAMED.fullmatch, names))
-    if len(order) == len(names) and not without_words:
+    own = [name.casefold() for name in order]
+    if sorted(own) == sorted(map(str.casefold, names)):
+        return sorted(names, key=lambda name: own.index(name.casefold()))
+    for kind in (order, names):
+        if all(map(UNNAMED.fullmatch, kind)):
+            return names
+    if len(order) == len(names):
         others = f"the model's own labels are {some(order)}, those of the data {some(names)}"
         table.say(f"{others}: the model's first is taken for the data's first, and so on")
     return names

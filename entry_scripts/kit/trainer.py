@@ -322,9 +322,9 @@ def parse_own(
             raise UsageError(f"arguments: {first_line(error)}") from error
     if unknown:
         flag = unknown[0].partition("=")[0]
-        known = [f"--{name}" for name in (*fields, *renamed_to(fields))]
-        close = difflib.get_close_matches(flag, known, n=1, cutoff=0.8)
-        advice = f"did you mean {close[0]}?" if close else "see --help"
+        known = [*fields, *renamed_to(fields)]
+        close = difflib.get_close_matches(flag.lstrip("-"), known, n=1, cutoff=0.8)
+        advice = f"did you mean --{close[0]}?" if close else "see --help"
         raise UsageError(f"{flag}: unknown flag; {advice}")
     for values in parsed:
         # TrainingArguments, whose other numbers mean many things
@@ -371,7 +371,11 @@ def known_flags(argv: Sequence[str] | None, fields: Collection[str]) -> tuple[li
 
 def renamed_to(fields: Collection[str]) -> dict[str, str]:
     """Of the names in RENAMED those that stand for one of the `fields`."""
-    return {old: new for old, new in RENAMED.items() if new in fields and old not in fields}
+    renamed = {}
+    for old, new in RENAMED.items():
+        if old not in fields and new in fields:
+            renamed[old] = new
+    return renamed
 
 
 def check_numbers(values: Any, names: Iterable[str]) -> None:
@@ -612,8 +616,9 @@ def padding(
         longest = max(max(part["length"]) for part in datasets.values())
         return {"padding": "max_length", "max_length": math.ceil(longest / 8) * 8}
     # tensor cores want eights; in float32 they would be computed for nothing
-    half = args.bf16 or getattr(args, "fp16", False)
-    return {"pad_to_multiple_of": 8 if half else None}
+    if args.bf16 or getattr(args, "fp16", False):
+        return {"pad_to_multiple_of": 8}
+    return {}
 
 
 def evaluate(trainer: Any, examples: Any = None, name: str = "eval") -> dict[str, float]:
