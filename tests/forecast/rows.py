@@ -180,7 +180,7 @@ def _software(row: Object, chip: Chip, model: Model, release: float) -> tuple[St
     if re.search(r"composer|llm-foundry|mosaic", words):
         return Style.FUSED, "composer", flash or decoder
     if "torchtitan" in words or "torchtune" in words:
-        return Style.FUSED if compiled or "titan" in words else Style.EAGER, "torchtitan", True
+        return Style.FUSED if compiled or "fp8" in words else Style.EAGER, "torchtitan", True
     if "nemo" in words:
         return Style.FUSED, "nemo", True
     if re.search(r"megatron|axlearn|maxtext|paxml|\bjax\b|\bt5x\b|lit-?gpt|litgpt", words):
@@ -299,6 +299,7 @@ def _configure(row: Object, model: Model, place: _Place) -> tuple[Configuration,
         head=_head(task, model, family),
         adapters=adapters or weight_bits > 0,
         weight_bits=weight_bits,
+        unpacked="gptq" in words,
         autocast=autocast,
         flash=flash,
         forward_only="inference" in task or "forward only" in task,
@@ -349,12 +350,12 @@ def _recompute(words: str, model: Model, family: str, chip: Chip) -> Recompute: 
     ):
         return Recompute.NONE
     if "selective" in words:
-        return Recompute.SELECTIVE
+        return Recompute.ALTERNATE if family == "torchtitan" else Recompute.SELECTIVE
     if re.search(r"checkpointing|recomput|\bac\b", words):
         return Recompute.FULL
     large = isinstance(model, Architecture) and model.causal and model.parameters > 6e9
-    if family == "torchtitan":
-        return Recompute.SELECTIVE
+    if family == "torchtitan" and "torchtune" not in words:
+        return Recompute.ALTERNATE
     if chip.generation.startswith("trainium") and large:
         return Recompute.SELECTIVE if "llama" in model.name else Recompute.FULL
     if family == "deepspeed" and model.parameters > 2e9:
