@@ -25,7 +25,7 @@ from .calibration import Calibration, calibration_key, step_key
 from .configure import Configured, configure, facts_of
 from .data import steps_of
 from .facts import COUNTS, KNOWN, Facts, Known, MissingFact
-from .phases import billed, phases
+from .phases import assumed_of, billed, phases
 from .value import Basis, Estimate
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def estimate_of(
         region=region,
         ceiling_usd=ceiling(job, price),
         basis=basis,
-        assumed=configured.assumed,
+        assumed=(*configured.assumed, *assumed_of(job)),
         may_fit=not surely_too_large(c) or _may_fit(configured.may),
     )
 
