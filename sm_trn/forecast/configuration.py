@@ -80,6 +80,7 @@ class Configuration:
     head: Head = Head.LABEL
     companion: float = 0.0  # width of a second network that is trained beside it, as a share: ELECTRA's generator
     adapters: bool = False
+    adapted: float = 1.0  # share of a layer's products that have adapters
     weight_bits: int = 0  # of quantised frozen weights; 0: not quantised
     unpacked: bool = False  # by PyTorch's own operations, as GPTQ's layers do in training
     optimizer_bytes: float = 8.0  # of state a trained parameter, in float32

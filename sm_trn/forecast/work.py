@@ -172,12 +172,13 @@ def _projections(m: Architecture) -> float:
 def _dequantised(c: Configuration, m: Architecture) -> float:
     """Bytes that quantised weights move in a micro-step: each product that uses one first writes it out in 16 bits.
 
-    Source: bitsandbytes, autograd/_functions.py: ``MatMul4Bit`` in both directions. Weights of 8 bits are taken alike. What PyTorch's own
-    operations unpack is kept for the way back.
+    Source: bitsandbytes, autograd/_functions.py: ``MatMul4Bit`` in both directions. A weight of 4 bits is looked up besides, which takes as
+    long again: LitGPT's tables with and without it, on A10G and A100. What PyTorch's own operations unpack is kept for the way back.
     """
     if c.unpacked:
         return m.layer_parameters * UNPACKED_BYTES * (1 + c.recompute.value)
-    return m.layer_parameters * (c.weight_bits / 8 + 2) * _passes(c) if c.weight_bits else 0.0
+    moved = (c.weight_bits / 8 + 2) * (2 if c.weight_bits == 4 else 1)
+    return m.layer_parameters * moved * _passes(c) if c.weight_bits else 0.0
 
 
 def _rate(c: Configuration, precision: str) -> float:
@@ -231,8 +232,8 @@ def _traffic_share(c: Configuration) -> float:
         return 0.33
     # A frozen layer has no gradient of its weights to pass on, but an adapter reads each product's input again, and reads and writes
     # its output twice more: as many elements as the layer's own. Without autocast it does so in float32: peft, tuners/lora/layer.py.
-    adapted = 1.7 if c.autocast else 2.2
-    return (adapted if c.adapters else 1.0) * (1 + c.recompute.value / 3)
+    adapted = (0.7 if c.autocast else 1.2) * c.adapted if c.adapters else 0.0
+    return (1 + adapted) * (1 + c.recompute.value / 3)
 
 
 def _kernels(c: Configuration, m: Architecture) -> float:
@@ -243,7 +244,7 @@ def _kernels(c: Configuration, m: Architecture) -> float:
     """
     if c.style is not Style.EAGER:
         return {Style.TUNED: 80, Style.FUSED: 45, Style.COMPILED: 30, Style.NEURON: 0}[c.style]
-    kernels = (336 if c.adapters else 130) + (EXPERT_KERNELS * m.experts if m.experts > 1 else 0)
+    kernels = 130 + (206 * c.adapted if c.adapters else 0) + (EXPERT_KERNELS * m.experts if m.experts > 1 else 0)
     if c.family == "deepspeed" and c.sharding in {Sharding.FULL, Sharding.OFFLOAD}:
         kernels += 3 * HOOKED_LAUNCHES * (15 if c.adapters else 7)  # modules of a layer that have weights
     return kernels

@@ -182,6 +182,30 @@ def test_weights_are_quantised_where_they_are_said_to_be(words: str, bits: int) 
     assert bits == found.configuration.weight_bits
 
 
+@pytest.mark.parametrize(
+    ("framework", "style"),
+    [
+        ("LitGPT, Lightning Fabric", "eager"),
+        ("lit-gpt, fused kernels", "fused"),
+        ("Composer", "fused"),
+        ("Composer, BERT of transformers", "eager"),
+        ("torchtitan", "eager"),
+        ("torchtitan, torch.compile", "fused"),
+    ],
+)
+def test_software_is_as_fused_as_its_layers(framework: str, style: str) -> None:
+    found = read(row(framework=framework))
+    assert isinstance(found, Measurement)
+    assert style == found.configuration.style.value
+
+
+@pytest.mark.parametrize(("words", "share"), [("LoRA q_proj, v_proj", 2 / 7), ("LoRA all linear", 1), ("LoRA", 1)])
+def test_adapters_are_where_a_row_puts_them(words: str, share: float) -> None:
+    found = read(row(distribution=words))
+    assert isinstance(found, Measurement)
+    assert share == found.configuration.adapted
+
+
 def test_what_a_row_says_of_its_layout() -> None:
     found = read(row(distribution="TP=4 PP=2 ZeRO-1; full activation checkpointing; gradient accumulation 16"))
     assert isinstance(found, Measurement)

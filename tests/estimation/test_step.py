@@ -160,7 +160,8 @@ def test_quantised_weights_are_written_out_before_they_are_multiplied(c: Configu
     assert seconds(half) < seconds(quantised)
     narrow, wide = (work.work_of(dataclasses.replace(quantised, weight_bits=each)).traffic for each in (4, 8))
     without = work.work_of(half).traffic
-    assert (wide - without) / (narrow - without) == pytest.approx((1 + 2) / (0.5 + 2))  # read, and written in 16 bits
+    # Read, and written in 16 bits; of 4 bits looked up besides.
+    assert (wide - without) / (narrow - without) == pytest.approx((1 + 2) / 2 / (0.5 + 2))
 
 
 @given(configurations())
@@ -179,12 +180,12 @@ MISTRAL = Configuration(
 
 
 def test_weights_that_pytorch_unpacks_move_more_than_those_of_one_kernel() -> None:
-    kernel = dataclasses.replace(MISTRAL, adapters=True, weight_bits=4)
-    assert work.work_of(dataclasses.replace(kernel, unpacked=True)).traffic > 1.5 * work.work_of(kernel).traffic
+    kernel = dataclasses.replace(MISTRAL, adapters=True, weight_bits=4, sequence=64)
+    assert work.work_of(dataclasses.replace(kernel, unpacked=True)).traffic > 1.4 * work.work_of(kernel).traffic
 
 
 def test_sums_between_quantised_layers_are_float32_under_autocast() -> None:
-    for autocast, more in ((True, 1.75), (False, 1.05)):
+    for autocast, more in ((True, 1.8), (False, 1.1)):
         frozen = dataclasses.replace(MISTRAL, adapters=True, autocast=autocast, sequence=8192)
         quantised = dataclasses.replace(frozen, weight_bits=4)
         assert work.work_of(quantised).traffic / work.work_of(frozen).traffic == pytest.approx(more, abs=0.1)
@@ -218,3 +219,8 @@ def test_attention_is_as_fast_as_the_kernels_of_its_year() -> None:
     old, new = (constants.rates(dataclasses.replace(MISTRAL, release=year)) for year in (2023.5, 2024.5))
     assert new.attention > 1.5 * old.attention
     assert new.efficiency == old.efficiency
+
+
+def test_fewer_adapters_cost_less() -> None:
+    found = [seconds(dataclasses.replace(MISTRAL, adapters=True, adapted=share)) for share in (2 / 7, 4 / 7, 1)]
+    assert found == sorted(set(found))

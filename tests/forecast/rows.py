@@ -160,6 +160,11 @@ def _method(row: Object) -> tuple[bool, int] | Refusal:
     return "lora" in words or "adapter" in words, _weight_bits(words)
 
 
+def _adapted(words: str) -> float:
+    """The share of a layer's seven products that adapters are said to be at; all of them where none is named."""
+    return len(set(re.findall(r"(q|k|v|o|gate|up|down)_proj", words))) / 7 or 1.0
+
+
 def _release(row: Object) -> float:
     found = re.match(r"(\d{4})(?:-(\d{1,2}))?", text(row, "date"))
     if not found:
@@ -177,13 +182,13 @@ def _software(row: Object, chip: Chip, model: Model, release: float) -> tuple[St
         return Style.NEURON, "neuronx-distributed" if far else "neuron-xla", False
     flash = "flash" in words or "sdpa" in words
     compiled = re.search(r"torch\.?compile|\bcompile\b|\bxla\b|training compiler|inductor", words)
-    if re.search(r"composer|llm-foundry|mosaic", words):
+    if re.search(r"composer|llm-foundry|mosaic", words) and "transformers" not in words:
         return Style.FUSED, "composer", flash or decoder
     if "torchtitan" in words or "torchtune" in words:
         return Style.FUSED if compiled or "fp8" in words else Style.EAGER, "torchtitan", True
     if "nemo" in words:
         return Style.FUSED, "nemo", True
-    if re.search(r"megatron|axlearn|maxtext|paxml|\bjax\b|\bt5x\b|lit-?gpt|litgpt", words):
+    if re.search(r"megatron|axlearn|maxtext|paxml|\bjax\b|\bt5x\b|fused kernels", words):
         return Style.FUSED, "megatron", flash or release > 2022.9
     if re.search(r"tensorflow|\btf2?\b", words) and "pytorch" not in words.replace("deep-learning-pytorch", ""):
         return Style.COMPILED, "tensorflow", False
@@ -300,6 +305,7 @@ def _configure(row: Object, model: Model, place: _Place) -> tuple[Configuration,
         adapters=adapters or weight_bits > 0,
         weight_bits=weight_bits,
         unpacked="gptq" in words,
+        adapted=_adapted(words),
         autocast=autocast,
         flash=flash,
         forward_only="inference" in task or "forward only" in task,
