@@ -306,4 +306,5 @@ def test_what_profiling_takes_is_said_to_be_unknown(tmp_path: Path) -> None:
     profiled = job(tmp_path, TRAINER, profiling=st.specs.Profiling(parameters={"DataloaderProfilingConfig": "{}"}))
     said = "profiling takes no time: that of the framework took longer than the training of two public jobs"
     assert said in st.estimate(profiled, **KNOWN).assumed
+    assert said in st.estimate(job(tmp_path, f"from smdebug.pytorch import get_hook\n{TRAINER}"), **KNOWN).assumed
     assert said not in st.estimate(job(tmp_path, TRAINER), **KNOWN).assumed

@@ -133,7 +133,8 @@ def configure(facts: Facts) -> Configured:
     loaders = loaders_of(job) if isinstance(model, ImageModel) else None
     if loaders is not None:
         assumed.append(loaders.assumed)
-    if job.profiling is not None and job.profiling.parameters:
+    words = reading.words(job)
+    if (job.profiling is not None and job.profiling.parameters) or (words is not None and words.any_of("smdebug")):
         assumed.append(
             "profiling takes no time: that of the framework took longer than the training of two public jobs"
         )
