@@ -1,4 +1,4 @@
-"""The constants of the model of speed: which of them a configuration uses, and the three that published rows move.
+"""The constants of the model of speed: which of them a configuration uses, and the two that published rows move.
 
 All others stay at what datasheets, kernels and recipes suggest: fitted, they foretold repositories that the fit had not seen no better.
 """
@@ -53,8 +53,8 @@ PRIORS: Mapping[str, Prior] = MappingProxyType(
         "chip.trainium2": Prior(0.50),
         "saturation.width": Prior(77, 0.5),
         "saturation.tokens": Prior(700),
-        "attention.flash": Prior(0.40, 0.3),
-        "attention.flash2": Prior(0.52),  # forward and backward together on an A100: FlashAttention-2 (2023)
+        "attention.flash": Prior(0.32),  # forward and backward together on an A100: FlashAttention-2 (2023), which measured both
+        "attention.flash2": Prior(0.52),
         "attention.eager": Prior(0.45),
         "attention.neuron": Prior(0.30),
         "attention.hopper": Prior(0.65),
