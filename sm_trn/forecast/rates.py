@@ -53,7 +53,9 @@ PRIORS: Mapping[str, Prior] = MappingProxyType(
         "chip.trainium2": Prior(0.50),
         "saturation.width": Prior(77, 0.5),
         "saturation.tokens": Prior(700),
-        "attention.flash": Prior(0.32),  # forward and backward together on an A100: FlashAttention-2 (2023), which measured both
+        "attention.flash": Prior(
+            0.32
+        ),  # forward and backward together on an A100: FlashAttention-2 (2023), which measured both
         "attention.flash2": Prior(0.52),
         "attention.eager": Prior(0.45),
         "attention.neuron": Prior(0.30),
