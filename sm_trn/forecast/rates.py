@@ -19,6 +19,9 @@ from .intervals import spread_of
 from .step import Rates
 
 FLASH2 = 2023.55  # years: FlashAttention-2 came out
+EIGHT_BITS = (
+    2.0  # frozen weights of 8 bits: two public jobs took once and twice the estimate, three others two to five times
+)
 LEARNED = 2024.0  # years: cuBLAS made the most of Hopper's new units
 PCIE = 30e9  # links slower than this, a worker, are PCIe and no NVLink
 
@@ -218,3 +221,8 @@ def methods_of(c: Configuration) -> tuple[str, ...]:
 def supported(c: Configuration) -> int:
     """How many repositories speak for a configuration: those of its chip and precision, or of how it trains where they are fewer."""
     return min(shipped().support.get(key, 0) for key in (support_key(c), *methods_of(c)))
+
+
+def method_doubt(c: Configuration) -> float:
+    """How much wider an interval is for a method of which what is published does not agree."""
+    return EIGHT_BITS if c.weight_bits == 8 else 1.0

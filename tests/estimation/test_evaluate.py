@@ -227,8 +227,10 @@ def test_recipes_have_fused_layers_where_their_source_has_them(model: str, style
 
 
 def test_rows_of_one_method_do_not_speak_for_another() -> None:
-    """Few published rows train adapters, and none has quantised weights: their intervals are wider than those of all weights."""
-    layouts = ("FSDP", "FSDP; LoRA", "FSDP; QLoRA 4-bit")
+    """Few published rows train adapters, and none has quantised weights: their intervals are wider than those of all weights. Of weights
+    of 8 bits what is published does not agree.
+    """
+    layouts = ("FSDP", "FSDP; LoRA", "FSDP; QLoRA 4-bit", "FSDP; LoRA; int8")
     widths = []
     for layout in layouts:
         estimate = evaluate.judge(row(distribution=layout)).estimate

@@ -18,7 +18,7 @@ from ...core.specs.value import suggestion
 from ..configuration import Configuration, Sharding
 from ..intervals import Interval, around, exactly, support_width
 from ..memory import largest_batch, memory, surely_too_large, usable_gib
-from ..rates import methods_of, shipped, support_key, supported
+from ..rates import method_doubt, methods_of, shipped, support_key, supported
 from ..step import StepParts, host_seconds, step_parts
 from ..work import fastest_seconds, model_flop, work_of
 from .calibration import Calibration, calibration_key, step_key
@@ -209,7 +209,7 @@ def step_interval(configured: Configured, calibration: Calibration | None) -> tu
     if basis.bounds_only:
         return None, parts, basis
     factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)
-    width *= support_width(supported(c)) * configured.doubt
+    width *= support_width(supported(c)) * configured.doubt * method_doubt(c)
     found = _likely(c, factor, width=width, taught=jobs > 0)
     for other in configured.others:
         there = _likely(other, factor, width=1.0, taught=jobs > 0)
