@@ -34,6 +34,7 @@ class Recompute(enum.Enum):
 
     NONE = 0.0
     SELECTIVE = 0.15
+    ALTERNATE = 0.5  # every second product: torchtitan's selective checkpointing of operations
     FULL = 1.0
 
 
@@ -79,7 +80,9 @@ class Configuration:
     head: Head = Head.LABEL
     companion: float = 0.0  # width of a second network that is trained beside it, as a share: ELECTRA's generator
     adapters: bool = False
+    adapted: float = 1.0  # share of a layer's products that have adapters
     weight_bits: int = 0  # of quantised frozen weights; 0: not quantised
+    unpacked: bool = False  # by PyTorch's own operations, as GPTQ's layers do in training
     optimizer_bytes: float = 8.0  # of state a trained parameter, in float32
     half_states: bool = False  # the state has the 16 bits of the weights
     flash: bool = False  # attention that never writes its scores

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 # Quantiles of left-out repositories' residuals that bound the 80 % interval.
 LOW, HIGH = 0.10, 0.90
 # How much wider the logarithm of an interval is by the number of other repositories with the same chip and precision.
-SUPPORT: Mapping[int, float] = {0: 1.6, 1: 1.25, 2: 1.1}
+SUPPORT: Mapping[int, float] = {0: 1.3, 1: 1.15, 2: 1.05}
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def _transformer_bytes(c: Configuration, m: Architecture, wide: float) -> tuple[
     kept /= c.tensor
     if c.recompute is Recompute.FULL:
         kept = kept / max(layers, 1) + 2 * positions * m.width
-    elif c.recompute is Recompute.SELECTIVE:
+    elif c.recompute is not Recompute.NONE:
         kept = 0.65 * position * positions * m.width * inner / c.tensor
     words = said if c.head is Head.TOKENS else said * 0.157 if c.head is Head.MASKED else 1
     return kept * scale * wide, logit * words * m.vocabulary * min(scale, 1.4) * wide / c.tensor

@@ -1,4 +1,4 @@
-"""The constants of the model of speed: which of them a configuration uses, and the three that published rows move.
+"""The constants of the model of speed: which of them a configuration uses, and the two that published rows move.
 
 All others stay at what datasheets, kernels and recipes suggest: fitted, they foretold repositories that the fit had not seen no better.
 """
@@ -14,10 +14,15 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from .architectures import Architecture
-from .configuration import Configuration, Sharding
+from .configuration import Configuration, Sharding, Style
 from .intervals import spread_of
 from .step import Rates
 
+FLASH2 = 2023.55  # years: FlashAttention-2 came out
+EIGHT_BITS = (
+    2.0  # frozen weights of 8 bits: two public jobs took once and twice the estimate, three others two to five times
+)
+LEARNED = 2024.0  # years: cuBLAS made the most of Hopper's new units
 PCIE = 30e9  # links slower than this, a worker, are PCIe and no NVLink
 
 
@@ -45,12 +50,16 @@ PRIORS: Mapping[str, Prior] = MappingProxyType(
         "chip.ada-small": Prior(0.55),  # L4: 72 W
         "chip.ada": Prior(0.75),
         "chip.hopper": Prior(0.80),
+        "chip.hopper.learned": Prior(1.15),  # on top of that: the same chips in rounds 3.1 to 4.1 of MLPerf Training
         "chip.blackwell": Prior(0.70),
         "chip.trainium1": Prior(0.65),
         "chip.trainium2": Prior(0.50),
         "saturation.width": Prior(77, 0.5),
         "saturation.tokens": Prior(700),
-        "attention.flash": Prior(0.40, 0.3),
+        "attention.flash": Prior(
+            0.32
+        ),  # forward and backward together on an A100: FlashAttention-2 (2023), which measured both
+        "attention.flash2": Prior(0.52),
         "attention.eager": Prior(0.45),
         "attention.neuron": Prior(0.30),
         "attention.hopper": Prior(0.65),
@@ -123,9 +132,12 @@ def chosen(c: Configuration) -> Mapping[str, tuple[str, ...]]:
     pcie = not neuron and c.chip.link_rate < PCIE
     kind = "neuron" if neuron else "gpu"
     chip = f"chip.{c.generation}"
+    tuned = c.generation == "hopper" and c.release > LEARNED and c.style is not Style.EAGER
+    learned = ("chip.hopper.learned",) if tuned else ()
     diffusion = c.images and c.model.name.startswith("stable-diffusion")
     convolution = "diffusion" if diffusion else "neuron" if neuron else precision.replace("fp8", "half")
-    attention = ("attention.neuron" if neuron else "attention.flash" if c.flash else "attention.eager",)
+    flash = "attention.flash2" if c.release > FLASH2 else "attention.flash"
+    attention = ("attention.neuron" if neuron else flash if c.flash else "attention.eager",)
     # Attention written for Ampere reaches less of a later chip's peak: FlashAttention-3 (2024). Transformer Engine, which NeMo calls, has
     # cuDNN's own.
     ported: tuple[str, ...] = (chip,)
@@ -133,7 +145,7 @@ def chosen(c: Configuration) -> Mapping[str, tuple[str, ...]]:
         ported = () if c.family == "nemo" else ("attention.hopper",)
     sharded = c.sharding in {Sharding.FULL, Sharding.GRADIENTS}
     return {
-        "efficiency": (f"peak.{precision}", chip),
+        "efficiency": (f"peak.{precision}", chip, *learned),
         "width": ("saturation.width",),
         "tokens": ("saturation.tokens",),
         "attention": attention + ported,
@@ -209,3 +221,8 @@ def methods_of(c: Configuration) -> tuple[str, ...]:
 def supported(c: Configuration) -> int:
     """How many repositories speak for a configuration: those of its chip and precision, or of how it trains where they are fewer."""
     return min(shipped().support.get(key, 0) for key in (support_key(c), *methods_of(c)))
+
+
+def method_doubt(c: Configuration) -> float:
+    """How much wider an interval is for a method of which what is published does not agree."""
+    return EIGHT_BITS if c.weight_bits == 8 else 1.0

@@ -19,6 +19,14 @@ OPTIMIZER_BYTES = 26
 TENSORS_PER_LAYER = 16
 # Bytes of an element that an activation of several operations moves beside one of one, counted by PyTorch's dispatcher in float32.
 COMPOSED_MOVED = 164
+# Elements that a token's activation moves for each expert that it goes to: copied, weighted, added, and twice that backward.
+ROUTED = 21
+EXPERT_KERNELS = 33  # of one expert after another, in three passes: transformers, MixtralSparseMoeBlock
+# Bytes that a weight of 4 bits moves until it has 16: shift, cast, mask, zero point and scale. AutoGPTQ, qlinear_cuda_old.py.
+UNPACKED_BYTES = 16.5
+# Of Python around each module, in times of a launch, where ZeRO-3 fetches and releases its weights: steps of Qwen's full fine-tuning take
+# as long for 256 tokens as for 2,048.
+HOOKED_LAUNCHES = 14
 TILE = 128  # lengths on NeuronCores are padded to tiles of 128
 
 
@@ -73,8 +81,13 @@ def _transformer(c: Configuration, m: Architecture) -> Work:
     layers = m.layers / c.pipeline
     share = _traffic_share(c)
     bytes_of = c.element_bytes * hbm**-1
+    # What is prepared for quantised training has norms in float32, and so are the sums between its layers: peft, utils/other.py.
+    wide = 2 if c.weight_bits and c.autocast and c.style is Style.EAGER and c.element_bytes == 2 else 1
     inner = m.inner * m.active_experts * (3 if m.gated else 2)
-    traffic = layers * tokens * (66 * m.width + 3 * inner) / c.tensor * bytes_of * share * (1 + c.companion)
+    routed = ROUTED * m.active_experts if m.experts > 1 else 0
+    traffic = (
+        layers * tokens * ((66 * wide + routed) * m.width + 3 * inner) / c.tensor * bytes_of * share * (1 + c.companion)
+    )
     if m.composed and c.style is Style.EAGER:
         traffic += layers * tokens * m.inner / c.tensor * COMPOSED_MOVED * c.power_share / hbm * share
     traffic *= 1.4 if m.kind in {"memory-decoder", "disentangled-encoder"} else 1.0
@@ -94,7 +107,7 @@ def _transformer(c: Configuration, m: Architecture) -> Work:
         image_traffic=0.0,
         weights=stored * (2.0 if c.weight_bits else c.element_bytes) * passes / hbm,
         kernels=layers
-        * _kernels(c)
+        * _kernels(c, m)
         * c.driven
         * (passes / 3)
         * (2 if c.companion else 2.5 if m.kind == "memory-decoder" else 1),
@@ -107,7 +120,7 @@ def _transformer(c: Configuration, m: Architecture) -> Work:
         tensor_exchange=_tensor(c, m, tokens, layers),
         width=m.width / math.sqrt(c.tensor),
         # Tiles of a product grow with tokens × width; a faster chip needs more of them at once.
-        tokens=tokens * m.width / c.tensor / 1024 * math.sqrt(312e12 / peak),
+        tokens=tokens * m.active_experts / m.experts * m.width / c.tensor / 1024 * math.sqrt(312e12 / peak),
         bubble=(c.pipeline - 1) / max(c.micro_steps, 1),
         micro_steps=c.micro_steps,
         samples=c.global_batch,
@@ -159,9 +172,13 @@ def _projections(m: Architecture) -> float:
 def _dequantised(c: Configuration, m: Architecture) -> float:
     """Bytes that quantised weights move in a micro-step: each product that uses one first writes it out in 16 bits.
 
-    Source: bitsandbytes, autograd/_functions.py: ``MatMul4Bit`` in both directions. Weights of 8 bits are taken alike.
+    Source: bitsandbytes, autograd/_functions.py: ``MatMul4Bit`` in both directions. A weight of 4 bits is looked up besides, which takes as
+    long again: LitGPT's tables with and without it, on A10G and A100. What PyTorch's own operations unpack is kept for the way back.
     """
-    return m.layer_parameters * (c.weight_bits / 8 + 2) * _passes(c) if c.weight_bits else 0.0
+    if c.unpacked:
+        return m.layer_parameters * UNPACKED_BYTES * (1 + c.recompute.value)
+    moved = (c.weight_bits / 8 + 2) * (2 if c.weight_bits == 4 else 1)
+    return m.layer_parameters * moved * _passes(c) if c.weight_bits else 0.0
 
 
 def _rate(c: Configuration, precision: str) -> float:
@@ -214,19 +231,23 @@ def _traffic_share(c: Configuration) -> float:
     if c.forward_only:
         return 0.33
     # A frozen layer has no gradient of its weights to pass on, but an adapter reads each product's input again, and reads and writes
-    # its output twice more: as many elements as the layer's own.
-    return (1.7 if c.adapters else 1.0) * (1 + c.recompute.value / 3)
+    # its output twice more: as many elements as the layer's own. Without autocast it does so in float32: peft, tuners/lora/layer.py.
+    adapted = (0.7 if c.autocast else 1.2) * c.adapted if c.adapters else 0.0
+    return (1 + adapted) * (1 + c.recompute.value / 3)
 
 
-def _kernels(c: Configuration) -> float:
-    """Kernels that a layer launches in three passes, forward and twice that backward.
+def _kernels(c: Configuration, m: Architecture) -> float:
+    """Kernels that a layer launches in three passes, forward and twice that backward, and what its host does besides, in launches.
 
     Of eager layers they are counted by PyTorch's dispatcher (transformers 5.17, peft 0.21): 87 to 144 of BERT, GPT-2, OPT, Llama and Qwen.
     A Llama layer with LoRA at all its products launches 224 in its two passes, and 316 with one of them repeated.
     """
-    if c.style is Style.EAGER and c.adapters:
-        return 336
-    return {Style.EAGER: 130, Style.TUNED: 80, Style.FUSED: 45, Style.COMPILED: 30, Style.NEURON: 0}[c.style]
+    if c.style is not Style.EAGER:
+        return {Style.TUNED: 80, Style.FUSED: 45, Style.COMPILED: 30, Style.NEURON: 0}[c.style]
+    kernels = 130 + (206 * c.adapted if c.adapters else 0) + (EXPERT_KERNELS * m.experts if m.experts > 1 else 0)
+    if c.family == "deepspeed" and c.sharding in {Sharding.FULL, Sharding.OFFLOAD}:
+        kernels += 3 * HOOKED_LAUNCHES * (15 if c.adapters else 7)  # modules of a layer that have weights
+    return kernels
 
 
 def _optimizer(c: Configuration, stored: float) -> float:

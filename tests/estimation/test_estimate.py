@@ -78,6 +78,19 @@ def test_how_long_an_image_of_ones_own_is_pulled_is_not_known() -> None:
     assert "of one's own" in pulls[1].basis
 
 
+def test_where_data_lie_is_assumed_in_words_or_how_fast_a_mounted_file_system_is_in_the_interval() -> None:
+    unsaid = classifier("ml.g5.xlarge", 8)
+    files = st.FileSystem("fs-0123456789abcdef0", st.specs.FileSystemKind.FSX_LUSTRE, directory="/x")
+    said, mounted = (dataclasses.replace(unsaid, inputs={"train": each}) for each in ("s3://a-bucket/train", files))
+    assert [True, False, False] == [
+        any("data that S3 sends" in each for each in st.estimate(job).assumed) for job in (unsaid, said, mounted)
+    ]
+    latest = [
+        next(each for each in st.estimate(job).phases if "data" in each.name).seconds.p90 for job in (said, mounted)
+    ]
+    assert latest[0] + 1000 < latest[1]
+
+
 def test_cost_is_billable_seconds_of_all_instances_at_a_dated_price() -> None:
     one = st.estimate(classifier("ml.p4d.24xlarge", 32))
     assert one.usd is not None

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from forecast import evaluate
+from forecast.accelerators import accelerator
 from forecast.fields import Refusal
 from forecast.published import published_rows
 from forecast.rows import Measurement, group_of, read
 from hypothesis import given
 from hypothesis import strategies as some
 
+from sm_trn.core.catalog.chips import Chip
 from sm_trn.core.specs.json import Json, Object
 from sm_trn.forecast.intervals import Interval, repository_of
 from sm_trn.forecast.rates import PRIORS, shipped
@@ -121,6 +123,89 @@ def test_a_row_without_a_basis_is_refused_with_its_reason(changes: dict[str, Jso
     assert reason in found.reason
 
 
+CHIPS = [
+    ("A10", "A10"), ("A10G", "A10G"), ("NVIDIA A100-SXM4-80GB", "A100-80GB"), ("A100 80GB PCIe", "A100-80GB PCIe"),
+    ("8xA100-PCIE-40GB", "A100-40GB PCIe"), ("A800", "A800"), ("L4", "L4"), ("L40", "L40"), ("4 x L40S", "L40S"), ("A40", "A40"),
+    ("H100 SXM5 80GB", "H100-80GB"), ("H100 PCIe", "H100 PCIe"), ("H100-NVL 94GB", "H100 NVL"), ("H800", "H800"), ("H20", "H20"),
+    ("GH200", "GH200"), ("DGX B200", "B200"), ("GeForce RTX3090", "RTX 3090"), ("RTX 4090", "RTX 4090"), ("A6000", "RTX A6000"),
+    ("RTX 6000 Ada", "RTX 6000 Ada"), ("V100-SXM2-32GB", "V100-32GB"), ("Tesla T4", "T4"), ("P100", "P100"), ("trainium", "Trainium1"),
+    ("g5", "A10G"), ("p4de", "A100-80GB"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "name"), CHIPS)
+def test_each_accelerator_has_its_own_datasheet(words: str, name: str) -> None:
+    found = accelerator(words)
+    assert isinstance(found, Chip)
+    assert name == found.name
+
+
+@pytest.mark.parametrize(
+    "words", ["MI250", "MI300X", "TPU v4", "Gaudi2", "RTX 3080 Ti", "RTX 6000", "M60", "A100 or H100", "a laptop"]
+)
+def test_an_accelerator_without_a_datasheet_is_unknown(words: str) -> None:
+    """Whatever the notes compare it with."""
+    assert isinstance(accelerator(words, "faster than an A100" if words != "a laptop" else ""), Refusal)
+
+
+def test_a_chip_may_be_built_otherwise_than_its_datasheet_says() -> None:
+    found = read(row(instance="p5.48xlarge", instance_note="H100 with 2.4 TB/s memory and 500 W"))
+    assert isinstance(found, Measurement)
+    assert 2400 == found.configuration.chip.hbm_gbs
+    assert 800 < (found.configuration.chip.bf16 or 0) < 989
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"precision": "nvfp4"}, "nvfp4"),
+        ({"precision": "posit16"}, "posit16"),
+        ({"task": "DPO"}, "dpo"),
+        ({"distribution": "DoRA"}, "dora"),
+        ({"method": "zeroth order"}, "zeroth"),
+        ({"optimizer": "Muon"}, "muon"),
+    ],
+)
+def test_a_word_that_is_not_understood_is_no_likely_value(changes: dict[str, Json], word: str) -> None:
+    found = read(row(**changes))
+    assert isinstance(found, Refusal)
+    assert word in found.reason
+
+
+@pytest.mark.parametrize(
+    ("words", "bits"),
+    [("QLoRA", 4), ("LoRA, GPTQ", 4), ("LoRA; int8", 8), ("LoRA; adamw_8bit", 0), ("LoRA; 8-bit paged AdamW", 0)],
+)
+def test_weights_are_quantised_where_they_are_said_to_be(words: str, bits: int) -> None:
+    found = read(row(distribution=words))
+    assert isinstance(found, Measurement)
+    assert bits == found.configuration.weight_bits
+
+
+@pytest.mark.parametrize(
+    ("framework", "style"),
+    [
+        ("LitGPT, Lightning Fabric", "eager"),
+        ("lit-gpt, fused kernels", "fused"),
+        ("Composer", "fused"),
+        ("Composer, BERT of transformers", "eager"),
+        ("torchtitan", "eager"),
+        ("torchtitan, torch.compile", "fused"),
+    ],
+)
+def test_software_is_as_fused_as_its_layers(framework: str, style: str) -> None:
+    found = read(row(framework=framework))
+    assert isinstance(found, Measurement)
+    assert style == found.configuration.style.value
+
+
+@pytest.mark.parametrize(("words", "share"), [("LoRA q_proj, v_proj", 2 / 7), ("LoRA all linear", 1), ("LoRA", 1)])
+def test_adapters_are_where_a_row_puts_them(words: str, share: float) -> None:
+    found = read(row(distribution=words))
+    assert isinstance(found, Measurement)
+    assert share == found.configuration.adapted
+
+
 def test_what_a_row_says_of_its_layout() -> None:
     found = read(row(distribution="TP=4 PP=2 ZeRO-1; full activation checkpointing; gradient accumulation 16"))
     assert isinstance(found, Measurement)
@@ -142,8 +227,10 @@ def test_recipes_have_fused_layers_where_their_source_has_them(model: str, style
 
 
 def test_rows_of_one_method_do_not_speak_for_another() -> None:
-    """Few published rows train adapters, and none has quantised weights: their intervals are wider than those of all weights."""
-    layouts = ("FSDP", "FSDP; LoRA", "FSDP; QLoRA 4-bit")
+    """Few published rows train adapters, and none has quantised weights: their intervals are wider than those of all weights. Of weights
+    of 8 bits what is published does not agree.
+    """
+    layouts = ("FSDP", "FSDP; LoRA", "FSDP; QLoRA 4-bit", "FSDP; LoRA; int8")
     widths = []
     for layout in layouts:
         estimate = evaluate.judge(row(distribution=layout)).estimate

@@ -306,4 +306,22 @@ def test_what_profiling_takes_is_said_to_be_unknown(tmp_path: Path) -> None:
     profiled = job(tmp_path, TRAINER, profiling=st.specs.Profiling(parameters={"DataloaderProfilingConfig": "{}"}))
     said = "profiling takes no time: that of the framework took longer than the training of two public jobs"
     assert said in st.estimate(profiled, **KNOWN).assumed
+    assert said in st.estimate(job(tmp_path, f"from smdebug.pytorch import get_hook\n{TRAINER}"), **KNOWN).assumed
     assert said not in st.estimate(job(tmp_path, TRAINER), **KNOWN).assumed
+
+
+@pytest.mark.parametrize(
+    ("modules", "share"),
+    [
+        ('target_modules=["q_proj", "v_proj"]', 2 / 7),
+        ("r=8", 2 / 7),
+        ('target_modules="all-linear"', 1),
+        ("target_modules=found()", 1),
+    ],
+)
+def test_adapters_cost_where_the_script_puts_them(tmp_path: Path, modules: str, share: float) -> None:
+    made = job(
+        tmp_path,
+        f"from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig({modules}))\n{TRAINER}",
+    )
+    assert share == st.estimate(made, **KNOWN).configuration.adapted

@@ -26,7 +26,7 @@ from forecast.rows import Measurement, read
 from sm_trn.core.specs.json import Object
 from sm_trn.forecast.intervals import Interval, around, repository_of, spread_of, support_width
 from sm_trn.forecast.memory import largest_batch
-from sm_trn.forecast.rates import Constants, shipped, support_key, supported
+from sm_trn.forecast.rates import Constants, method_doubt, shipped, support_key, supported
 from sm_trn.forecast.step import host_seconds, step_parts
 from sm_trn.forecast.work import fastest_seconds, model_flop, work_of
 
@@ -75,7 +75,7 @@ def row_interval(found: Measurement) -> Interval:
     work, rates = work_of(c), constants.rates(c)
     seconds = step_parts(work, rates).total
     known = supported(c) - (1 if repository in left_out() else 0)
-    width = support_width(max(0, known)) * found.doubt
+    width = support_width(max(0, known)) * found.doubt * method_doubt(c)
     likely = around(seconds, spread_of(fitted.residuals, repository), width=width, hosts=host_seconds(work, rates))
     fastest = min(fastest_seconds(c), likely.p50)
     bounded = Interval(max(likely.p10, fastest), likely.p50, likely.p90)

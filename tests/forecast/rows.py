@@ -5,26 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from sm_trn.core.catalog.chips import Chip, chips, find_chip
+from sm_trn.core.catalog.chips import Chip, find_chip
 from sm_trn.core.catalog.instances import find_instance, instances
 from sm_trn.core.specs.compute import InstanceType
 from sm_trn.core.specs.json import Object
 from sm_trn.forecast.architectures import STAND_IN, Architecture, ImageModel, Model, find_model
 from sm_trn.forecast.configuration import Configuration, Head, Recompute, Sharding, Style
+from sm_trn.forecast.method import OPTIMIZER_BYTES
 
+from .accelerators import accelerator, as_built
 from .fields import Refusal, number, text, whole
 from .units import Unit, unit_of
 
 SQUAD_LENGTH, GLUE_LENGTH = 384, 128  # max_seq_length of the recipes
 BINNED = 0.66  # mean length of NVIDIA's binned pre-training batches over their limit: bins of 64 of the launch scripts
 DIFFUSION_BATCH = 2048  # global batch of the published diffusion recipe
-# What a chip's name looks like where a row names no instance type.
-_CHIPS: tuple[tuple[str, str], ...] = (
-    (r"h200", "H200"), (r"gh200", "H200"), (r"h100", "H100-80GB"), (r"b200", "B200"), (r"b300", "B300"),
-    (r"a100.*80|80\s?gb?.*a100", "A100-80GB"), (r"a100", "A100-40GB"), (r"a10", "A10G"), (r"v100", "V100"), (r"\bt4", "T4"),
-    (r"l40", "L40S"), (r"\bl4\b", "L4"), (r"k80", "K80"), (r"trn2|trainium2", "Trainium2"), (r"trn1|trainium", "Trainium1"),
-    (r"inf2|inferentia", "Inferentia2"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +90,12 @@ class _Place:
 def _place(row: Object) -> _Place | Refusal:
     named = text(row, "instance").strip()
     instance = find_instance(named) or find_instance(f"ml.{named}")
-    words = f"{named} {text(row, 'instance_note')} {text(row, 'notes')} {text(row, 'framework')}".lower()
+    notes = [text(row, name) for name in ("instance_note", "notes", "framework")]
     chip = find_chip(instance.chip) if instance is not None else None
-    if chip is None:
-        name = next((ours for pattern, ours in _CHIPS if re.search(pattern, words)), None)
-        chip = chips()[name] if name else None
-    if chip is None:
-        return Refusal(f"no accelerator is known for instance {named!r}")
+    found = chip or accelerator(named, *notes)
+    if isinstance(found, Refusal):
+        return found
+    chip = as_built(found, " ".join((named, *notes)))
     hosts = whole(row, "instances") or 1
     asked = whole(row, "devices")
     each = instance.workers if instance is not None else min(8, asked or 8)
@@ -115,27 +109,60 @@ def _place(row: Object) -> _Place | Refusal:
     return _Place(chip, instance, hosts, workers)
 
 
-def _precision(row: Object, chip: Chip, release: float) -> tuple[str, bool, float]:  # noqa: PLR0911 - a ladder of what tables write
+def _precision(row: Object, chip: Chip, release: float) -> tuple[str, bool, float] | Refusal:  # noqa: PLR0911 - a ladder of what tables write
     """The matrix units' precision, whether weights stay 32-bit beside it, and how much doubt that leaves."""
     said = text(row, "precision").lower()
-    if "fp8" in said or "float8" in said or "mxfp8" in said:
+    if re.search(r"fp-?8|float8", said):
         return "fp8", False, 1.0
     if "tf32" in said:
         return "tf32", True, 1.0
     if re.search(r"bf-?16|bfloat", said):
         pure = bool(re.search(r"true|pure|sr|master", said)) and "amp" not in said
         return ("bf16" if chip.bf16 else "fp16"), not pure, 1.0
-    if re.search(r"fp-?16|float16|half|amp|mixed|o[12]\b", said):
-        return "fp16", True, 1.0
-    if re.search(r"fp-?32|float32|single|32", said):
+    if re.search(r"fp-?16|float16|half|amp|mixed|o[12]\b|^16", said):
+        return "fp16", "true" not in said, 1.0
+    if re.search(r"fp-?32|float32|single|^32", said):
         # PyTorch multiplied in TF32 on Ampere by default from 1.7 to 1.11; NVIDIA's containers still do.
         framework = text(row, "framework").lower()
         ngc = "ngc" in framework or 2020.5 < release < 2022.5
         return ("tf32" if chip.tf32 and ngc and chip.generation != "trainium1" else "fp32"), True, 1.3
-    if re.search(r"4.?bit|nf4|int8|8.?bit|qlora", said):
+    if _weight_bits(said):
         return ("bf16" if chip.bf16 else "fp16"), False, 1.2
+    if said:
+        return Refusal(f"precision {said[:40]!r} is not known")
     modern = release > 2022.9
     return ("bf16" if chip.bf16 and modern else "fp16" if modern else "fp32"), True, 2.0
+
+
+def _weight_bits(words: str) -> int:
+    """Bits of quantised frozen weights. An optimizer of 8 bits quantises its own state alone."""
+    of_weights = re.sub(
+        r"(adamw?|lion|optimi[sz]er)[\W_]?8.?bit|8.?bit[\W_](paged[\W_])?(adamw?|lion|optimi[sz]er)", "", words
+    )
+    if re.search(r"qlora|\b(nf|fp|int)4\b|4.?bit|gptq", of_weights):
+        return 4
+    return 8 if re.search(r"\bint8\b|8.?bit", of_weights) else 0
+
+
+def _method(row: Object) -> tuple[bool, int] | Refusal:
+    """Whether adapters are trained, and the bits of quantised weights. A method of another name may compute anything."""
+    said = text(row, "method").lower()
+    if said and not re.search(r"full|lora|adapter|peft|sft|pre-?train|fine-?tun", said):
+        return Refusal(f"method {said[:40]!r} is not known")
+    optimizer = text(row, "optimizer").lower()
+    if optimizer and not re.search("adam|" + "|".join(OPTIMIZER_BYTES), optimizer):
+        return Refusal(f"optimizer {optimizer[:40]!r} is not known")
+    words = " ".join(text(row, name) for name in ("distribution", "notes", "task", "framework", "precision")).lower()
+    unlike = re.search(r"\b(dpo|orpo|kto|ppo|grpo|rlhf|dora|ia3|distil\w*ation|prefix.tuning|prompt.tuning)\b", words)
+    if unlike:
+        return Refusal(f"method {unlike[0]!r} is not known")
+    words = f"{words} {said}"
+    return "lora" in words or "adapter" in words, _weight_bits(words)
+
+
+def _adapted(words: str) -> float:
+    """The share of a layer's seven products that adapters are said to be at; all of them where none is named."""
+    return len(set(re.findall(r"(q|k|v|o|gate|up|down)_proj", words))) / 7 or 1.0
 
 
 def _release(row: Object) -> float:
@@ -155,13 +182,13 @@ def _software(row: Object, chip: Chip, model: Model, release: float) -> tuple[St
         return Style.NEURON, "neuronx-distributed" if far else "neuron-xla", False
     flash = "flash" in words or "sdpa" in words
     compiled = re.search(r"torch\.?compile|\bcompile\b|\bxla\b|training compiler|inductor", words)
-    if re.search(r"composer|llm-foundry|mosaic", words):
+    if re.search(r"composer|llm-foundry|mosaic", words) and "transformers" not in words:
         return Style.FUSED, "composer", flash or decoder
     if "torchtitan" in words or "torchtune" in words:
-        return Style.FUSED if compiled or "titan" in words else Style.EAGER, "torchtitan", True
+        return Style.FUSED if compiled or "fp8" in words else Style.EAGER, "torchtitan", True
     if "nemo" in words:
         return Style.FUSED, "nemo", True
-    if re.search(r"megatron|axlearn|maxtext|paxml|\bjax\b|\bt5x\b|lit-?gpt|litgpt", words):
+    if re.search(r"megatron|axlearn|maxtext|paxml|\bjax\b|\bt5x\b|fused kernels", words):
         return Style.FUSED, "megatron", flash or release > 2022.9
     if re.search(r"tensorflow|\btf2?\b", words) and "pytorch" not in words.replace("deep-learning-pytorch", ""):
         return Style.COMPILED, "tensorflow", False
@@ -230,7 +257,12 @@ def _degree(words: str, kind: str) -> int:
 def _configure(row: Object, model: Model, place: _Place) -> tuple[Configuration, float] | Refusal:
     chip, hosts, workers = place.chip, place.hosts, place.workers
     release = _release(row)
-    precision, autocast, doubt = _precision(row, chip, release)
+    computed, method = _precision(row, chip, release), _method(row)
+    if isinstance(computed, Refusal):
+        return computed
+    if isinstance(method, Refusal):
+        return method
+    (precision, autocast, doubt), (adapters, weight_bits) = computed, method
     style, family, flash = _software(row, chip, model, release)
     lengths = _lengths(row, model)
     if lengths is None:
@@ -270,8 +302,10 @@ def _configure(row: Object, model: Model, place: _Place) -> tuple[Configuration,
         companion=1 / 3 if model.name.startswith("electra") and "pre" in task else 0.0,
         recompute=_recompute(words, model, family, chip),
         head=_head(task, model, family),
-        adapters="lora" in words or "adapter" in words,
-        weight_bits=4 if re.search(r"qlora|4.?bit|nf4", words + text(row, "precision").lower()) else 0,
+        adapters=adapters or weight_bits > 0,
+        weight_bits=weight_bits,
+        unpacked="gptq" in words,
+        adapted=_adapted(words),
         autocast=autocast,
         flash=flash,
         forward_only="inference" in task or "forward only" in task,
@@ -322,12 +356,12 @@ def _recompute(words: str, model: Model, family: str, chip: Chip) -> Recompute: 
     ):
         return Recompute.NONE
     if "selective" in words:
-        return Recompute.SELECTIVE
+        return Recompute.ALTERNATE if family == "torchtitan" else Recompute.SELECTIVE
     if re.search(r"checkpointing|recomput|\bac\b", words):
         return Recompute.FULL
     large = isinstance(model, Architecture) and model.causal and model.parameters > 6e9
-    if family == "torchtitan":
-        return Recompute.SELECTIVE
+    if family == "torchtitan" and "torchtune" not in words:
+        return Recompute.ALTERNATE
     if chip.generation.startswith("trainium") and large:
         return Recompute.SELECTIVE if "llama" in model.name else Recompute.FULL
     if family == "deepspeed" and model.parameters > 2e9:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from typing import TypedDict
 
 from ...core.catalog.chips import Chip, find_chip
 from ...core.catalog.instances import find_instance
-from ...core.preflight import reading
+from ...core.preflight import reading, source
 from ...core.preflight.distribution import one_process
 from ...core.specs.compute import Accelerator, InstanceType
 from ...core.specs.job import JobSpec
@@ -19,6 +20,8 @@ from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
 from ...scripts.arguments import declared
+from ...scripts.parsers import called, constants, literal
+from ...scripts.sources import programs
 from ...scripts.training import DECIDED_LATER, arguments_of
 from ..architectures import STAND_IN, Architecture, ImageModel, Model, generic, sizes_in
 from ..configuration import Configuration, Head, Recompute, Style
@@ -105,6 +108,7 @@ def configure(facts: Facts) -> Configured:
         recompute=Recompute.FULL if method.recompute else Recompute.NONE,
         head=_head(facts, model),
         adapters=method.adapters,
+        adapted=_adapted(job),
         weight_bits=method.weight_bits,
         optimizer_bytes=method.optimizer_bytes,
         half_states=method.half and not method.master and not chip.generation.startswith("trainium"),
@@ -133,7 +137,8 @@ def configure(facts: Facts) -> Configured:
     loaders = loaders_of(job) if isinstance(model, ImageModel) else None
     if loaders is not None:
         assumed.append(loaders.assumed)
-    if job.profiling is not None and job.profiling.parameters:
+    words = reading.words(job)
+    if (job.profiling is not None and job.profiling.parameters) or (words is not None and words.any_of("smdebug")):
         assumed.append(
             "profiling takes no time: that of the framework took longer than the training of two public jobs"
         )
@@ -147,6 +152,27 @@ def _as(c: Configuration, method: Method) -> Configuration:
         c, sharding=method.sharding, recompute=Recompute.FULL if method.recompute else c.recompute, adapters=method.adapters,
         weight_bits=method.weight_bits, optimizer_bytes=method.optimizer_bytes,
     )  # fmt: skip
+
+
+def _adapted(job: JobSpec) -> float:
+    """The share of a decoder layer's seven products to which the source gives adapters; all, unless it writes their names out.
+
+    Source: peft, constants.py: without names Llama and most others get them at q_proj and v_proj.
+    """
+    for _, text in programs(job):
+        for call in source.calls(text):
+            if called(call) == "LoraConfig" and call.keywords and all(word.arg for word in call.keywords):
+                return _share(next((word.value for word in call.keywords if word.arg == "target_modules"), None), text)
+    return 1.0
+
+
+def _share(named: ast.expr | None, text: str) -> float:
+    try:
+        modules = ["q_proj", "v_proj"] if named is None else literal(named, constants(text))
+    except ValueError:
+        return 1.0
+    listed = isinstance(modules, list) and all(str(each).endswith("_proj") for each in modules)
+    return min(1.0, len(modules) / 7) if listed and modules else 1.0
 
 
 def machine(job: JobSpec) -> tuple[InstanceType, Chip]:

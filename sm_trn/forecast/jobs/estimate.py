@@ -18,14 +18,14 @@ from ...core.specs.value import suggestion
 from ..configuration import Configuration, Sharding
 from ..intervals import Interval, around, exactly, support_width
 from ..memory import largest_batch, memory, surely_too_large, usable_gib
-from ..rates import methods_of, shipped, support_key, supported
+from ..rates import method_doubt, methods_of, shipped, support_key, supported
 from ..step import StepParts, host_seconds, step_parts
 from ..work import fastest_seconds, model_flop, work_of
 from .calibration import Calibration, calibration_key, step_key
 from .configure import Configured, configure, facts_of
 from .data import steps_of
 from .facts import COUNTS, KNOWN, Facts, Known, MissingFact
-from .phases import billed, phases
+from .phases import assumed_of, billed, phases
 from .value import Basis, Estimate
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def estimate_of(
         region=region,
         ceiling_usd=ceiling(job, price),
         basis=basis,
-        assumed=configured.assumed,
+        assumed=(*configured.assumed, *assumed_of(job)),
         may_fit=not surely_too_large(c) or _may_fit(configured.may),
     )
 
@@ -209,7 +209,7 @@ def step_interval(configured: Configured, calibration: Calibration | None) -> tu
     if basis.bounds_only:
         return None, parts, basis
     factor, width, jobs = (calibration.of(c) if calibration is not None else None) or (1.0, 1.0, 0)
-    width *= support_width(supported(c)) * configured.doubt
+    width *= support_width(supported(c)) * configured.doubt * method_doubt(c)
     found = _likely(c, factor, width=width, taught=jobs > 0)
     for other in configured.others:
         there = _likely(other, factor, width=1.0, taught=jobs > 0)

@@ -63,7 +63,7 @@ def phases(
             True,
             OWN_IMAGE if _of_ones_own(job) else "22 public logs of GPU images, 2 of Neuron images",
         ),
-        Phase("download and data", _download(parameters, examples), True, "18 public logs, and bytes at 150 MB/s"),
+        Phase("download and data", _download(job, parameters, examples), True, "18 public logs, and bytes at 150 MB/s"),
     ]
     compiled = _compile(job, c)
     if compiled is not None:
@@ -88,6 +88,14 @@ def phases(
         )
     )
     return tuple(found)
+
+
+def assumed_of(job: JobSpec) -> tuple[str, ...]:
+    """What the phases before training take for granted of a job that names neither its image nor where its data lie, in words."""
+    if job.inputs or job.image_uri is not None:
+        return ()
+    longest = f"{FOREIGN_PULL // 60} minutes before its first step"
+    return (f"AWS's own image, and data that S3 sends: with others of its own one public job took {longest}",)
 
 
 def billed(found: tuple[Phase, ...]) -> Interval:
@@ -172,11 +180,11 @@ def _of_ones_own(job: JobSpec) -> bool:
     return job.image_uri is not None and recognise(job.image_uri) is None
 
 
-def _download(parameters: float, examples: float) -> Interval:
-    """Model and data, and texts turned into tokens by one process."""
+def _download(job: JobSpec, parameters: float, examples: float) -> Interval:
+    """Model and data, and texts turned into tokens by one process. How fast a mounted file system is, is not known."""
     model = parameters * DOWNLOADED / TRANSFER
     tokenized = min(max(examples, 0.0), 5e6) / 6000
-    return _plus(Interval(3, 25, 90), model + tokenized)
+    return _plus(Interval(3, 25, FOREIGN_PULL if job.file_systems else 90), model + tokenized)
 
 
 def _compile(job: JobSpec, c: Configuration) -> Phase | None:
