@@ -705,9 +705,9 @@ def wait_for_device() -> None:
         torch.cuda.synchronize()
 
 
-def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
-    """`trainer.train()` from the newest complete checkpoint to the end; raises Interrupted after a
-    SIGTERM.
+def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> Any:
+    """`trainer.train()` from the newest complete checkpoint to the end, and what it returns; raises
+    Interrupted after a SIGTERM.
 
     Adds a SpotCallback where the trainer has none.
 
@@ -730,7 +730,7 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
             args.max_steps = -1
     try:
         with _own_names(trainer.model):
-            trainer.train(resume_from_checkpoint=newest)
+            return trainer.train(resume_from_checkpoint=newest)
     except Exception as error:
         if spot.stop.seen and disk_refused(error):
             step = trainer.state.global_step

@@ -21,7 +21,8 @@ def main() -> None:
         processing_class=tokenizer,
         data_collator=DataCollatorWithPadding(tokenizer),
     )
-    sm_spot.train(trainer)
+    result = sm_spot.train(trainer)
+    trainer.save_metrics("train", result.metrics)  # as Hugging Face's examples do
     trainer.save_model(str(Path(args.output_dir, "model")))
 
 
