@@ -441,6 +441,7 @@ class Checkpoints:
         One worker of each host calls this, when all workers have written.
         """
         path = self.path(step)
+        path.mkdir(parents=True, exist_ok=True)  # a host that has nothing to write proves that
         prints = {}
         for file in sorted(path.rglob("*")):
             if file.is_file() and not file.name.startswith("manifest"):
