@@ -441,6 +441,7 @@ class Checkpoints:
         One worker of each host calls this, when all workers have written.
         """
         path = self.path(step)
+        path.mkdir(parents=True, exist_ok=True)  # a host that has nothing to write proves that
         prints = {}
         for file in sorted(path.rglob("*")):
             if file.is_file() and not file.name.startswith("manifest"):
@@ -548,9 +549,9 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
     """Proves Trainer's checkpoints, stops after SIGTERM with all saved, and prints Trainer's
     numbers as lines.
 
-    With `reseed`, order and dropout are functions of the seed, the step and the worker: a resumed
-    run ends with the same bytes. Leave it out where workers share one model's layers and must draw
-    alike.
+    With `reseed`, order, dropout and what a collator draws are functions of the seed, the step, the
+    examples and the worker: a resumed run ends with the same bytes. Leave it out where workers share
+    one model's layers and must draw alike.
     """
 
     def __init__(self, identity: Mapping[str, Any] | None = None, *, reseed: bool = True) -> None:
@@ -564,10 +565,11 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
         self.epoch = 0
         self.interrupted = False
         self.first_step = 0
+        self._collate: _Collate | None = None
         self._predictions = 0
         self._began = 0.0
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - Trainer's signature
+    def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:  # noqa: ARG002 - Trainer's signature
         # with --enable_jit_checkpoint transformers would answer, and end with exit code 0
         self.stop.listen()
         if self.checkpoints is None:
@@ -578,12 +580,20 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
             args.save_total_limit = (
                 None  # Trainer would delete an older one before the newer one is proven
             )
+        loader: Any = more.get("train_dataloader")
+        loader = getattr(loader, "base_dataloader", loader)  # Accelerate's one holds torch's
+        # not on XLA, where a thread of its loader's would draw beside the step's dropout
+        if self.reseed and hasattr(loader, "collate_fn") and "torch_xla" not in sys.modules:
+            self._collate = _Collate(loader.collate_fn, args.seed)
+            loader.collate_fn = self._collate
         self.first_step = state.global_step + 1
         self._began = time.perf_counter()
         self.interrupted = False
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         self.epoch = int((state.epoch or 0) + 1e-6)
+        if self._collate is not None:
+            self._collate.epoch = self.epoch
         if self.reseed:  # the order of an epoch's examples, the same on every worker
             seed(args.seed, "epoch", self.epoch)
 
@@ -600,6 +610,7 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
             wait_for_device()
             seconds = round(time.perf_counter() - self._began, 3)
             self.metrics(state, {"first_step_seconds": seconds, "total_steps": state.max_steps})
+        self._seed_next_epoch(args, state)
         if place().size == 1:
             self.interrupted = self.stop.seen
         if state.global_step >= state.max_steps:  # all is trained
@@ -617,6 +628,13 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
             control.should_save = control.should_evaluate = False
         return control
 
+    def _seed_next_epoch(self, args: Any, state: Any) -> None:
+        """Trainer saves the generators behind this, and where an epoch begins with a checkpoint it
+        loads them after on_epoch_begin.
+        """
+        if self.reseed and _ends_epoch(state):
+            seed(args.seed, "epoch", round(state.epoch or 0))
+
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         assert self.checkpoints is not None  # noqa: S101 - made when training began
         best = getattr(state, "best_model_checkpoint", None)
@@ -630,11 +648,14 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
             return
         training = self.trainer is not None and getattr(self.trainer, "is_in_train", False)
         if training and not _wants_best(args):
+            self._seed_next_epoch(args, state)
             self.trainer._save_checkpoint(self.trainer.model, trial=None)  # noqa: SLF001 - there is no public way in an evaluation
             self.on_save(args, state, control)
         self._end(state, "in an evaluation ")
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
+        # an evaluation, which has just drawn, ends with its line
+        self._seed_next_epoch(args, state)
         # the summary of a run that has not ended
         if not (self.interrupted and "train_runtime" in (logs or {})):
             self.metrics(state, {**(logs or {}), "step": state.global_step})
@@ -671,9 +692,29 @@ def _judged_here(args: Any, state: Any, control: Any) -> bool:
     """Whether an evaluation belongs to this step: one that is asked for already, or that of an
     epoch that ends.
     """
-    ends_epoch = abs(state.epoch - round(state.epoch)) < 1e-6
     by_epoch = getattr(args.eval_strategy, "value", args.eval_strategy) == "epoch"
-    return bool(control.should_evaluate or (by_epoch and ends_epoch))
+    return bool(control.should_evaluate or (by_epoch and _ends_epoch(state)))
+
+
+def _ends_epoch(state: Any) -> bool:
+    epoch = float(state.epoch or 0)
+    return abs(epoch - round(epoch)) < 1e-6
+
+
+class _Collate:
+    """A collator whose draws, such as masks, are a function of the seed, the epoch and the examples:
+    loaders ask it for a batch before the step is known, some of them in other processes.
+    """
+
+    def __init__(self, collate: Callable[[Any], Any], number: int) -> None:
+        self.collate = collate
+        self.number = number
+        self.epoch = 0
+
+    def __call__(self, examples: Any) -> Any:
+        first = examples[0] if isinstance(examples, list) else examples
+        seed(self.number, "batch", self.epoch, first)
+        return self.collate(examples)
 
 
 def seed(*parts: Any) -> None:
@@ -708,9 +749,9 @@ def wait_for_device() -> None:
         torch.cuda.synchronize()
 
 
-def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
-    """`trainer.train()` from the newest complete checkpoint to the end; raises Interrupted after a
-    SIGTERM.
+def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> Any:
+    """`trainer.train()` from the newest complete checkpoint to the end, and what it returns; raises
+    Interrupted after a SIGTERM.
 
     Adds a SpotCallback where the trainer has none.
 
@@ -733,7 +774,7 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> None:
             args.max_steps = -1
     try:
         with _own_names(trainer.model):
-            trainer.train(resume_from_checkpoint=newest)
+            return trainer.train(resume_from_checkpoint=newest)
     except Exception as error:
         if spot.stop.seen and disk_refused(error):
             step = trainer.state.global_step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Callable
@@ -155,3 +156,19 @@ def test_an_identity_is_compared_as_it_is_written_down(tmp_path: Path) -> None:
     one = Checkpoints(tmp_path, {"sizes": (1, 2)})
     save(one, 1)
     assert 1 == Checkpoints(tmp_path, {"sizes": (1, 2)}).newest()
+
+
+def test_a_host_that_has_nothing_to_save_proves_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the main worker alone saves, and the other hosts do not see its folder."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "1")
+    for host in ("0", "1"):
+        monkeypatch.setenv("RANK", host)
+        own = Checkpoints(tmp_path / host)
+        if host == "0":
+            own.path(5).mkdir(parents=True)
+            (own.path(5) / "state.pt").write_bytes(b"weights")
+        own.seal(5)
+    assert Checkpoints(tmp_path / "0").fault(5).startswith("FileNotFoundError")
+    shutil.copytree(tmp_path / "1", tmp_path / "0", dirs_exist_ok=True)
+    assert not Checkpoints(tmp_path / "0").fault(5)

@@ -300,6 +300,7 @@ def on_trainium(
     try:
         with neuron.installed(), RecordingTorchXla(rank=rank, world_size=32).installed() as xla:
             importlib.reload(finetune_llama)  # which decides when it is loaded
+            neuron.trace = xla.record("trace")
             return run_here(finetune_llama.main, *PUBLISHED.split(), *files, *out, *flags), xla.calls
     finally:
         monkeypatch.undo()
@@ -390,6 +391,20 @@ def test_a_stop_there_is_agreed_saved_and_proven_and_the_next_run_says_that_it_b
     assert 0 == again.code, again.err
     assert "checkpoint-10 is put aside: this run begins anew" in again.out
     assert (tmp_path / "model" / "torn-checkpoint-10").is_dir()
+
+
+def test_whether_to_stop_is_asked_where_the_library_has_cut_the_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a step's end and before the next one's beginning: optimum/neuron/trainers/transformers.py lines 1160 and 1197.
+    A reduction takes the token of those before it, and with it all that is pending: torch_xla/csrc/tensor_methods.cpp line 594."""
+    run, calls = on_trainium(RecordingOptimumNeuron(steps=20), tmp_path, monkeypatch)
+    assert 0 == run.code, run.err
+    asked = [number for number, call in enumerate(calls) if call == "all_reduce max"]
+    assert 4 == len(asked)
+    for number in asked:
+        traced = max(before for before, call in enumerate(calls[:number]) if call == "trace")
+        assert ["cut", "cut"] == calls[traced + 1 : traced + 3]
 
 
 def test_every_worker_makes_the_same_collectives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

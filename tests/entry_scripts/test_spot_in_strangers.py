@@ -163,3 +163,18 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(
     assert {DONE} == {*straight.end()}, straight.said[-3000:]
     assert "resuming after step" in said
     assert weights_of(tmp_path / "straight") == weights_of(tmp_path / "interrupted")
+
+
+def test_an_epoch_that_begins_with_a_checkpoint_has_the_order_that_it_has_without(tmp_path: Path) -> None:
+    """Trainer loads the generators of such a checkpoint after its callbacks have heard that the epoch begins."""
+    for name in ("straight", "interrupted"):
+        (tmp_path / name).mkdir()
+    flags = "--train_sampling_strategy group_by_length --save_strategy epoch --eval_strategy epoch".split()
+    straight = Group(tmp_path / "straight", "trainer_loop", *flags)
+    interrupted = Group(tmp_path / "interrupted", "trainer_loop", *flags)
+    interrupted.wait_for("'step': 80}")
+    interrupted.end(signal.SIGKILL)
+    last = Group(tmp_path / "interrupted", "trainer_loop", *flags)
+    assert [[DONE], [DONE]] == [straight.end(), last.end()], last.said[-3000:]
+    assert "resuming after step 60" in last.said
+    assert weights_of(tmp_path / "straight") == weights_of(tmp_path / "interrupted")

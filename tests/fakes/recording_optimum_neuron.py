@@ -24,11 +24,12 @@ _TYPES = {"int": int, "float": float, "bool": bool, "str": str}
 
 
 class RecordingOptimumNeuron:
-    """`steps` is how long a training lasts; `before_step` is called with the number of each."""
+    """`steps` is how long a training lasts; `before_step` is called with the number of each, and `trace` where its graph grows."""
 
     def __init__(self, *, steps: int = 3, before_step: Callable[[int], None] = lambda _step: None) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self._steps, self._before_step = steps, before_step
+        self.trace: Callable[[], None] = lambda: None
 
     def named(self, name: str) -> list[dict[str, Any]]:
         return [arguments for called, arguments in self.calls if called == name]
@@ -41,12 +42,12 @@ class RecordingOptimumNeuron:
     def _modules(self) -> Iterator[ModuleType]:  # noqa: C901 - the classes below share the recorder
         recorder = self
 
-        class NeuronSFTTrainer:  # trainers/sft_trainer.py line 117: a NeuronTrainer, trainers/transformers.py line 119
+        class NeuronSFTTrainer:  # trainers/sft_trainer.py line 132: a NeuronTrainer, trainers/transformers.py line 119
             def __init__(
                 self,
                 model: Any,
                 args: Any = None,
-                data_collator: Any = None,  # noqa: ARG002 - the real one's, line 125 of sft_trainer.py, as all names here
+                data_collator: Any = None,  # noqa: ARG002 - the real one's, line 141 of sft_trainer.py, as all names here
                 train_dataset: Any = None,
                 eval_dataset: Any = None,
                 processing_class: Any = None,
@@ -80,15 +81,20 @@ class RecordingOptimumNeuron:
             def train(self, resume_from_checkpoint: Any = None) -> None:
                 if resume_from_checkpoint not in {False, None}:  # line 1095
                     raise ValueError("`resume_from_checkpoint` is not supported by the NeuronTrainer.")
+                import torch_xla
+
                 recorder.calls.append(("train", {}))
                 self._tell("on_train_begin")
                 self._tell("on_epoch_begin")
                 while self.state.global_step < self.state.max_steps and not self.control.should_training_stop:
                     recorder._before_step(self.state.global_step)
-                    self._tell("on_step_begin")
+                    torch_xla.sync()  # line 1160, by its older name
+                    self._tell("on_step_begin")  # line 1165
+                    recorder.trace()  # lines 1170 to 1195: forward, backward and the optimizer's step
                     self.state.global_step += 1
-                    self._tell("on_step_end")
-                    # line 1058 rounds the loss; no line with train_runtime ever comes: line 1327 writes a file instead
+                    self._tell("on_step_end")  # line 1196
+                    torch_xla.sync()  # line 1197
+                    # line 1061 rounds the loss; no line with train_runtime ever comes: line 1326 writes a file instead
                     self._tell("on_log", logs={"loss": 1.5, "learning_rate": 0.0001, "epoch": 0.5})
                     if self.control.should_save:
                         self._save_checkpoint()
@@ -101,7 +107,7 @@ class RecordingOptimumNeuron:
                 self.save_model(str(folder))
                 (folder / "shards").mkdir()
                 (folder / "shards" / "tp_rank_00.pt").write_bytes(b"weights")
-                if self.args.should_save:  # line 1408
+                if self.args.should_save:  # line 1406
                     (folder / "trainer_state.json").write_text("{}")
 
             def save_model(self, output_dir: str | None = None) -> None:  # line 1268
@@ -137,7 +143,7 @@ def _arguments_class() -> Any:
     def prepare(self: Any) -> None:
         if self.do_eval:  # trainers/training_args.py line 620
             raise RuntimeError("Evaluation is not supported yet.")
-        self.trn_config, self.distributed_state = {"tp": self.tensor_parallel_size}, None  # lines 669 and 707
+        self.trn_config, self.distributed_state = {"tp": self.tensor_parallel_size}, None  # lines 662 and 706
 
     def index(self: Any) -> int:  # line 723
         return int(self.distributed_state.process_index) if self.distributed_state is not None else 0

@@ -1,4 +1,7 @@
-"""A torch_xla that records the order of calls and computes on the CPU. It proves what we call, not what a device does."""
+"""A torch_xla that records the order of calls and computes on the CPU. It proves what we call, not what a device does.
+
+It imitates torch_xla 2.9.0, read from its wheel; each part names the file and the line.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,10 @@ class RecordingTorchXla:
     def _modules(self) -> Iterator[ModuleType]:
         core = {
             "xla_device": self.record("xla_device", torch.device("cpu")),
-            "reduce_gradients": self.record("reduce"),
+            "reduce_gradients": self.record("reduce"),  # core/xla_model.py line 1129
             "set_rng_state": self.record("seed"),
             "rendezvous": self.record("rendezvous"),
-            "all_reduce": self._all_reduce,
+            "all_reduce": self._all_reduce,  # line 396
             "wait_device_ops": self.record("wait"),
             "get_memory_info": lambda _device: {"bytes_used": 3_000_000_000, "bytes_limit": 16_000_000_000},
         }
@@ -46,14 +49,14 @@ class RecordingTorchXla:
             "xrt_world_size": lambda: self._world_size,
             "get_ordinal": lambda: self._rank,
             "get_local_ordinal": lambda: self._rank,
-            "mark_step": self.record("cut"),
+            "mark_step": self.record("cut"),  # line 1031
         }
         new_runtime = {
-            "world_size": lambda: self._world_size,
+            "world_size": lambda: self._world_size,  # runtime.py lines 106, 131 and 143
             "global_ordinal": lambda: self._rank,
             "local_ordinal": lambda: self._rank,
         }
-        yield module("torch_xla", {} if self._old else {"sync": self.record("cut")})
+        yield module("torch_xla", {} if self._old else {"sync": self.record("cut")})  # torch_xla.py line 78
         yield module("torch_xla.core", {})
         yield module("torch_xla.core.xla_model", {**core, **(old_core if self._old else {})})
         yield module("torch_xla.distributed", {})

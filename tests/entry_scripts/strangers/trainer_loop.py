@@ -1,12 +1,21 @@
-"""An ordinary Trainer script: `datasets`, a tokenizer, a collator of the library, and the lines of sm_spot."""
+"""An ordinary Trainer script: `datasets`, a tokenizer, a collator that draws as run_mlm's does, and the lines of sm_spot."""
 
 import sm_spot
 
 from pathlib import Path
+from typing import Any
 
+import torch
 from transformers import DataCollatorWithPadding, HfArgumentParser, Trainer, TrainingArguments
 
 import tiny
+
+
+class Masking(DataCollatorWithPadding):  # type: ignore[misc]  # transformers is untyped here
+    def __call__(self, features: Any) -> Any:
+        batch = super().__call__(features)
+        batch["attention_mask"] *= torch.rand(batch["attention_mask"].shape) > 0.15
+        return batch
 
 
 def main() -> None:
@@ -19,9 +28,10 @@ def main() -> None:
         train_dataset=dataset,
         eval_dataset=dataset.select(range(64)),
         processing_class=tokenizer,
-        data_collator=DataCollatorWithPadding(tokenizer),
+        data_collator=Masking(tokenizer),
     )
-    sm_spot.train(trainer)
+    result = sm_spot.train(trainer)
+    trainer.save_metrics("train", result.metrics)  # as Hugging Face's examples do
     trainer.save_model(str(Path(args.output_dir, "model")))
 
 
