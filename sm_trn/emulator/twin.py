@@ -31,7 +31,7 @@ from .container.twins import FOLDER, NOTE, Twin, twin_at
 from .daemon import default_state
 from .options import TWIN_TAG
 
-RECIPE: Final = 1  # a twin that was made in another way is made again
+RECIPE: Final = 2  # a twin that was made in another way is made again
 OLDEST: Final = (3, 8)
 _PYTHON_S, _INSTALL_S = 300, 3600
 _WHEELS: Final = ("--only-binary", ":all:")
@@ -46,6 +46,18 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     means nothing to AWS. Raises EmulatorError where the image's contents are not published, uv or the Python is not to be had, and where
     the script imports what the twin could not get.
     """
+    key, twin = twin_of(job, state_folder(state), tell=tell)
+    _require_imports(job, twin)
+    return job.replace(tags={**job.tags, TWIN_TAG: key})
+
+
+def state_folder(state: str | Path | None) -> Path:
+    """The emulator's folder: ``state``, else the user's own."""
+    return (Path(state) if state is not None else default_state()).expanduser().absolute()
+
+
+def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[str, Twin]:
+    """The twin of a job's image and its key, made where ``state`` has none. Raises EmulatorError where none can be made."""
     held = contents_of(job)
     wanted = python_of(held)
     if held is None or wanted is None:
@@ -61,19 +73,16 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     uv = find_uv()
     if uv is None:
         raise EmulatorError("--environment twin: uv makes the twin, and it is not installed; fix: pip install uv")
-    folder = (Path(state) if state is not None else default_state()).expanduser().absolute() / FOLDER
     interpreter = find_python(uv, wanted)
     exact, limits = _published(held)
     imported = sorted(_imported(job) & limits.keys())
     recipe = [RECIPE, held.name, interpreter or wanted, exact, limits, imported, platform.machine(), _settings()]
     key = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
-    with _alone(folder, key):
-        if twin_at(folder.parent, key) is None:
-            _Maker(uv, folder / key, held, tell).make(interpreter or wanted, exact, limits, imported)
-        twin = twin_at(folder.parent, key)
-    if twin is not None:
-        _require_imports(job, twin)
-    return job.replace(tags={**job.tags, TWIN_TAG: key})
+    with _alone(state / FOLDER, key):
+        twin = twin_at(state, key)
+        return key, twin or _Maker(uv, state / FOLDER / key, held, tell).make(
+            interpreter or wanted, exact, limits, imported
+        )
 
 
 def _require_imports(job: JobSpec, twin: Twin) -> None:
@@ -143,7 +152,7 @@ class _Maker:
     held: Contents
     tell: Callable[[str], None]
 
-    def make(self, python: str, exact: Mapping[str, str], limits: Mapping[str, str], imported: list[str]) -> None:
+    def make(self, python: str, exact: Mapping[str, str], limits: Mapping[str, str], imported: list[str]) -> Twin:
         """Make it of the exact versions, and of what the job imports besides; note what is in it. Raises EmulatorError."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.tell(f"making the twin of {self.held.name}; it is kept for later rehearsals")
@@ -173,6 +182,7 @@ class _Maker:
         (self.folder / NOTE).write_text(json.dumps(asdict(twin), indent=1), "utf-8")
         for line in twin.lines():
             self.tell(line)
+        return twin
 
     @property
     def _python(self) -> Path:
@@ -226,16 +236,10 @@ class _Maker:
         if not pins:
             return
         common = ("pip", "install", "--compile-bytecode", *_WHEELS, *self._into, *backend)
-        done = self._uv(
-            *(
-                *common,
-                "--override",
-                str(self.folder / "overrides.txt"),
-                "--constraint",
-                str(self.folder / "limits.txt"),
-            ),
-            *pins,
-        )
+        exact, limits = str(self.folder / "overrides.txt"), str(self.folder / "limits.txt")
+        done = self._uv(*common, "--override", exact, "--constraint", limits, *pins)
+        if done.returncode:  # what is published of a package may not be what another says that it needs
+            done = self._uv(*common, "--override", exact, "--override", limits, *pins)
         if done.returncode:
             self.tell(
                 f"what the image's packages bring is left out, for it cannot be installed: {words_of(done.stderr)}"

@@ -180,6 +180,30 @@ def test_a_twin_of_a_pytorch_that_is_built_for_numpy_1_has_numpy_1(
     assert "1.26.4" == found.stdout.strip()
 
 
+def test_a_published_range_stands_against_what_another_package_asks(
+    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    folder = Path(settings["UV_DEFAULT_INDEX"].removeprefix("file://"))
+    for version in ("1.26.0", "2.6.1"):  # of the image is published: >=2.5.0
+        wheel(folder, "urllib3", version)
+    wheel(folder, "torch", "2.6.0", "brought", "urllib3<2")
+    wheel(folder, "brought", "1.0")
+    if find_python(str(UV), "3.12") is None:
+        pytest.skip("needs Python 3.12")
+    job = asked(tmp_path / "a", framework=st.PyTorch("2.6.0", python="py312"))
+    (tmp_path / "a" / "train.py").write_text("import torch\n")
+    key = in_twin(job, tmp_path).tags[TWIN_TAG]
+    found = subprocess.run(
+        [tmp_path / FOLDER / key / "bin" / "python", "-c", "import brought, urllib3; print(urllib3.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "2.6.1" == found.stdout.strip()
+
+
 def test_the_shell_makes_the_twin_and_follows_the_rehearsal(
     here: Bench, settings: dict[str, str], tmp_path: Path
 ) -> None:
