@@ -42,11 +42,17 @@ def wheel(
     index(folder)
 
 
-def sdist(folder: Path, name: str, version: str, *requires: str, program: str = "") -> None:
-    """A package that has no wheel: a build would tell what it is, and what setuptools packed with it where there is a ``program``."""
+def sdist(folder: Path, name: str, version: str, *requires: str, program: str = "", build: str = "") -> None:
+    """A package that has no wheel: a build would tell what it is, and what setuptools packed with it where there is a ``program``.
+
+    ``build`` is the program that builds it, isolated, with nothing beside it.
+    """
     folder = folder / name
     folder.mkdir()
     texts = {"setup.py": "raise SystemExit('built')"}
+    if build:
+        backend = "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
+        texts = {"pyproject.toml": backend, "backend.py": build}
     if program:
         module = name.replace("-", "_")
         texts[f"src/{module}/__init__.py"] = program

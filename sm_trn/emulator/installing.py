@@ -182,7 +182,8 @@ def _of_pip(lines: list[str], requirements: str) -> Failure:
         if not _OF_PYTHON.match(last):
             doubts.append("its build may find other compilers and devices there")
     else:
-        words = " ".join(line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: "))
+        errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+        words = " ".join(errors) if errors != ["Exception:"] else lines[-1]
     named = {canonicalize_name(word) for word in re.findall(r"[A-Za-z][\w.-]*", words)}
     places = [str(each.place) for each in requirements_of(requirements) if each.name in named]
     return Failure(place=places[0] if places else REQUIREMENTS, words=words, doubts=tuple(doubts))

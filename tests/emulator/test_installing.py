@@ -39,7 +39,9 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     wheel(folder, "misfit", "1.0", program="from torch import gone\n")
     wheel(folder, "undecided", "1.0", program="import typing_extensions\nfrom typing_extensions import gone\n")
     wheel(folder, "driver", "1.0", program="raise ImportError('libcuda.so.1: cannot open shared object file')\n")
-    sdist(folder, "built", "1.0")
+    asked = "def get_requires_for_build_wheel(settings=None):\n    "
+    sdist(folder, "built", "1.0", build=f"{asked}raise RuntimeError('no nvcc')\n")
+    sdist(folder, "around-torch", "1.0", build=f"{asked}import torch\n")
     pip = {"PIP_INDEX_URL": folder.as_uri(), "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "", "PIP_FIND_LINKS": ""}
     return {**alone(folder), **pip, "UV_OFFLINE": "1"}
 
@@ -108,7 +110,16 @@ def test_what_pip_refuses_is_told_with_the_requirement(tmp_path: Path, state: Pa
     built = failure(tmp_path / "a", state, "import torch\n", "fits\n\nbuilt\n")
     assert built is not None
     assert "requirements.txt:3" == built.place
-    assert "built cannot be built" in built.words
+    assert built.words.startswith("built cannot be built: RuntimeError: no nvcc")
+    assert "compilers and devices" in built.doubts[0]
+
+
+@pytest.mark.usefixtures("index")
+def test_a_build_is_isolated_from_what_the_image_has(tmp_path: Path, state: Path) -> None:
+    found = failure(tmp_path / "a", state, "import torch\n", "around-torch\n")
+    assert found is not None
+    assert "around-torch cannot be built: ModuleNotFoundError: No module named 'torch'" == found.words
+    assert not found.doubts
 
 
 @pytest.mark.usefixtures("index")
