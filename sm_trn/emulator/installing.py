@@ -44,7 +44,7 @@ _FRAME: Final = re.compile(r'  File "(.+)", line (\d+), in ')
 _PACKAGED: Final = re.compile(r"([^\s\"(]*)/lib/python[\d.]+/site-packages/(\w+)")
 _MISSING: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _BUILT: Final = re.compile(
-    r"\s*(?:Collecting|Processing|Building wheel for) (?:\S*/)?([\w.]+(?:-[\w.]+)*?)(?:-\d|[^\w.-]|$)"
+    r"\s*(?:Collecting|Processing|Building wheel for|Running setup.py install for) (?:\S*/)?([\w.]+(?:-[\w.]+)*?)(?:-\d|[^\w.-]|$)"
 )
 _UNREACHED: Final = re.compile(r"Retrying \(Retry\(|Could not fetch URL")
 # What a build says of Python and its packages is the same on AWS; what it says of compilers and devices may not be.

@@ -16,11 +16,13 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Final
 
 from packaging.utils import canonicalize_name
 
+from ..core.catalog import images
 from ..core.errors import EmulatorError
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
@@ -76,11 +78,13 @@ def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[
     interpreter = find_python(uv, wanted)
     exact, limits = _published(held)
     imported = sorted(_imported(job) & limits.keys())
-    recipe = [RECIPE, held.name, interpreter or wanted, exact, limits, imported, platform.machine(), _settings()]
+    row = images.choose(job)
+    until = (row.end_of_patch if row is not None else None) or ""
+    recipe = [RECIPE, held.name, interpreter or wanted, exact, limits, imported, until, platform.machine(), _settings()]
     key = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
     with _alone(state / FOLDER, key):
         twin = twin_at(state, key)
-        return key, twin or _Maker(uv, state / FOLDER / key, held, tell).make(
+        return key, twin or _Maker(uv, state / FOLDER / key, held, until, tell).make(
             interpreter or wanted, exact, limits, imported
         )
 
@@ -145,11 +149,15 @@ def _alone(folder: Path, key: str) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Maker:
-    """Makes one twin in its folder. What is there already is of a maker that did not finish, and goes."""
+    """Makes one twin in its folder. What is there already is of a maker that did not finish, and goes.
+
+    ``until`` is the last day on which AWS builds the image again, ISO, empty where it is not known: what its packages bring is not newer.
+    """
 
     uv: str
     folder: Path
     held: Contents
+    until: str
     tell: Callable[[str], None]
 
     def make(self, python: str, exact: Mapping[str, str], limits: Mapping[str, str], imported: list[str]) -> Twin:
@@ -237,14 +245,14 @@ class _Maker:
             return
         common = ("pip", "install", "--compile-bytecode", *_WHEELS, *self._into, *backend)
         exact, limits = str(self.folder / "overrides.txt"), str(self.folder / "limits.txt")
-        done = self._uv(*common, "--override", exact, "--constraint", limits, *pins)
-        if done.returncode:  # what is published of a package may not be what another says that it needs
-            done = self._uv(*common, "--override", exact, "--override", limits, *pins)
-        if done.returncode:
-            self.tell(
-                f"what the image's packages bring is left out, for it cannot be installed: {words_of(done.stderr)}"
-            )
-            done = self._uv(*common, "--no-deps", *pins)
+        for day, held_as in product(dict.fromkeys([self.until, ""]), ("--constraint", "--override")):
+            # Not every index knows days, and what is published of a package may not be what another says that it needs.
+            until = ("--exclude-newer", day) if day else ()
+            done = self._uv(*common, *until, "--override", exact, held_as, limits, *pins)
+            if not done.returncode:
+                return
+        self.tell(f"what the image's packages bring is left out, for it cannot be installed: {words_of(done.stderr)}")
+        done = self._uv(*common, "--no-deps", *pins)
         if done.returncode:
             raise EmulatorError(
                 f"{self.held.name}: its packages could not be installed: {words_of(done.stderr)}; "
