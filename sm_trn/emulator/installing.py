@@ -74,9 +74,9 @@ def install(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     this machine, or no index within reach.
     """
     folder, held, root = source.source_folder(job), contents_of(job), state_folder(state)
-    if folder is None or held is None:
-        raise EmulatorError(f"{job.name}: wanted a source in a folder of this machine, and an image of sm-trn images")
     entry = source.entry_name(job)
+    if folder is None or held is None or not (folder / entry).is_file():
+        raise EmulatorError(f"{job.name}: wanted a script in a folder of this machine, and an image of sm-trn images")
     tell(
         f"{job.name}: pip installs {REQUIREMENTS} in a twin of its image below {root / twins.FOLDER}, and Python imports what {entry} "
         "imports: what packages run then runs here, without your credentials, in an environment that goes afterwards"

@@ -135,7 +135,7 @@ def test_a_program_of_the_job_that_does_more_than_import_is_not_judged(tmp_path:
 
 @pytest.mark.usefixtures("index")
 def test_nothing_is_installed_for_a_source_that_is_not_here(tmp_path: Path) -> None:
-    with pytest.raises(EmulatorError, match="a folder of this machine"):
+    with pytest.raises(EmulatorError, match="a script in a folder of this machine"):
         install(
             st.JobSpec(
                 name="a",
