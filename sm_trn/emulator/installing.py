@@ -42,6 +42,7 @@ _LONGEST_S: Final = 3600.0
 _WORDS: Final = 400  # characters of pip's or Python's words that are told
 _FRAME: Final = re.compile(r'  File "(.+)", line (\d+), in ')
 _PACKAGED: Final = re.compile(r"([^\s\"(]*)/lib/python[\d.]+/site-packages/(\w+)")
+_CAUSE: Final = "The above exception was the direct cause of the following exception:"
 _MISSING: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _BUILT: Final = re.compile(
     r"\s*(?:Collecting|Processing|Building wheel for|Running setup.py install for) (?:\S*/)?([\w.]+(?:-[\w.]+)*?)(?:-\d|[^\w.-]|$)"
@@ -192,7 +193,12 @@ def _of_pip(lines: list[str], requirements: str) -> Failure:
 def _of_python(lines: list[str], where: Where, entry: str, twin: Twin, held: Contents) -> Failure | None:
     """Why an import failed; None where a program of the job did more than import when it failed, which nobody can judge here."""
     starts = [at for at, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
-    told = lines[starts[-1] :] if starts else lines[-1:]
+    blocks = [lines[at:end] for at, end in pairwise([*starts, len(lines)])] or [["", *lines[-1:]]]
+    told, chain = blocks[-1], blocks[-1:]
+    for block in reversed(blocks[:-1]):
+        if _CAUSE not in block:
+            break
+        chain.insert(0, block)
     place, statement = entry, "its imports"
     for line, code in pairwise(told):
         frame = _FRAME.match(line)
@@ -200,9 +206,14 @@ def _of_python(lines: list[str], where: Where, entry: str, twin: Twin, held: Con
             place, statement = f"{file}:{frame[2]}", code.strip()
             if not statement.startswith(("import ", "from ")):
                 return None
-    words = " ".join(line for line in told[1:] if line.strip() and not line.startswith(" "))
-    doubts = tuple(_doubts("\n".join(told), words, where, twin, held))
+    words = "; ".join(map(_exception, chain))
+    doubts = tuple(_doubts("\n".join(line for block in chain for line in block), words, where, twin, held))
     return Failure(place=place, words=f"{statement}: {words}", doubts=doubts)
+
+
+def _exception(block: list[str]) -> str:
+    """What stands below the frames of a traceback."""
+    return " ".join(line for line in block[1:] if line.strip() and not line.startswith(" ") and line != _CAUSE)
 
 
 def _own(file: str, where: Where) -> str:

@@ -37,6 +37,8 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     wheel(folder, "typing-extensions", "4.15.0")
     wheel(folder, "fits", "1.0", "torch>=2.0")
     wheel(folder, "misfit", "1.0", program="from torch import gone\n")
+    raises = "try:\n    import torch.gone\nexcept ImportError as error:\n    raise RuntimeError('look up') from error\n"
+    wheel(folder, "raises", "1.0", program=raises)
     wheel(folder, "undecided", "1.0", program="import typing_extensions\nfrom typing_extensions import gone\n")
     wheel(folder, "driver", "1.0", program="raise ImportError('libcuda.so.1: cannot open shared object file')\n")
     asked = "def get_requires_for_build_wheel(settings=None):\n    "
@@ -89,6 +91,13 @@ def test_an_import_that_fails_is_told_with_its_line_and_pythons_words(tmp_path: 
     assert "cannot import name 'gone' from 'torch'" in found.words
     assert not found.doubts
     assert str(found).startswith("error: train.py:3: from misfit import anything: ImportError")
+
+
+@pytest.mark.usefixtures("index")
+def test_the_cause_of_an_exception_is_told_before_it(tmp_path: Path, state: Path) -> None:
+    found = failure(tmp_path / "a", state, "import raises\n", "raises\n")
+    assert found is not None
+    assert "import raises: ModuleNotFoundError: No module named 'torch.gone'; RuntimeError: look up" == found.words
 
 
 @pytest.mark.usefixtures("index")
