@@ -48,8 +48,6 @@ _BUILT: Final = re.compile(
     r"\s*(?:Collecting|Processing|Building wheel for|Running setup.py install for) (?:\S*/)?([\w.]+(?:-[\w.]+)*?)(?:-\d|[^\w.-]|$)"
 )
 _UNREACHED: Final = re.compile(r"Retrying \(Retry\(|Could not fetch URL")
-# What a build says of Python and its packages is the same on AWS; what it says of compilers and devices may not be.
-_OF_PYTHON: Final = re.compile(r"(?:ModuleNotFound|Import|Attribute|Syntax|Name|Type)Error\b")
 _OF_DEVICES: Final = re.compile(r"cuda|nvidia|nvml|\bgpu|neuron|\.so\b", re.IGNORECASE)
 
 
@@ -180,8 +178,7 @@ def _of_pip(lines: list[str], requirements: str) -> Failure:
         last = plain[ends[-1] - 1]
         package = next((found[1] for line in reversed(lines[: ends[-1]]) if (found := _BUILT.match(line))), "a package")
         words = f"{package} cannot be built: {last}"
-        if not _OF_PYTHON.match(last):
-            doubts.append("its build may find other compilers and devices there")
+        doubts.append("its build may find other tools and devices there")
     else:
         errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
         words = " ".join(errors) if errors != ["Exception:"] else lines[-1]

@@ -36,6 +36,9 @@ from .options import TWIN_TAG
 RECIPE: Final = 2  # a twin that was made in another way is made again
 OLDEST: Final = (3, 8)
 _PYTHON_S, _INSTALL_S = 300, 3600
+_TOOLS: Final = frozenset(
+    {"pip", "setuptools", "wheel"}
+)  # every image but those of a lock file has them, from conda or Debian
 _WHEELS: Final = ("--only-binary", ":all:")
 _BROUGHT: Final = {"torch_xla": "torch-neuronx", "libneuronxla": "torch-neuronx"}  # by the packages of the Neuron SDK
 _WORDS: Final = 200  # characters of the resolver's words that are kept of what could not be had
@@ -77,15 +80,25 @@ def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[
         raise EmulatorError("--environment twin: uv makes the twin, and it is not installed; fix: pip install uv")
     interpreter = find_python(uv, wanted)
     exact, limits = _published(held)
-    imported = sorted(_imported(job) & limits.keys())
+    wanted_too = sorted((_imported(job) & limits.keys()) | (set() if held.complete else _TOOLS - exact.keys()))
     row = images.choose(job)
     until = (row.end_of_patch if row is not None else None) or ""
-    recipe = [RECIPE, held.name, interpreter or wanted, exact, limits, imported, until, platform.machine(), _settings()]
+    recipe = [
+        RECIPE,
+        held.name,
+        interpreter or wanted,
+        exact,
+        limits,
+        wanted_too,
+        until,
+        platform.machine(),
+        _settings(),
+    ]
     key = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
     with _alone(state / FOLDER, key):
         twin = twin_at(state, key)
         return key, twin or _Maker(uv, state / FOLDER / key, held, until, tell).make(
-            interpreter or wanted, exact, limits, imported
+            interpreter or wanted, exact, limits, wanted_too
         )
 
 
@@ -160,13 +173,13 @@ class _Maker:
     until: str
     tell: Callable[[str], None]
 
-    def make(self, python: str, exact: Mapping[str, str], limits: Mapping[str, str], imported: list[str]) -> Twin:
-        """Make it of the exact versions, and of what the job imports besides; note what is in it. Raises EmulatorError."""
+    def make(self, python: str, exact: Mapping[str, str], limits: Mapping[str, str], more: list[str]) -> Twin:
+        """Make it of the exact versions, and of more packages; note what is in it. Raises EmulatorError."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.tell(f"making the twin of {self.held.name}; it is kept for later rehearsals")
         self._environment(python)
         pins = {name: f"{name}=={version}" for name, version in exact.items()}
-        pins |= {name: f"{name}{limits[name]}" for name in imported}
+        pins |= {name: f"{name}{limits.get(name, '')}" for name in more}
         lacking: dict[str, str] = {}
         backend = self._backend(exact.get("torch"))
         if backend:  # a build for the CPU needs none of CUDA's libraries

@@ -180,6 +180,17 @@ def test_a_twin_of_a_pytorch_that_is_built_for_numpy_1_has_numpy_1(
     assert "1.26.4" == found.stdout.strip()
 
 
+def test_a_twin_has_the_tools_that_build(here: Bench, settings: dict[str, str], tmp_path: Path) -> None:
+    folder = Path(settings["UV_DEFAULT_INDEX"].removeprefix("file://"))
+    wheel(folder, "wheel", "0.45.1")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "own.py").write_text("import numpy\n")  # another twin than that of other tests
+    key = in_twin(asked(tmp_path / "a"), here.endpoint.state).tags[TWIN_TAG]
+    twin = twin_at(here.endpoint.state, key)
+    assert twin is not None
+    assert "0.45.1" == twin.versions["wheel"]
+
+
 def test_what_packages_bring_is_as_old_as_the_image(
     settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
