@@ -214,9 +214,9 @@ def _exception(block: list[str]) -> str:
 
 
 def _own(file: str, where: Where) -> str:
-    """The path of a program in the job's source; empty for another's."""
-    folder = f"{where.seen_ml}/code/"
-    return file.removeprefix(folder) if file.startswith(folder) or not file.startswith(("/", "<")) else ""
+    """The path of a program in the job's source, as a traceback names it; empty for another's."""
+    path = file.removeprefix(f"{where.seen_ml}/code/")
+    return path if not path.startswith("/") and (where.ml / "code" / path).is_file() else ""
 
 
 def _doubts(told: str, words: str, where: Where, twin: Twin, held: Contents) -> Iterator[str]:

@@ -39,6 +39,8 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     wheel(folder, "misfit", "1.0", program="from torch import gone\n")
     raises = "try:\n    import torch.gone\nexcept ImportError as error:\n    raise RuntimeError('look up') from error\n"
     wheel(folder, "raises", "1.0", program=raises)
+    compiled = "exec(compile('raise ValueError()', 'compiled/_array.pyx', 'exec'))\n"
+    wheel(folder, "compiled", "1.0", program=compiled)
     wheel(folder, "undecided", "1.0", program="import typing_extensions\nfrom typing_extensions import gone\n")
     wheel(folder, "driver", "1.0", program="raise ImportError('libcuda.so.1: cannot open shared object file')\n")
     asked = "def get_requires_for_build_wheel(settings=None):\n    "
@@ -98,6 +100,13 @@ def test_the_cause_of_an_exception_is_told_before_it(tmp_path: Path, state: Path
     found = failure(tmp_path / "a", state, "import raises\n", "raises\n")
     assert found is not None
     assert "import raises: ModuleNotFoundError: No module named 'torch.gone'; RuntimeError: look up" == found.words
+
+
+@pytest.mark.usefixtures("index")
+def test_a_compiled_module_is_no_program_of_the_job(tmp_path: Path, state: Path) -> None:
+    found = failure(tmp_path / "a", state, "import compiled\n", "compiled\n")
+    assert found is not None
+    assert "import compiled: ValueError" == found.words
 
 
 @pytest.mark.usefixtures("index")
