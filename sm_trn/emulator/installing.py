@@ -48,6 +48,8 @@ _BUILT: Final = re.compile(
     r"\s*(?:Collecting|Processing|Building wheel for|Running setup.py install for) (?:\S*/)?([\w.]+(?:-[\w.]+)*?)(?:-\d|[^\w.-]|$)"
 )
 _UNREACHED: Final = re.compile(r"Retrying \(Retry\(|Could not fetch URL")
+# How a build ends for its own programs' sake: other words are of compilers and devices, which are not those of the image.
+_OF_PYTHON: Final = re.compile(r"(?:ModuleNotFound|Import|Attribute|Syntax|Name|Type)Error\b")
 _OF_DEVICES: Final = re.compile(r"cuda|nvidia|nvml|\bgpu|neuron|\.so\b", re.IGNORECASE)
 
 
@@ -70,7 +72,7 @@ def install(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     """Install the requirements of a job with pip in the twin of its image, then run what its script imports at its top, under no condition.
 
     The first failure, or None. ``tell`` hears first what will run and where. Raises EmulatorError where there is no twin, no source on
-    this machine, or no index within reach.
+    this machine, no index within reach, or no tool that a build needs.
     """
     folder, held, root = source.source_folder(job), contents_of(job), state_folder(state)
     entry = source.entry_name(job)
@@ -168,7 +170,7 @@ def _run(job: JobSpec, where: Where, twin: Twin, state: Path) -> list[str]:
 
 
 def _of_pip(lines: list[str], requirements: str) -> Failure:
-    """Why pip did not install. Raises EmulatorError where it reached no index."""
+    """Why pip did not install. Raises EmulatorError where this machine is the reason: no index, or a build without its tools."""
     if any(_UNREACHED.search(line) for line in lines):
         raise EmulatorError("pip could not reach its index, so nothing is known of the requirements")
     plain = [re.sub(r"^[\s×╰─>│]+", "", line) for line in lines]
@@ -178,7 +180,11 @@ def _of_pip(lines: list[str], requirements: str) -> Failure:
         last = plain[ends[-1] - 1]
         package = next((found[1] for line in reversed(lines[: ends[-1]]) if (found := _BUILT.match(line))), "a package")
         words = f"{package} cannot be built: {last}"
-        doubts.append("its build may find other tools and devices there")
+        if not _OF_PYTHON.match(last):
+            raise EmulatorError(
+                f"{words}; this machine may lack a tool or a device that the image has: nothing is known"
+            )
+        doubts.append("its build may find other packages there")
     else:
         errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
         words = " ".join(errors) if errors != ["Exception:"] else lines[-1]
