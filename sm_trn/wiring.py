@@ -28,6 +28,7 @@ from .tuning.handles import TuningSession
 if TYPE_CHECKING:
     from .bridge.launchers.launches import Launchers
     from .core.session.connection import EmulatorEndpoint
+    from .emulator.installing import Failure
     from .emulator.rehearsal import Rehearsal
     from .images.resolve import Resolved
 
@@ -104,6 +105,13 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     from .emulator.twin import in_twin as made  # noqa: PLC0415 - as above
 
     return made(job, state, tell=tell)
+
+
+def install(job: JobSpec, *, tell: Callable[[str], None]) -> Failure | None:
+    """Install a job's requirements and run its imports in the twin of its image; what failed first. Raises EmulatorError."""
+    from .emulator.installing import install as run  # noqa: PLC0415 - as above
+
+    return run(job, tell=tell)
 
 
 def connect(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.server
 import io
+import json
 import tarfile
+import threading
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -42,11 +47,17 @@ def wheel(
     index(folder)
 
 
-def sdist(folder: Path, name: str, version: str, *requires: str, program: str = "") -> None:
-    """A package that has no wheel: a build would tell what it is, and what setuptools packed with it where there is a ``program``."""
+def sdist(folder: Path, name: str, version: str, *requires: str, program: str = "", build: str = "") -> None:
+    """A package that has no wheel: a build would tell what it is, and what setuptools packed with it where there is a ``program``.
+
+    ``build`` is the program that builds it, isolated, with nothing beside it.
+    """
     folder = folder / name
     folder.mkdir()
     texts = {"setup.py": "raise SystemExit('built')"}
+    if build:
+        backend = "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
+        texts = {"pyproject.toml": backend, "backend.py": build}
     if program:
         module = name.replace("-", "_")
         texts[f"src/{module}/__init__.py"] = program
@@ -64,6 +75,46 @@ def index(folder: Path) -> None:
     files = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
     links = "".join(f'<a href="{each.name}">{each.name}</a>' for each in files)
     (folder / "index.html").write_text(f"<html><body>{links}</body></html>")
+
+
+@contextlib.contextmanager
+def dated(folder: Path, days: dict[str, str]) -> Iterator[str]:
+    """The URL of an index of a folder that says on which day each version was uploaded: by file, else on the first of 2020."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            place = folder / self.path.strip("/")
+            if not place.exists():
+                self.send_error(404)
+                return
+            files = [
+                {
+                    "filename": each.name,
+                    "url": f"/{each.relative_to(folder)}",
+                    "hashes": {},
+                    "upload-time": f"{days.get(each.name, '2020-01-01')}T00:00:00Z",
+                }
+                for each in place.glob("*.whl")
+            ]
+            page = {"meta": {"api-version": "1.1"}, "name": place.name, "files": files}
+            content = json.dumps(page).encode() if place.is_dir() else place.read_bytes()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/vnd.pypi.simple.v1+json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(content)
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
 
 
 def alone(folder: Path) -> dict[str, str]:

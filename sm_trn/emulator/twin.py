@@ -16,11 +16,13 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Final
 
 from packaging.utils import canonicalize_name
 
+from ..core.catalog import images
 from ..core.errors import EmulatorError
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
@@ -31,9 +33,12 @@ from .container.twins import FOLDER, NOTE, Twin, twin_at
 from .daemon import default_state
 from .options import TWIN_TAG
 
-RECIPE: Final = 1  # a twin that was made in another way is made again
+RECIPE: Final = 2  # a twin that was made in another way is made again
 OLDEST: Final = (3, 8)
 _PYTHON_S, _INSTALL_S = 300, 3600
+_TOOLS: Final = frozenset(
+    {"pip", "setuptools", "wheel"}
+)  # every image but those of a lock file has them, from conda or Debian
 _WHEELS: Final = ("--only-binary", ":all:")
 _BROUGHT: Final = {"torch_xla": "torch-neuronx", "libneuronxla": "torch-neuronx"}  # by the packages of the Neuron SDK
 _WORDS: Final = 200  # characters of the resolver's words that are kept of what could not be had
@@ -46,6 +51,18 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     means nothing to AWS. Raises EmulatorError where the image's contents are not published, uv or the Python is not to be had, and where
     the script imports what the twin could not get.
     """
+    key, twin = twin_of(job, state_folder(state), tell=tell)
+    _require_imports(job, twin)
+    return job.replace(tags={**job.tags, TWIN_TAG: key})
+
+
+def state_folder(state: str | Path | None) -> Path:
+    """The emulator's folder: ``state``, else the user's own."""
+    return (Path(state) if state is not None else default_state()).expanduser().absolute()
+
+
+def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[str, Twin]:
+    """The twin of a job's image and its key, made where ``state`` has none. Raises EmulatorError where none can be made."""
     held = contents_of(job)
     wanted = python_of(held)
     if held is None or wanted is None:
@@ -61,19 +78,28 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     uv = find_uv()
     if uv is None:
         raise EmulatorError("--environment twin: uv makes the twin, and it is not installed; fix: pip install uv")
-    folder = (Path(state) if state is not None else default_state()).expanduser().absolute() / FOLDER
     interpreter = find_python(uv, wanted)
     exact, limits = _published(held)
-    imported = sorted(_imported(job) & limits.keys())
-    recipe = [RECIPE, held.name, interpreter or wanted, exact, limits, imported, platform.machine(), _settings()]
+    wanted_too = sorted((_imported(job) & limits.keys()) | (set() if held.complete else _TOOLS - exact.keys()))
+    row = images.choose(job)
+    until = (row.end_of_patch if row is not None else None) or ""
+    recipe = [
+        RECIPE,
+        held.name,
+        interpreter or wanted,
+        exact,
+        limits,
+        wanted_too,
+        until,
+        platform.machine(),
+        _settings(),
+    ]
     key = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
-    with _alone(folder, key):
-        if twin_at(folder.parent, key) is None:
-            _Maker(uv, folder / key, held, tell).make(interpreter or wanted, exact, limits, imported)
-        twin = twin_at(folder.parent, key)
-    if twin is not None:
-        _require_imports(job, twin)
-    return job.replace(tags={**job.tags, TWIN_TAG: key})
+    with _alone(state / FOLDER, key):
+        twin = twin_at(state, key)
+        return key, twin or _Maker(uv, state / FOLDER / key, held, until, tell).make(
+            interpreter or wanted, exact, limits, wanted_too
+        )
 
 
 def _require_imports(job: JobSpec, twin: Twin) -> None:
@@ -136,20 +162,24 @@ def _alone(folder: Path, key: str) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Maker:
-    """Makes one twin in its folder. What is there already is of a maker that did not finish, and goes."""
+    """Makes one twin in its folder. What is there already is of a maker that did not finish, and goes.
+
+    ``until`` is the last day on which AWS builds the image again, ISO, empty where it is not known: what its packages bring is not newer.
+    """
 
     uv: str
     folder: Path
     held: Contents
+    until: str
     tell: Callable[[str], None]
 
-    def make(self, python: str, exact: Mapping[str, str], limits: Mapping[str, str], imported: list[str]) -> None:
-        """Make it of the exact versions, and of what the job imports besides; note what is in it. Raises EmulatorError."""
+    def make(self, python: str, exact: Mapping[str, str], limits: Mapping[str, str], more: list[str]) -> Twin:
+        """Make it of the exact versions, and of more packages; note what is in it. Raises EmulatorError."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.tell(f"making the twin of {self.held.name}; it is kept for later rehearsals")
         self._environment(python)
         pins = {name: f"{name}=={version}" for name, version in exact.items()}
-        pins |= {name: f"{name}{limits[name]}" for name in imported}
+        pins |= {name: f"{name}{limits.get(name, '')}" for name in more}
         lacking: dict[str, str] = {}
         backend = self._backend(exact.get("torch"))
         if backend:  # a build for the CPU needs none of CUDA's libraries
@@ -173,6 +203,7 @@ class _Maker:
         (self.folder / NOTE).write_text(json.dumps(asdict(twin), indent=1), "utf-8")
         for line in twin.lines():
             self.tell(line)
+        return twin
 
     @property
     def _python(self) -> Path:
@@ -226,21 +257,15 @@ class _Maker:
         if not pins:
             return
         common = ("pip", "install", "--compile-bytecode", *_WHEELS, *self._into, *backend)
-        done = self._uv(
-            *(
-                *common,
-                "--override",
-                str(self.folder / "overrides.txt"),
-                "--constraint",
-                str(self.folder / "limits.txt"),
-            ),
-            *pins,
-        )
-        if done.returncode:
-            self.tell(
-                f"what the image's packages bring is left out, for it cannot be installed: {words_of(done.stderr)}"
-            )
-            done = self._uv(*common, "--no-deps", *pins)
+        exact, limits = str(self.folder / "overrides.txt"), str(self.folder / "limits.txt")
+        for day, held_as in product(dict.fromkeys([self.until, ""]), ("--constraint", "--override")):
+            # Not every index knows days, and what is published of a package may not be what another says that it needs.
+            until = ("--exclude-newer", day) if day else ()
+            done = self._uv(*common, *until, "--override", exact, held_as, limits, *pins)
+            if not done.returncode:
+                return
+        self.tell(f"what the image's packages bring is left out, for it cannot be installed: {words_of(done.stderr)}")
+        done = self._uv(*common, "--no-deps", *pins)
         if done.returncode:
             raise EmulatorError(
                 f"{self.held.name}: its packages could not be installed: {words_of(done.stderr)}; "

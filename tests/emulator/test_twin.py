@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from command import sm_trn
 from emulator.bench import Bench, running
-from package_index import alone, wheel
+from package_index import alone, dated, wheel
 
 import sm_trn as st
 from sm_trn.core.errors import EmulatorError
@@ -178,6 +178,65 @@ def test_a_twin_of_a_pytorch_that_is_built_for_numpy_1_has_numpy_1(
         [python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True, check=True
     )
     assert "1.26.4" == found.stdout.strip()
+
+
+def test_a_twin_has_the_tools_that_build(here: Bench, settings: dict[str, str], tmp_path: Path) -> None:
+    folder = Path(settings["UV_DEFAULT_INDEX"].removeprefix("file://"))
+    wheel(folder, "wheel", "0.45.1")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "own.py").write_text("import numpy\n")  # another twin than that of other tests
+    key = in_twin(asked(tmp_path / "a"), here.endpoint.state).tags[TWIN_TAG]
+    twin = twin_at(here.endpoint.state, key)
+    assert twin is not None
+    assert "0.45.1" == twin.versions["wheel"]
+
+
+def test_what_packages_bring_is_as_old_as_the_image(
+    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("UV_OFFLINE")
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    wheel(folder, "torch", "2.5.1", "brought")
+    wheel(folder, "accelerate", "1.9.0")
+    for version in ("1.0", "2.0"):
+        wheel(folder, "brought", version)
+    with dated(folder, {"brought-2.0-py3-none-any.whl": "2126-01-01"}) as index:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", index)
+        key = in_twin(asked(tmp_path / "a"), tmp_path).tags[TWIN_TAG]
+    found = subprocess.run(
+        [tmp_path / FOLDER / key / "bin" / "python", "-c", "import brought; print(brought.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "1.0" == found.stdout.strip()
+
+
+def test_a_published_range_stands_against_what_another_package_asks(
+    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    folder = Path(settings["UV_DEFAULT_INDEX"].removeprefix("file://"))
+    for version in ("1.26.0", "2.6.1"):  # of the image is published: >=2.5.0
+        wheel(folder, "urllib3", version)
+    wheel(folder, "torch", "2.6.0", "brought", "urllib3<2")
+    wheel(folder, "brought", "1.0")
+    if find_python(str(UV), "3.12") is None:
+        pytest.skip("needs Python 3.12")
+    job = asked(tmp_path / "a", framework=st.PyTorch("2.6.0", python="py312"))
+    (tmp_path / "a" / "train.py").write_text("import torch\n")
+    key = in_twin(job, tmp_path).tags[TWIN_TAG]
+    found = subprocess.run(
+        [tmp_path / FOLDER / key / "bin" / "python", "-c", "import brought, urllib3; print(urllib3.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "2.6.1" == found.stdout.strip()
 
 
 def test_the_shell_makes_the_twin_and_follows_the_rehearsal(

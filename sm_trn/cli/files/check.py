@@ -58,6 +58,13 @@ class Checked:
     help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints. "
     "Follow the script's imports through them.",
 )
+@click.option(
+    "--install",
+    "installs",
+    is_flag=True,
+    help="Install the job's requirements in a twin of its image on this machine, with pip, and run the script's imports. It runs what "
+    "packages run when they are built and imported.",
+)
 @click.option("--schema", "show_schema", is_flag=True, help="Print the JSON Schema of job files, for editors.")
 @click.option("--rules", "show_rules", is_flag=True, help="Print all rules as a Markdown page.")
 @json_option
@@ -69,6 +76,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     region: str | None,
     explain: str | None,
     resolves: bool,
+    installs: bool,
     show_schema: bool,
     show_rules: bool,
     as_json: bool,
@@ -97,8 +105,9 @@ def command(  # noqa: PLR0913 - an argument for each option
         return 0
     if not names:
         raise click.UsageError("no FILE; sm-trn check bert.toml")
-    if resolves:
-        return max(_resolved(job) for _, _, job in files.all_jobs(names))
+    if resolves or installs:
+        jobs = [job for _, _, job in files.all_jobs(names)]
+        return max([*map(_resolved, jobs if resolves else ()), *map(_installed, jobs if installs else ())])
     priced_in = known_region(region)
     began = time.perf_counter()
     checked = [entry for name in names for entry in _checked(name, ignore, priced_in)]
@@ -138,6 +147,16 @@ def _resolved(job: JobSpec) -> int:
         click.echo("\n".join(found.pins))
     failing = any(problem.severity is Severity.ERROR for problem in found.problems)
     return int(bool(found.misfits) or failing)  # what is not allowed may work
+
+
+def _installed(job: JobSpec) -> int:
+    """Print what fails when a job's requirements are installed and its script's imports run. Raises SmTrnError."""
+    from ...wiring import install  # noqa: PLC0415 - as above
+
+    failure = install(job, tell=lambda line: click.echo(line, err=True))
+    if failure is not None:
+        click.echo(f"{job.name}: {failure}", err=True)
+    return int(failure is not None and not failure.doubts)
 
 
 def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:

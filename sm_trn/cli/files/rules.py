@@ -62,7 +62,7 @@ UNSEEN = (
     ("channels and hyperparameters that are read under a condition, in a try, or by a name that is put together", "a rehearsal"),
     ("whether the objects of an input exist, hold what the script expects, or are large", "sm-trn doctor, Session.check"),
     ("whether the account's quotas, role, subnets, security groups and keys allow the job", "sm-trn doctor, Session.check"),
-    ("whether requirements.txt can be installed in the container", "sm-trn check --resolve, or sm-trn launch --environment twin"),
+    ("whether requirements.txt can be installed in the container", "sm-trn check --resolve, or sm-trn check --install"),
     ("whether the source in S3 or git, or an image of your own, holds what the job needs", "the first minutes of the job"),
     ("whether numbers are good ones: learning rates, sizes, whether a loss falls", "a short run"),
     ("collectives that ranks call in different orders, and hangs", "sm-trn guard, while the job runs"),

@@ -19,7 +19,9 @@ def environment(home: Path) -> None:
     venv.EnvBuilder(with_pip=False, symlinks=True).create(home)
     packages = Path(sysconfig.get_paths(vars={"base": str(home), "platbase": str(home)})["purelib"])
     behind = sysconfig.get_paths()["purelib"]
-    (packages / "_twin.pth").write_text(f"import site; site.addsitedir({behind!r})\n", "utf-8")
+    isolated = "'pip-build-env-' in os.environ.get('PYTHONPATH', '')"  # pip hides what is installed from a build
+    line = f"import os, site; {isolated} or site.addsitedir({behind!r})\n"
+    (packages / "_twin.pth").write_text(line, "utf-8")
     old, new = f"#!{twin}/bin/", f"#!{home}/bin/"
     for program in (twin / "bin").iterdir():
         beside = home / "bin" / program.name
