@@ -95,7 +95,10 @@ def install(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
             said = read_failure(where.ml)
             if said.startswith("InstallRequirementsError"):
                 return _of_pip(lines, source.requirements(job) or "")
-            return _of_python(lines, where, entry, twin, held) if said else None
+            failure = _of_python(lines, where, entry, twin, held) if said else None
+            if said and failure is None:
+                tell(f"{job.name}: its imports end here with {lines[-1][:_WORDS]}: nothing is known of AWS")
+            return failure
         finally:
             layout.remove(where)
 
@@ -194,7 +197,9 @@ def _of_pip(lines: list[str], requirements: str) -> Failure:
 
 
 def _of_python(lines: list[str], where: Where, entry: str, twin: Twin, held: Contents) -> Failure | None:
-    """Why an import failed; None where a program of the job did more than import when it failed, which nobody can judge here."""
+    """Why an import failed. None where nobody can judge it here: a program of the job did more than import when it failed, or a package
+    lacks of which it is not known whether the image has it.
+    """
     starts = [at for at, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
     blocks = [lines[at:end] for at, end in pairwise([*starts, len(lines)])] or [["", *lines[-1:]]]
     told, chain = blocks[-1], blocks[-1:]
@@ -210,6 +215,9 @@ def _of_python(lines: list[str], where: Where, entry: str, twin: Twin, held: Con
             if not statement.startswith(("import ", "from ")):
                 return None
     words = "; ".join(map(_exception, chain))
+    missing = _missing(words, where)
+    if missing and missing not in twin.lacking and held.holds(missing) is None:
+        return None
     doubts = tuple(_doubts("\n".join(line for block in chain for line in block), words, where, twin, held))
     return Failure(place=place, words=f"{statement}: {words}", doubts=doubts)
 
@@ -225,16 +233,21 @@ def _own(file: str, where: Where) -> str:
     return path if not path.startswith("/") and (where.ml / "code" / path).is_file() else ""
 
 
+def _missing(words: str, where: Where) -> str:
+    """The package of a module that is not found, where pip has not installed the package; else empty."""
+    found = _MISSING.search(words)
+    module = found[1].partition(".")[0] if found is not None else ""
+    installed = any((where.own / "twin").glob(f"lib/python*/site-packages/{module}*"))
+    return "" if installed or not module else package_of(module)
+
+
 def _doubts(told: str, words: str, where: Where, twin: Twin, held: Contents) -> Iterator[str]:
     """Why an import may not fail on AWS: what is not published of the packages that it went through, and devices."""
     if _OF_DEVICES.search(words):
         yield "the twin has no device"
     modules = {name for folder, name in _PACKAGED.findall(told) if folder != f"{where.seen_own}/twin"}
-    missing = _MISSING.search(words)
-    top = missing[1].partition(".")[0] if missing is not None else ""
-    if top and not any((where.own / "twin").glob(f"lib/python*/site-packages/{top}*")):
-        modules.add(top)
-    for package in sorted({package_of(module) for module in modules}):
+    packages = {package_of(module) for module in modules} | {_missing(words, where)} - {""}
+    for package in sorted(packages):
         if package in twin.lacking:
             yield f"{package} could not be had for the twin"
         elif held.holds(package) is None or (package in twin.versions and held.version(package) is None):

@@ -31,7 +31,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What makes uv and pip look into a folder of packages, and nowhere else."""
     folder = tmp_path_factory.mktemp("index") / "packages"
     folder.mkdir()
-    wheel(folder, "torch", "2.5.1")
+    wheel(folder, "torch", "2.5.1", "typing-extensions")
     wheel(folder, "torch", "2.6.0")
     wheel(folder, "accelerate", "1.9.0", "torch>=2.0")
     wheel(folder, "typing-extensions", "4.15.0")
@@ -116,6 +116,13 @@ def test_what_is_not_published_and_what_needs_a_device_is_a_warning(tmp_path: Pa
         assert found is not None
         assert doubt in found.doubts[0]
         assert str(found).startswith("warning: train.py:1")
+
+
+@pytest.mark.usefixtures("index")
+def test_a_package_is_not_missed_of_which_it_is_not_known_whether_the_image_has_it(tmp_path: Path, state: Path) -> None:
+    told: list[str] = []
+    assert install(job(tmp_path / "a", "import nobody_knows_it\n", "fits\n"), state, tell=told.append) is None
+    assert told[-1].endswith("No module named 'nobody_knows_it': nothing is known of AWS")
 
 
 @pytest.mark.usefixtures("index")
