@@ -43,9 +43,9 @@ class Learned:
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Learned:
-    """Two workers, three epochs of the bundled sample, as a SageMaker job would be told to."""
+    """Two workers, six epochs of the bundled sample, as a SageMaker job would be told to."""
     folder = tmp_path_factory.mktemp("learned")
-    flags = [*TINY, "--train", "sample", "--epochs", "3", "--learning_rate", "0.002", "--baselines", "True"]
+    flags = [*TINY, "--train", "sample", "--epochs", "6", "--learning_rate", "0.002", "--baselines", "True"]
     job = {"SM_MODEL_DIR": str(folder / "output")}
     run = Launch(folder).run(*flags, "--logging_steps", "25", workers=2, environment=job)
     assert run.code == 0, run.err[-3000:]
@@ -62,7 +62,7 @@ def test_a_tiny_model_learns_the_sample_and_beats_counted_words(learned: Learned
 
 def test_each_step_is_logged_once_with_the_same_keys(learned: Learned) -> None:
     lines = learned.run.having("loss")
-    assert [line["step"] for line in lines] == list(range(25, 3 * 112 + 1, 25))
+    assert [line["step"] for line in lines] == list(range(25, 6 * 112 + 1, 25))
     keys = ["loss", "learning_rate", "epoch", "step", "samples_per_second", "steps_per_second"]
     keys += ["tokens_per_second", "data_wait", "padding_fill"]
     assert all(list(line) == keys for line in lines)
@@ -79,16 +79,16 @@ def test_the_loss_falls_and_the_learning_rate_ends_near_zero(learned: Learned) -
 
 def test_evaluation_covers_the_held_out_texts_exactly(learned: Learned) -> None:
     evaluations = learned.run.having("eval_accuracy")
-    assert [line["epoch"] for line in evaluations] == [1.0, 2.0, 3.0]
+    assert [line["epoch"] for line in evaluations] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     assert {line["eval_samples"] for line in evaluations} == {400}
     assert all((400 * line["eval_accuracy"]).is_integer() for line in evaluations)
 
 
 def test_the_summary_agrees_with_itself(learned: Learned) -> None:
     (line,) = learned.run.having("train_runtime")
-    assert line["step"] == 336
+    assert line["step"] == 672
     # the first step is in the run, but in no step line
-    assert line["train_samples_per_second"] * line["train_runtime"] == pytest.approx(336 * 32, rel=1e-3)
+    assert line["train_samples_per_second"] * line["train_runtime"] == pytest.approx(672 * 32, rel=1e-3)
     assert 1 == len(learned.run.having("first_step_seconds"))
 
 
@@ -110,7 +110,7 @@ def test_the_saved_folder_loads_and_predicts(learned: Learned) -> None:
 
 def test_the_first_human_line_says_where_and_what(learned: Learned) -> None:
     assert (
-        "tiny-random on cpu:0: 2 worker(s), float32, batches of 16 x up to 23 tokens, 32 samples per step, 336 steps"
+        "tiny-random on cpu:0: 2 worker(s), float32, batches of 16 x up to 23 tokens, 32 samples per step, 672 steps"
     ) in learned.run.out
 
 
