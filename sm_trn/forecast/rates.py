@@ -19,9 +19,8 @@ from .intervals import spread_of
 from .step import Rates
 
 FLASH2 = 2023.55  # years: FlashAttention-2 came out
-EIGHT_BITS = (
-    2.0  # frozen weights of 8 bits: two public jobs took once and twice the estimate, three others two to five times
-)
+# Frozen weights of 8 bits: two public jobs took once and twice the estimate, three others two to five times.
+EIGHT_BITS = 2.0
 LEARNED = 2024.0  # years: cuBLAS made the most of Hopper's new units
 PCIE = 30e9  # links slower than this, a worker, are PCIe and no NVLink
 
@@ -56,9 +55,8 @@ PRIORS: Mapping[str, Prior] = MappingProxyType(
         "chip.trainium2": Prior(0.50),
         "saturation.width": Prior(77, 0.5),
         "saturation.tokens": Prior(700),
-        "attention.flash": Prior(
-            0.32
-        ),  # forward and backward together on an A100: FlashAttention-2 (2023), which measured both
+        # Forward and backward together on an A100: FlashAttention-2 (2023), which measured both.
+        "attention.flash": Prior(0.32),
         "attention.flash2": Prior(0.52),
         "attention.eager": Prior(0.45),
         "attention.neuron": Prior(0.30),

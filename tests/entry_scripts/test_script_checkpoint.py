@@ -172,3 +172,13 @@ def test_a_host_that_has_nothing_to_save_proves_it_too(tmp_path: Path, monkeypat
     assert Checkpoints(tmp_path / "0").fault(5).startswith("FileNotFoundError")
     shutil.copytree(tmp_path / "1", tmp_path / "0", dirs_exist_ok=True)
     assert not Checkpoints(tmp_path / "0").fault(5)
+
+
+def test_what_a_collator_draws_is_of_the_seed_the_epoch_and_the_examples() -> None:
+    def drawn(seed: int, epoch: int, examples: list[int]) -> list[float]:
+        collate = sm_spot._Collate(lambda _: torch.rand(4).tolist(), seed)
+        collate.epoch = epoch
+        return list(collate(examples))
+
+    assert drawn(1, 0, [1, 2]) == drawn(1, 0, [1, 2])
+    assert 4 == len({str(drawn(*parts)) for parts in ((1, 0, [1]), (2, 0, [1]), (1, 1, [1]), (1, 0, [2]))})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-import kit.trainer  # noqa: F401 - with it transformers loads its parts before torch_xla is only a recording
+import kit.trainer  # with it transformers loads its parts before torch_xla is only a recording
 import train_language_model
 import train_text_classification
 from kit.device import Meter, device_values, set_environment
@@ -29,6 +30,16 @@ def batch_of(tokens: int, positions: int) -> dict[str, Any]:
     mask = torch.zeros(1, positions, dtype=torch.int64)
     mask[0, :tokens] = 1
     return {"input_ids": torch.zeros(1, positions, dtype=torch.int64), "attention_mask": mask}
+
+
+@pytest.mark.parametrize(
+    ("flags", "padded"),
+    [({"bf16": False}, {}), ({"bf16": True}, {"pad_to_multiple_of": 8}), ({"fp16": True}, {"pad_to_multiple_of": 8})],
+)
+def test_batches_are_padded_to_eights_where_half_precision_wants_them(
+    flags: dict[str, bool], padded: dict[str, int]
+) -> None:
+    assert padded == kit.trainer.padding({}, SimpleNamespace(**{"bf16": False, **flags}))
 
 
 def test_how_full_batches_are_is_counted_as_they_are_made() -> None:

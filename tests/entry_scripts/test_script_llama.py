@@ -210,10 +210,10 @@ def test_data_in_another_form_is_refused_with_the_forms_that_are_known(
 def test_texts_are_packed_unless_that_is_refused_and_their_column_has_trls_flag_too(
     flag: str, packing: list[str], examples: int, tmp_path: Path
 ) -> None:
-    (tmp_path / "a.csv").write_text("body,stars\n" + "a good film,5\na bad film,1\n" * 15)
+    (tmp_path / "a.csv").write_text("lyrics,stars\n" + "a good film,5\na bad film,1\n" * 15)
     flags = ["--model_name_or_path", "tiny-llama", "--max_steps", "1", "--max_length", "16", "--do_eval", "False"]
     flags += ["--train_file", str(tmp_path / "a.csv"), "--validation_file", str(tmp_path / "a.csv"), *packing]
-    run = run_here(main, *flags, flag, "body", "--output_dir", str(tmp_path / "m"), "--save_strategy", "no")
+    run = run_here(main, *flags, flag, "lyrics", "--output_dir", str(tmp_path / "m"), "--save_strategy", "no")
     assert 0 == run.code, run.err
     assert f": {examples} examples of at most 16 tokens out of 30 rows" in run.out
 
