@@ -20,7 +20,7 @@ import click
 
 import sm_trn
 from sm_trn import HOMES
-from sm_trn.cli.__main__ import COMMANDS, GROUPS, MODES, TITLES, load
+from sm_trn.cli.__main__ import COMMANDS, MORE, START, load
 from sm_trn.core import catalog, render
 from sm_trn.core.catalog.tables import catalogue_tables
 from sm_trn.core.jobfile.files import dump_job
@@ -61,8 +61,6 @@ VARIABLES: Mapping[str, str] = {
     "SM_TRN_SDK3_PYTHON": "A Python that has SageMaker SDK v3: `import` runs there what it writes",
     "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
     "SM_TRN_POLICY": "The team's policy file; unset: the `sm_trn.toml` in the folder of a job file or above it",
-    "SM_TRN_STATE_MAX_GB": "How much the state folder may hold, in GB of 10^9 bytes, when the emulator is started; 50 unless set",
-    "SM_TRN_PRICES": "A file that `sm-trn catalog prices --refresh --save` wrote: its prices come on top of the shipped ones",
     "SM_TRN_CATALOG": "The file of newer images and prices that `sm-trn catalog update` writes; unset: `~/.config/sm_trn/catalog.json`",
     "SM_TRN_RUNTIME": "In a job's environment: which runtime the entry scripts use, when it must not be found out",
     "SM_TRN_LOADING_AT_ONCE": "In a job's environment: how many workers of a host load a model at the same time",
@@ -81,10 +79,8 @@ _WORDS: Mapping[str, str] = {
 }
 _PLURALS: Mapping[str, str] = {"str": "texts", "int": "whole numbers", "float": "numbers", "HyperValue": "values"}
 INTERNAL = frozenset({
-    "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_DIE_AT", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR",
-    "SM_TRN_PID", "SM_TRN_PLAIN_SERVING", "SM_TRN_PYTHON", "SM_TRN_RECORDER", "SM_TRN_SHARED", "SM_TRN_TWIN",
-    "SM_TRN_SHELL", "SM_TRN_WORKERS",
-    "SM_TRN_WORKER_FAULT",
+    "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR", "SM_TRN_PID",
+    "SM_TRN_PYTHON", "SM_TRN_READ_ONLY", "SM_TRN_SANDBOX", "SM_TRN_SHELL", "SM_TRN_WORKERS",
 })  # fmt: skip
 
 
@@ -97,7 +93,7 @@ ROOMS: Mapping[str, str] = {
     ".forecast": "Estimate and plan a job",
     ".core.render": "Render a request, compare two",
     ".core.jobfile": "Read and write job files",
-    ".bridge": "Read and record launch code",
+    ".bridge": "Record launch code",
     ".core.session": "Launch, watch, attach",
     ".capacity": "Find room for a job",
     ".tuning": "Search for hyperparameters",
@@ -156,10 +152,10 @@ def cli_reference() -> str:
         "",
     ]
     lines += [_MADE]
-    for group, names in GROUPS.items():
-        lines += ["", f"**{TITLES[group]}**", "", "| | |", "|---|---|"]
-        lines += [f"| [`{name}`](#sm-trn-{name}) | {summary} |" for name, (_, summary) in names.items()]
-    for name in [*COMMANDS, *MODES]:
+    for title, commands in (("Commands", START), ("More commands", MORE)):
+        lines += ["", f"**{title}**", "", "| | |", "|---|---|"]
+        lines += [f"| [`{name}`](#sm-trn-{name}) | {summary} |" for name, (_, summary) in commands.items()]
+    for name in COMMANDS:
         for path, command in commands_of(["sm-trn", name], load(name)):
             lines += ["", f"## {' '.join(path)}", "", "```text", _help(path, command), "```"]
     return "\n".join(lines) + "\n"
@@ -315,7 +311,7 @@ def accelerators() -> str:
         "",
         "Workers: one process a GPU or NeuronCore. Prices: the newest known for training in us-west-2, else us-east-1; `i` is inferred,",
     ]
-    lines += ["`-` not known (`sm-trn catalog prices --refresh` asks AWS). Sources:", ""]
+    lines += ["`-` not known (`sm-trn catalog update` asks AWS). Sources:", ""]
     lines += [f"- {name}: {text}" for name, text in price_sources().items() if name != "fmbench-2025"]
     lines += ["", "## A published comparison, recomputed", ""]
     pair = compare(["published/bert-p4d", "published/bert-trn1"], baseline="bert-p4d", book=snapshot_book())

@@ -371,7 +371,11 @@ def main() -> None:
                 {
                     **{key: value for key, value in identity.items() if value},
                     "processor": processor,
-                    **{key: value for key, value in dataclasses.asdict(held).items() if (key, value) != ("published", True)},
+                    **{
+                        key: value
+                        for key, value in dataclasses.asdict(held).items()
+                        if (key, value) != ("published", True)
+                    },
                 }
             )
     lines = ",\n".join(json.dumps(each, sort_keys=False) for each in found)

@@ -18,7 +18,7 @@ from .core import __version__
 # Public name -> the module that holds it. The stub beside this file shows the same to editors; .github/documents.py writes it.
 HOMES = {
     "policies": ".account.policies.policy",
-    "recording": ".bridge.recorder.inside",
+    "import_launcher": ".bridge.launchers",
     "fallback": ".capacity.fallback",
     "scripts_folder": ".core._entry",
     "SmTrnError": ".core.errors",
@@ -71,11 +71,9 @@ HOMES = {
     "Session": ".wiring",
     "TrainingJob": ".wiring",
     "connect": ".wiring",
-    "read_launchers": ".wiring",
     "rehearse": ".wiring",
 }
 _MODULES = ("errors", "results", "specs")
-_RENAMED = {"Hole": "Unresolved"}
 
 __all__ = [  # noqa: PLE0604
     *HOMES,
@@ -93,26 +91,7 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module(HOMES[name], __name__), name)
         globals()[name] = value
         return value
-    if not name.startswith("_"):
-        new = _RENAMED.get(name, name)
-        for module in _MODULES:
-            moved = import_module(f".{module}", __name__)
-            if new in moved.__all__:
-                return _moved(name, f"{module}.{new}", getattr(moved, new))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _moved(name: str, place: str, value: object) -> object:
-    """A name of the first releases, with a warning once."""
-    import warnings  # noqa: PLC0415 - only old code needs it
-
-    warnings.warn(
-        f"sm_trn.{name} is now sm_trn.{place}; the old name goes with the next release",
-        DeprecationWarning,
-        stacklevel=3,
-    )
-    globals()[name] = value
-    return value
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@ from . import errors as errors
 from . import results as results
 from . import specs as specs
 from .account.policies.policy import policies as policies
-from .bridge.recorder.inside import recording as recording
+from .bridge.launchers import import_launcher as import_launcher
 from .capacity.fallback import fallback as fallback
 from .core._entry import scripts_folder as scripts_folder
 from .core.errors import SmTrnError as SmTrnError
@@ -56,7 +56,6 @@ from .tuning.studies import tune as tune
 from .wiring import Session as Session
 from .wiring import TrainingJob as TrainingJob
 from .wiring import connect as connect
-from .wiring import read_launchers as read_launchers
 from .wiring import rehearse as rehearse
 
 __version__: str
@@ -106,15 +105,14 @@ __all__ = [
     "estimator",
     "fallback",
     "grid",
+    "import_launcher",
     "load_jobs",
     "parse_request",
     "plan",
     "policies",
     "read_calibration",
     "read_jobs",
-    "read_launchers",
     "read_log",
-    "recording",
     "rehearse",
     "render",
     "results",

@@ -25,16 +25,10 @@ import pytest
 
 if TYPE_CHECKING:
     from .core.session.handles import Session
-    from .emulator.options import Endpoint
+    from .emulator.options import Endpoint, Options
 
 _WORKER: Final = "PYTEST_XDIST_WORKER"  # set in a worker before its plugins are loaded
 _STATE: Final = "SM_TRN_STATE"
-# What chooses botocore's login, region and addresses; a variable of the tests' own, AWS_ROLE say, stays.
-_LOGIN: Final = (
-    "AWS_ACCESS_KEY", "AWS_SECRET", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_", "AWS_REGION",
-    "AWS_ENDPOINT", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS", "AWS_ROLE_ARN", "AWS_ROLE_SESSION", "AWS_WEB_IDENTITY",
-    "AWS_CONTAINER_", "AWS_EC2_METADATA", "AWS_CA_BUNDLE", "AWS_CREDENTIAL", "AWS_SIGV4A", "AWS_USE_", "AWS_S3_",
-)  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -95,13 +89,8 @@ class _Everywhere:
         state = Path(tempfile.mkdtemp(prefix="sm_trn-"))
         self._undo.callback(shutil.rmtree, state, ignore_errors=True)
         self._undo.callback(emulator.down, state)
-        endpoint = emulator.up(state, region=region, options=emulator.Options(start_delay_s=0.05, stop_grace_s=5.0))
-        before = dict(os.environ)
-        self._undo.callback(os.environ.update, before)
-        self._undo.callback(os.environ.clear)  # the last one first
-        for name in [name for name in os.environ if name.startswith(_LOGIN)]:
-            del os.environ[name]
-        os.environ.update(endpoint.environment())
+        endpoint = emulator.up(state, region=region, options=_options())
+        self._undo.enter_context(emulator.environment(endpoint.environment()))
         return endpoint
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -117,6 +106,13 @@ class _Everywhere:
     def pytest_unconfigure(self) -> None:
         """pytest's hook: end what was started, and leave the environment as it was."""
         self._undo.close()
+
+
+def _options() -> Options:
+    """How an emulator of tests behaves: it starts jobs at once, and ends with the tests."""
+    from . import emulator  # noqa: PLC0415 - as above
+
+    return emulator.Options(start_delay_s=0.05, stop_grace_s=5.0, parent_pid=os.getpid())
 
 
 def _create_roles(endpoint: Endpoint, names: tuple[str, ...]) -> None:
@@ -142,7 +138,7 @@ def sm_trn_emulator(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
         return
     state = tmp_path_factory.mktemp("sm_trn")
     try:
-        yield emulator.up(state, options=emulator.Options(start_delay_s=0.05, stop_grace_s=5.0))
+        yield emulator.up(state, options=_options())
     finally:
         emulator.down(state)
 
@@ -183,8 +179,11 @@ def sm_trn_faults(sm_trn_emulator: Endpoint) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def sm_trn_mocked() -> Iterator[Endpoint]:
-    """For tests under moto's ``mock_aws``: plain boto3 clients made in the test get a fresh emulated SageMaker, and its S3."""
+    """A fresh emulated SageMaker, and its S3, for plain boto3 clients made in the test, with region and credentials in the environment.
+
+    moto's ``mock_aws`` beside it answers all other services.
+    """
     from . import emulator  # noqa: PLC0415 - loaded only by who uses it
 
-    with emulator.mocked() as endpoint:
+    with emulator.mocked(region=os.environ.get("AWS_DEFAULT_REGION") or "us-east-1") as endpoint:
         yield endpoint

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .account.policies.policy import Policies
-from .bridge.launchers.launches import Launch, Launchers
-from .bridge.launchers.values import Unresolved
+from .bridge.jobs import Launch
+from .bridge.launchers import Imported
 from .capacity.queued import QueuedJob
 from .core.logs.events import LogEvent
 from .core.logs.metrics import MetricLog
@@ -41,12 +41,12 @@ __all__ = [
     "EstimatorCall",
     "Fleet",
     "Health",
+    "Imported",
     "JobCost",
     "JobRecord",
     "JobSnapshot",
     "JobStatus",
     "Launch",
-    "Launchers",
     "LogEvent",
     "MetricLog",
     "Observation",
@@ -62,6 +62,5 @@ __all__ = [
     "Trial",
     "TuningJob",
     "TuningSnapshot",
-    "Unresolved",
     "Verdict",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO
 
@@ -16,7 +16,7 @@ from .core.preflight import JobRule
 from .core.session import handles
 from .core.session.observers import Observer
 from .core.specs.job import JobSpec, expect_spec
-from .core.specs.problems import Severity
+from .core.specs.problems import Problem, Severity
 from .diagnosis.guard.live import JobGuards
 from .diagnosis.handles import DiagnosedJob, GuardedSession
 from .forecast.costs import estimated_cost
@@ -26,11 +26,10 @@ from .rules import RULES, check
 from .tuning.handles import TuningSession
 
 if TYPE_CHECKING:
-    from .bridge.launchers.launches import Launchers
     from .core.session.connection import EmulatorEndpoint
     from .emulator.installing import Failure
     from .emulator.rehearsal import Rehearsal
-    from .images.resolve import Resolved
+    from .images.resolve import Resolution
 
 
 class TrainingJob(DiagnosedJob, MeasuredJob, DeployableJob):
@@ -63,6 +62,18 @@ class Session(
 
         return meant_by(self.backend, word) or word
 
+    def refused(self, job: JobSpec, ignore: Sequence[str] = ()) -> tuple[Problem, ...]:
+        """The errors for which a job is not launched. On the emulator, where the script runs anyway, its real parser is asked too."""
+        errors = super().refused(job, ignore)
+        if errors or not self.emulated:
+            return errors
+        from .scripts.arguments import options  # noqa: PLC0415 - for the emulator alone
+        from .scripts.probe import ask  # noqa: PLC0415 - as above
+
+        taken = options(job)
+        problems = ask(job) if taken is not None and (taken.unread or taken.vague) else []
+        return tuple(each for each in problems if each.severity is Severity.ERROR and each.id not in ignore)
+
     def allowed(self, specs: list[JobSpec]) -> list[JobSpec]:
         if self.emulated:
             return specs
@@ -84,20 +95,18 @@ class Session(
         return (shown, Foreseen(logs=shown.readers, asked={job.name: job.asked for job in jobs}))
 
 
-def resolve(job: JobSpec) -> Resolved:
-    """Ask a resolver for versions of the job's requirements that its image can have, and check the job with them. Raises SmTrnError."""
-    from .images.resolve import resolve as ask  # noqa: PLC0415 - for those who ask alone
-    from .images.resolve import with_pins  # noqa: PLC0415 - as above
+def ask_parser(job: JobSpec) -> list[Problem]:
+    """Problems that the real parser of a job's script has with its arguments: the script runs in the sandbox up to there."""
+    from .scripts.probe import ask  # noqa: PLC0415 - for those who ask alone
 
-    found = ask(job)
-    if found.conflict:
-        return found
-    before = {(problem.id, problem.what) for problem in check(job)}
-    with with_pins(job, found) as pinned:
-        problems = [problem for problem in check(pinned) if problem.severity is not Severity.INFO]
-    return dataclasses.replace(
-        found, problems=tuple(problem for problem in problems if (problem.id, problem.what) not in before)
-    )
+    return ask(job)
+
+
+def resolve(job: JobSpec) -> Resolution:
+    """Ask uv for versions of a job's requirements that its image can have. Raises SmTrnError."""
+    from .images.resolve import resolve as solve  # noqa: PLC0415 - for those who ask alone
+
+    return solve(job)
 
 
 def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[str], None]) -> JobSpec:
@@ -146,7 +155,6 @@ def connect(
         progress=progress,
     )
     from .capacity.batch import Boto3Queues  # noqa: PLC0415 - as the next
-    from .capacity.plans import Boto3Plans  # noqa: PLC0415 - as the next
     from .hosting.aws import Boto3Hosting  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
     if session.boto_session is None:
@@ -155,7 +163,6 @@ def connect(
         session,
         hosting=Boto3Hosting(session.boto_session, session.bucket, progress=progress),
         batch=Boto3Queues(session.boto_session, None if session.emulated else session.clock),
-        plans=Boto3Plans(session.boto_session),
     )
 
 
@@ -163,32 +170,6 @@ def _start_emulator(state: Path | None, region: str) -> EmulatorEndpoint:
     from . import emulator  # noqa: PLC0415 - only who connects to it needs it
 
     return emulator.up(state, region=region)
-
-
-def read_launchers(
-    path: str | Path,
-    *,
-    given: Mapping[str, object] | None = None,
-    region: str = "",
-    checked: bool = False,
-    call: str = "",
-) -> Launchers:
-    """The launches of a ``.py`` or ``.ipynb`` file, read and never run: not a line of it is executed.
-
-    ``given`` maps names to values that the code leaves open: its own variables, arguments of its command line, and the
-    placeholders ``role``, ``bucket``, ``account`` and ``region``. With ``checked`` every job has the problems of ``check``.
-    ``call`` names a function that is read as if the file called it at its end. SDK v2 itself, in a process of its own, says
-    what it sends: where it is not installed, each launch has that as its hole.
-    Raises SmTrnError for a file that is neither, and OSError for one that cannot be read.
-
-    >>> [job.name for job in st.read_launchers("launch.py").jobs]
-    ['bert']
-    >>> [job.hyperparameters["epochs"] for job in st.read_launchers("launch.py", given={"epochs": 3}).jobs]
-    [1, 3]
-    """
-    from .bridge.launchers import read  # noqa: PLC0415 - only who brings code needs it
-
-    return read.read_launchers(path, given=given, region=region, check=check if checked else None, call=call)
 
 
 def rehearse(
@@ -215,4 +196,4 @@ def rehearse(
     )
 
 
-__all__ = ["RULES", "Session", "TrainingJob", "check", "connect", "estimated_cost", "read_launchers", "rehearse"]
+__all__ = ["RULES", "Session", "TrainingJob", "check", "connect", "estimated_cost", "rehearse"]

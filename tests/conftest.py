@@ -112,7 +112,9 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
         pytest.skip(f"the emulator needs sm_trn[local]; missing: {', '.join(missing)}")
     state = tmp_path_factory.mktemp("emulator")
     try:
-        yield embedded.up(state, options=Options(start_delay_s=0.05, stop_grace_s=5.0, max_jobs=2))
+        yield embedded.up(
+            state, options=Options(start_delay_s=0.05, stop_grace_s=5.0, max_jobs=2, parent_pid=os.getpid())
+        )
     finally:
         embedded.down(state)
 

@@ -33,7 +33,7 @@ SHELL = (
     "sm_trn.cli.jobs.launch",
     "sm_trn.report.commands.compare",
     "sm_trn.cli.files.check",
-    "sm_trn.cli.jobs.attach",
+    "sm_trn.cli.jobs.listing",
 )
 
 

@@ -229,7 +229,7 @@ AROUND: dict[str, Any] = {
             None,
             None,
             st.specs.TensorBoard(s3_uri="s3://a-bucket/t"),
-            st.specs.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/opt/ml/t"),
+            st.specs.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/var/t"),
         ]
     ),
     "infra_check": some.booleans(),

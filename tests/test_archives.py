@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sm_trn.bridge.commands.record import saved
-from sm_trn.bridge.recorder.recording import Recorded, RecordedCall
+from sm_trn.bridge.jobs import unpack as unpack_source
 from sm_trn.core.archives import Member
-from sm_trn.core.specs.json import Json
+from sm_trn.core.errors import SmTrnError
 from sm_trn.emulator.container.archive import UnsafeArchive, unpack
 
 HUGE = 300_000_000
@@ -82,17 +81,8 @@ def test_what_stands_before_a_member_is_bounded(kind: str, read: Callable[[bytes
 
 
 def test_a_recorded_source_with_such_a_header_is_named(tmp_path: Path) -> None:
-    job: dict[str, Json] = {
-        "TrainingJobName": "one", "RoleArn": "arn:aws:iam::111122223333:role/r", "OutputDataConfig": {"S3OutputPath": "s3://b/o"},
-        "AlgorithmSpecification": {"TrainingImage": "1.dkr.ecr.eu-west-1.amazonaws.com/own:1", "TrainingInputMode": "File"},
-        "StoppingCondition": {"MaxRuntimeInSeconds": 60},
-        "ResourceConfig": {"InstanceCount": 1, "InstanceType": "ml.m5.xlarge", "VolumeSizeInGB": 1},
-        "HyperParameters": {"sagemaker_program": '"t.py"', "sagemaker_submit_directory": '"s3://b/s/sourcedir.tar.gz"'},
-    }  # fmt: skip
-    call = RecordedCall(service="sagemaker", operation="CreateTrainingJob", request=job)
-    paths, (why,) = saved(Recorded(calls=(call,), uploads={"s3://b/s/sourcedir.tar.gz": HARMFUL["pax"]()}), tmp_path)
-    assert [] == paths
-    assert "source of one: got an archive that cannot be unpacked" in why
+    with pytest.raises(SmTrnError, match="source: got an archive that cannot be unpacked"):
+        unpack_source(HARMFUL["pax"](), tmp_path)
 
 
 def test_long_names_and_pax_headers_of_usual_size_are_read(tmp_path: Path) -> None:

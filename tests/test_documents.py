@@ -73,7 +73,7 @@ def test_the_sweep_of_the_page_runs_and_finds_its_best(
     assert "EMULATED: learning_rate 3e-5 is best: eval_accuracy 0.932 against" in " ".join(
         str(names["comparison"]).split()
     )
-    assert (tmp_path / "report/slice-emulated.png").is_file()
+    assert (tmp_path / "report/report.html").is_file()
 
 
 @pytest.mark.sdk

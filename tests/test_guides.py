@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +14,11 @@ from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
+from jobs import SQUAD, job_of
 
 import sm_trn
+import sm_trn as st
 from sm_trn.cli.__main__ import cli
 
 GUIDES = Path(sm_trn.__file__).parent / "docs" / "guides"
@@ -42,7 +47,9 @@ def blocks(page: Path) -> list[re.Match[str]]:
 def folder(tmp_path: Path) -> Path:
     """What the reader of the first guide has: a script, a job file, and a CSV of two words that decide."""
     for block in [
-        block for page in ("own-script", "testing", "bring-your-code") for block in blocks(GUIDES / f"{page}.md")
+        block
+        for page in ("own-script", "testing", "bring-your-code", "tuning")
+        for block in blocks(GUIDES / f"{page}.md")
     ]:
         if block["file"]:
             (tmp_path / block["file"]).parent.mkdir(exist_ok=True)
@@ -57,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.local
 @pytest.mark.parametrize(
     "page",
-    [*(page for page in PAGES if page.stem != "sweeps"), GUIDES.parent / "importing.md"],
+    [page for page in PAGES if page.stem != "sweeps"],
     ids=lambda page: page.stem,
 )
 def test_the_python_of_a_guide_runs_as_it_stands(page: Path, folder: Path, emulator: Any) -> None:
@@ -65,7 +72,6 @@ def test_the_python_of_a_guide_runs_as_it_stands(page: Path, folder: Path, emula
     code = "\n".join(block["body"] for block in blocks(page) if block["language"] == "python" and not block["file"])
     if not code:
         assert page.stem in {
-            "conformance",
             "first-launch",
             "new-project",
             "team",
@@ -103,3 +109,81 @@ def test_every_command_and_option_of_a_guide_exists(page: Path) -> None:
             command = found
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word.partition("=")[0] for word in words if word.startswith("-")} <= known, line
+
+
+# Commands that this machine cannot run to their end, and why.
+NOT_RUN = {
+    "sm-trn import program.py --python v3/bin/python": "needs a Python that has SDK v3: tests/sdk3",
+    "sm-trn check job.toml --install": "installs packages in a twin: tests/emulator/test_installing.py",
+    "sm-trn launch job.toml --backend emulator --environment twin --wait": "the same",
+    "sm-trn quickstart": "a step of its own in .ci/run",
+}
+# Commands that must say no here, with what they say.
+REFUSED = {
+    "sm-trn estimate squad.toml --measure": "wanted AWS: an emulated step has the speed of this machine",
+    "sm-trn launch reviews.toml --queue training": "launch without a queue, or use AWS",
+    "sm-trn list --queue training": "launch without a queue, or use AWS",
+    "sm-trn tune sweep.toml --max-usd 50 --wait --best best.toml": "UnknownOperationException",
+    "sm-trn tune reviews-261120-101500-a1b2c3": "UnknownOperationException",
+}
+
+
+def command_lines(page: Path) -> list[str]:
+    """Every line of the page that starts ``sm-trn``, without its comment and what stands before."""
+    lines = [line for block in blocks(page) if block["language"] == "sh" for line in block["body"].splitlines()]
+    return [
+        line[line.index("sm-trn ") :].partition("  #")[0].partition(")")[0].strip()
+        for line in lines
+        if "sm-trn " in line
+    ]
+
+
+@pytest.fixture(scope="module")
+def ended_jobs(session: st.Session, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The names of two jobs that have ended."""
+    script = "print({'loss': 0.5, 'epoch': 1.0})\n"
+    jobs = [job_of(tmp_path_factory.mktemp("source"), script, name=f"reviews-{number}") for number in (1, 2)]
+    tags = {"sm_trn:sweep": "reviews"}
+    runs = session.submit_all([job.replace(tags=tags, hyperparameters={"epochs": 1}) for job in jobs])
+    session.wait(runs, progress=False)
+    return [run.name for run in runs]
+
+
+@pytest.mark.local
+@pytest.mark.sdk
+@pytest.mark.parametrize("page", [page for page in PAGES if command_lines(page)], ids=lambda page: page.stem)
+def test_every_command_of_a_page_runs(
+    page: Path, folder: Path, emulator: Any, ended_jobs: list[str], monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(folder)
+    for name, value in {"SM_TRN_BACKEND": "emulator", "SM_TRN_STATE": str(emulator.state)}.items():
+        monkeypatch.setenv(name, value)
+    job_file = (folder / "job.toml").read_text("utf-8")
+    (folder / "jobs").mkdir()
+    for name in ("reviews.toml", "jobs/job.toml"):
+        (folder / name).write_text(job_file.replace('"src"', '"../src"') if "/" in name else job_file, "utf-8")
+    (folder / "squad.toml").write_text(st.dump_job(SQUAD, "toml"), "utf-8")
+    st.results.Calibration({"ampere half transformers eager": (1.2, 1.3)}).save(folder / "squad.json")
+    averages = {"train_runtime": 100.0, "train_samples_per_second": 64.0, "train_steps_per_second": 2.0, "epoch": 2.0}
+    (folder / "train.log").write_text(f"{averages}\n", "utf-8")
+    (folder / "describe.json").write_text(
+        json.dumps(dict(st.connect().attach(ended_jobs[0]).snapshot().raw), default=str)
+    )
+    chat = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good day"}]}
+    (folder / "chats.jsonl").write_text((json.dumps(chat) + "\n") * 20)
+    if page.stem == "new-project":
+        (folder / "job.toml").unlink()  # init writes it
+    for line in command_lines(page):
+        if line in NOT_RUN:
+            continue
+        names = iter(ended_jobs)
+        words = [next(names) if word in {"NAME", "NAMES"} else word for word in shlex.split(line.partition(">")[0])[1:]]
+        words = ["jobs/job.toml" if word == "jobs/*.toml" else word for word in words]
+        result = CliRunner().invoke(cli, words)
+        output = f"{line}\n{result.output}\n{result.exception!r}"
+        if line in REFUSED:
+            assert result.exit_code, output
+            assert REFUSED[line] in output
+        else:
+            assert result.exit_code in {0, 1}, output
+            assert result.exception is None or isinstance(result.exception, SystemExit), output

@@ -6,12 +6,10 @@ import re
 import subprocess
 import sys
 import tarfile
-import warnings
 import zipfile
 from email import message_from_bytes
 from email.message import Message
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -36,25 +34,6 @@ def test_every_public_name_resolves_and_nothing_else_is_public() -> None:
 
 def test_the_first_level_can_be_held_in_the_head() -> None:
     assert len(sm_trn.__all__) <= 60
-
-
-@pytest.mark.parametrize("module", [sm_trn.specs, sm_trn.results, sm_trn.errors], ids=lambda module: module.__name__)
-def test_a_name_that_moved_answers_with_its_new_place(module: ModuleType) -> None:
-    for name in module.__all__:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            assert getattr(sm_trn, name) is getattr(module, name)
-
-
-def test_a_class_that_was_renamed_is_found_by_its_old_name() -> None:
-    with pytest.warns(DeprecationWarning, match="Hole is now sm_trn.results.Unresolved"):
-        assert sm_trn.results.Unresolved is getattr(sm_trn, "Hole")  # noqa: B009 - no type checker knows it
-
-
-def test_an_old_name_warns_once() -> None:
-    code = "import sm_trn\nfor _ in range(3):\n    getattr(sm_trn, 'DebugHook')\n"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 1 == done.stderr.count("DeprecationWarning: sm_trn.DebugHook is now sm_trn.specs.DebugHook")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

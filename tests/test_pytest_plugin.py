@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from waiting import within
 
 TESTS = """
 import pytest
@@ -39,6 +40,12 @@ def test_a_quota_reaches_the_caller(sm_trn_session, sm_trn_faults, tmp_path):
     sm_trn_faults("quota")
     with pytest.raises(st.errors.CloudError, match="ResourceLimitExceeded"):
         sm_trn_session.submit(spec(tmp_path))
+
+def test_the_fixture_alone_gives_region_and_credentials(sm_trn_mocked):
+    import boto3
+    assert [] == boto3.client("sagemaker").list_training_jobs()["TrainingJobSummaries"]
+    assert boto3.client("s3").create_bucket(Bucket="mine")
+    assert "us-east-1" == boto3.session.Session().region_name
 
 def test_plain_boto3_under_mock_aws_gets_the_emulator(sm_trn_mocked):
     import boto3, moto
@@ -138,7 +145,7 @@ def test_a_projects_tests_get_a_session_and_faults_and_leave_nothing(tmp_path: P
     pytest.importorskip("moto")
     done = pytest_in(tmp_path, TESTS)
     assert 0 == done.returncode, done.stdout
-    assert "20 passed" in done.stdout
+    assert "12 passed" in done.stdout
 
 
 @pytest.mark.local
@@ -154,6 +161,20 @@ def test_a_suite_that_knows_nothing_of_us_meets_the_emulator_everywhere(tmp_path
     assert "9 passed" in done.stdout
     assert "1  sagemaker:ListDomains" in done.stdout
     assert [] == list(tmp_path.glob("sm_trn-*"))
+
+
+@pytest.mark.local
+def test_an_emulator_of_tests_ends_with_them(tmp_path: Path) -> None:
+    pytest.importorskip("moto")
+    text = """
+import os, signal
+def test_killed(sm_trn_emulator):
+    print("PID", sm_trn_emulator.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = pytest_in(tmp_path, text, "-s")
+    pid = int(done.stdout.rpartition("PID ")[2])
+    assert within(lambda: not Path(f"/proc/{pid}").exists(), 20)
 
 
 @pytest.mark.local

@@ -99,7 +99,7 @@ def test_boto3_agrees(running: Any, aws: Any) -> None:
 def test_sm_trn_attach_agrees(running: Any, emulator: Any, environment: dict[str, str]) -> None:
     job, _ = running
     where = ["--backend", "emulator", "--state", str(emulator.state)]
-    seen = run([python_with(*SHELL), "-m", "sm_trn.cli", "attach", job.name, *where, "--json"], environment)
+    seen = run([python_with(*SHELL), "-m", "sm_trn.cli", "list", job.name, *where, "--json"], environment)
     ours = job.snapshot()
     assert (ours.status_word, ours.secondary, True) == (seen["status"], seen["secondary_status"], seen["emulated"])
     times = (rounded(seen["creation_time"]), rounded(seen["training_start_time"]))

@@ -67,7 +67,6 @@ def test_it_is_short_and_begins_as_skills_do() -> None:
 
 def test_it_is_printed_and_written(tmp_path: Path) -> None:
     assert TEXT.rstrip("\n") == sm_trn("skill").stdout.rstrip("\n")
-    assert sm_trn("skill", "--agents").stdout.startswith("# Agents")
     done = sm_trn("skill", "--output", ".claude/skills", cwd=tmp_path)
     assert 0 == done.returncode, done.stderr
     written = tmp_path / ".claude" / "skills" / "sm-trn"

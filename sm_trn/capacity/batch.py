@@ -67,7 +67,7 @@ class Boto3Queues:
         except CloudError as error:
             raise LaunchUnknown(
                 f"{failure}; whether the job was queued could not be found out either: it may be, and run. Before you submit it "
-                f"again: sm-trn queue {queue}",
+                f"again: sm-trn list --queue {queue}",
                 name=name,
                 code=failure.code,
                 operation="SubmitServiceJob",

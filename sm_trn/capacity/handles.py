@@ -13,15 +13,14 @@ from typing_extensions import TypeVar
 
 from ..core.errors import NotConfigured
 from ..core.session import handles
-from ..core.session.budget import OverBudget, as_usd
-from ..core.session.launches import unique_name
 from ..core.specs.guard import Guard
 from ..core.specs.job import JobSpec, specs_of
 from ..core.specs.services import Queue
 from ..core.specs.units import Usd
-from .ports import Offer, Plans, Queues
+from .ports import Queues
 
 if TYPE_CHECKING:
+    from .plans import Offer
     from .queued import QueuedJob
 
 Q_co = TypeVar("Q_co", bound=handles.TrainingJob, default=handles.TrainingJob, covariant=True)
@@ -32,7 +31,6 @@ class QueueingSession(handles.Session[Q_co]):
     """A session that puts jobs into queues of AWS Batch."""
 
     batch: Queues | None = dataclasses.field(default=None, repr=False)
-    plans: Plans | None = dataclasses.field(default=None, repr=False)
 
     @property
     def queues(self) -> Queues:
@@ -155,28 +153,8 @@ class QueueingSession(handles.Session[Q_co]):
         before: datetime | None = None,
     ) -> tuple[Offer, ...]:
         """Training plans on offer: so many instances for so many hours, the earliest first. Buys nothing. Raises CloudError."""
-        return self._reserved().search(instance, count, hours, after=after, before=before)
+        if self.boto_session is None:
+            raise NotConfigured("offers: got a session without an account, wanted one of connect()")
+        from .plans import find_offers  # noqa: PLC0415 - few jobs are reserved
 
-    def extensions(self, plan_arn: str) -> tuple[Offer, ...]:
-        """Offers by which a training plan goes on after its end. Buys nothing. Raises CloudError."""
-        return self._reserved().extensions(plan_arn)
-
-    def buy(self, offer: Offer, *, max_usd: Usd | float, name: str = "") -> str:
-        """Buy an offer, which cannot be given back; returns the ARN of the plan, for ``Compute(…, training_plan=…)``.
-
-        ``name`` is that of a new plan.
-
-        Raises OverBudget above ``max_usd`` and in another currency, LaunchUnknown when nobody can say whether it was bought, CloudError.
-        """
-        limit = as_usd(max_usd)
-        if offer.currency != "USD" or offer.fee > limit:
-            raise OverBudget((str(offer),), total=offer.fee if offer.currency == "USD" else None, max_usd=limit)
-        if offer.plan:
-            self._reserved().extend(offer)
-            return offer.plan
-        return self._reserved().buy(offer, name or unique_name("plan", self.clock.now()))
-
-    def _reserved(self) -> Plans:
-        if self.plans is None:
-            raise NotConfigured("plans: got a session without them, wanted one of connect(), or Session(…, plans=…)")
-        return self.plans
+        return find_offers(self.boto_session, instance, count, hours, after=after, before=before)

@@ -1,14 +1,11 @@
-"""What capacity needs of the cloud, as protocols: queues and the jobs in them, and plans that reserve machines."""
+"""The queues of AWS Batch as a protocol, and the values that it exchanges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Protocol
 
-from ..core.formatting import numbers as fmt
 from ..core.specs.json import Object
 
 
@@ -73,51 +70,3 @@ class Queues(Protocol):
     def update(self, job_id: str, priority: int) -> None: ...
 
     def terminate(self, job_id: str, reason: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """A training plan on offer, or with ``plan`` an extension of one. ``fee`` is paid in advance, in ``currency``, whether the machines are
-    used or not. ``instance`` and ``count`` are empty and 0 for an extension: they are the plan's own.
-    """
-
-    id: str
-    length: timedelta
-    fee: Decimal
-    currency: str
-    starts: datetime | None
-    ends: datetime | None
-    instance: str = ""
-    count: int = 0
-    zones: tuple[str, ...] = ()
-    plan: str = ""
-
-    @property
-    def per_instance_hour(self) -> Decimal | None:
-        """The fee of one instance for an hour, in ``currency``; None for an extension, and for an offer without a length."""
-        hours = Decimal(str(self.length.total_seconds())) / 3600
-        return self.fee / (hours * self.count) if hours and self.count else None
-
-    def __str__(self) -> str:
-        machines = (
-            fmt.instances(self.instance, self.count) if self.count else f"extension of {self.plan.rpartition('/')[2]}"
-        )
-        start = fmt.stamp(self.starts) if self.starts is not None else "start not said"
-        hour = f", {self.per_instance_hour:,.2f} an instance and hour" if self.per_instance_hour is not None else ""
-        return (
-            f"{machines} from {start} for {self.length.total_seconds() / 3600:g} h: {self.fee:,} {self.currency}{hour}"
-        )
-
-
-class Plans(Protocol):
-    """Training plans. Every method raises CloudError; those that buy raise LaunchUnknown when nobody knows whether they did."""
-
-    def search(
-        self, instance: str, count: int, hours: int, *, after: datetime | None = None, before: datetime | None = None
-    ) -> tuple[Offer, ...]: ...
-
-    def extensions(self, plan_arn: str) -> tuple[Offer, ...]: ...
-
-    def buy(self, offer: Offer, name: str) -> str: ...
-
-    def extend(self, offer: Offer) -> None: ...

@@ -21,7 +21,7 @@ from .journal import Journal
 from .ports import Queues
 from .queued import QueuedJob
 
-STOP = "sm-trn queue {queue} --stop"
+STOP = "sm-trn stop NAME --queue {queue}"
 PLANNED, QUEUED = "planned", "queued"
 
 

@@ -5,123 +5,73 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterable
 from importlib import import_module
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from ..core import __version__
 from ..core.errors import InvalidJobFile, NotConfigured, SmTrnError, UnknownName
+from .options import accept_global_options, global_option, inherited_options
 
-# Groups of commands. The first screen of --help shows those of "start", ``sm-trn help GROUP`` the others.
-TITLES = {
-    "start": "Commands",
-    "files": "Job files",
-    "jobs": "Jobs that were launched",
-    "hosting": "Endpoints",
-    "account": "Your account",
-    "machine": "This machine, and the package",
+# The first commands that a user needs, then the others: command -> its module, and its line in the help.
+START = {
+    "quickstart": (
+        "report.commands.quickstart",
+        "run the whole workflow on this machine, without an account or Docker",
+    ),
+    "init": (
+        "templates.commands.init",
+        "create a project: job file, script and the cheapest machine that fits, tried on the emulator",
+    ),
+    "check": (
+        "cli.files.check",
+        "find every problem of a job file, offline (render and launch --dry-run show the request)",
+    ),
+    "estimate": (
+        "forecast.commands.estimate",
+        "estimate memory, time and cost of a job before it runs; --plan ranks machines",
+    ),
+    "import": (
+        "bridge.commands.import_code",
+        "run launch code of SDK v2 or v3 without launching, and write its jobs as job files or for SDK v3",
+    ),
+    "rehearse": (
+        "emulator.commands.rehearse",
+        "run a job locally with spot interruptions and check that it resumes correctly",
+    ),
+    "launch": ("cli.jobs.launch", "check and start the jobs of files; --dry-run shows requests and ceilings instead"),
+    "list": ("cli.jobs.listing", "list training jobs, newest first, or show one and save it as a job file"),
+    "watch": ("cli.jobs.watch", "watch jobs until they end"),
+    "logs": ("cli.jobs.logs", "show a job's log; --follow waits for new lines"),
+    "why": ("diagnosis.commands.why", "explain why a job failed, stopped or hangs, and what to change"),
+    "stop": ("cli.jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),
 }
-# group -> command -> its module, and what the list of commands says of it
-GROUPS = {
-    "start": {
-        "quickstart": (
-            "report.commands.quickstart",
-            "run the whole workflow on this machine, without an account or Docker",
-        ),
-        "init": (
-            "templates.commands.init",
-            "create a project: job file, script and the cheapest machine that fits, tried on the emulator",
-        ),
-        "check": (
-            "cli.files.check",
-            "find every problem of a job file, offline (render and launch --dry-run show the request)",
-        ),
-        "estimate": ("forecast.commands.estimate", "estimate memory, time and cost of a job before it runs, offline"),
-        "import": (
-            "bridge.commands.import_code",
-            "read the launch code you have, and write it as job files or for SDK v3",
-        ),
-        "rehearse": (
-            "emulator.commands.rehearse",
-            "run a job locally with spot interruptions and check that it resumes correctly",
-        ),
-        "launch": (
-            "cli.jobs.launch",
-            "check and start the jobs of files; --dry-run shows requests and ceilings instead",
-        ),
-        "list": ("cli.jobs.listing", "list training jobs, newest first (describe shows one)"),
-        "watch": ("cli.jobs.watch", "watch jobs until they end"),
-        "logs": ("cli.jobs.logs", "show a job's log; --follow waits for new lines"),
-        "why": ("diagnosis.commands.why", "explain why a job failed, stopped or hangs, and what to change"),
-        "stop": ("cli.jobs.stop", "stop jobs; SageMaker keeps a model that the script saves"),
-    },
-    "files": {
-        "plan": ("report.commands.plan", "rank machines for a job by estimated time and cost, offline"),
-        "images": ("images.commands.images", "show what AWS's training images hold, and what differs between two"),
-        "render": ("cli.files.render", "show the request or SDK code that a job file makes (check finds its problems)"),
-        "diff": ("cli.files.diff", "compare two job files, or a job file with a launched job"),
-    },
-    "jobs": {
-        "attach": (
-            "cli.jobs.attach",
-            "show any job, and save it as a job file (describe shows more of it, list finds it)",
-        ),
-        "describe": (
-            "cli.jobs.describe",
-            "show one job: status, times, hyperparameters, metrics (attach makes a job file of it)",
-        ),
-        "resubmit": ("cli.jobs.resubmit", "launch a job again, with changes"),
-        "queue": ("capacity.commands.queue", "list the jobs of a training queue of AWS Batch, explain or end them"),
-        "tune": (
-            "tuning.commands.tune",
-            "start a search for hyperparameters, show its training jobs and the best of them",
-        ),
-        "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
-        "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
-        "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
-        "track": (
-            "report.commands.track",
-            "send jobs to an MLflow server: settings, metrics, cost and the report page",
-        ),
-        "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),
-    },
-    "hosting": {
-        "deploy": ("hosting.commands.deploy", "deploy a job's model to an endpoint"),
-        "predict": ("hosting.commands.predict", "send a request to an endpoint"),
-        "endpoints": ("hosting.commands.endpoints", "list endpoints and their cost per hour"),
-        "delete-endpoint": ("hosting.commands.delete_endpoint", "delete endpoints, which ends their billing"),
-    },
-    "account": {
-        "doctor": ("account.commands.doctor", "show what is ready for a launch, and what mends the rest"),
-        "policy": ("account.commands.policy", "print least-privilege IAM policies for a job"),
-        "conformance": ("account.commands.conformance", "compare the emulator with your AWS account, probe by probe"),
-    },
-    "machine": {
-        "local": (
-            "emulator.commands.local",
-            "control the emulator: up, down, status, env, logs, interrupt, fault, reset",
-        ),
-        "catalog": ("cli.catalog", "show instances, images and prices"),
-        "scripts": ("cli.scripts", "list or copy the training scripts included in the package"),
-        "skill": ("cli.skill", "print what a coding agent needs to know, or write it as a folder"),
-        "completion": ("cli.completion", "print the completion script for bash, zsh or fish"),
-        "help": ("cli.helping", "show the commands of a group, or all of them"),
-    },
+MORE = {
+    "render": ("cli.files.render", "show the request or SDK code that a job file makes"),
+    "diff": ("cli.files.diff", "compare two job files, or a job file with a launched job"),
+    "resubmit": ("cli.jobs.resubmit", "launch a job again, with changes or from its checkpoints"),
+    "tune": ("tuning.commands.tune", "start a search for hyperparameters, show its jobs and the best of them"),
+    "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
+    "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
+    "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
+    "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),
+    "deploy": ("hosting.commands.deploy", "deploy a job's model to an endpoint; list, ask and delete endpoints"),
+    "doctor": ("account.commands.doctor", "show what is ready for a launch, and how to fix what is not"),
+    "policy": ("account.commands.policy", "print least-privilege IAM policies for a job"),
+    "local": ("emulator.commands.local", "control the emulator: up, down, status, reset"),
+    "catalog": ("images.commands.catalog", "show instances, prices and images, and update them"),
+    "skill": ("cli.skill", "print what a coding agent needs to know, or write it as a folder"),
 }
-COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+COMMANDS = {**START, **MORE}
 VARIABLE = "_SM_TRN_COMPLETE"  # by which a shell asks for completions
 # A command with an option that makes another command of it.
-MODES = {"import --run": "bridge.commands.record", "resubmit --resume": "cli.jobs.resume"}
-# Names of earlier releases.
-RENAMED = {"record": "import --run", "resume": "resubmit --resume"}
 
 
 def load(name: str) -> click.Command:
     """The command of this name, from its module."""
-    module = MODES[name] if name in MODES else COMMANDS[name][0]
-    command: click.Command = import_module(f"sm_trn.{module}").command
+    command = accept_global_options(import_module(f"sm_trn.{COMMANDS[name][0]}").command)
     if VARIABLE in os.environ:
         from .completing import completing  # noqa: PLC0415 - only a shell that completes needs it
 
@@ -153,36 +103,24 @@ class Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] in RENAMED:
-            name = RENAMED[args[0]]
-            click.echo(f"sm-trn {args[0]} is now sm-trn {name}; the old name goes with the next release.", err=True)
-            return name, load(name), args[1:]
-        for name in MODES:
-            command, option = name.split()
-            if args[:1] == [command] and option in args[1 : args.index("--") if "--" in args else None]:
-                args.remove(option)
-                return name, load(name), args[1:]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from ..core.specs.value import suggestion  # noqa: PLC0415 - a quick `--help` needs none of it
 
             raise click.UsageError(
-                f"no command {args[0]!r}{suggestion(args[0], COMMANDS)}; sm-trn help all lists them", ctx
+                f"no command {args[0]!r}{suggestion(args[0], COMMANDS)}; sm-trn --help lists them", ctx
             )
         return super().resolve_command(ctx, args)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands first: who asks for help looks for them."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
-        write_groups(formatter, ["start"])
-        with formatter.section("More commands"):
-            formatter.write_dl([(group, ", ".join(names)) for group, names in GROUPS.items() if group != "start"])
-            formatter.write_text("sm-trn help all describes every command, sm-trn help GROUP those of a group.")
-
-
-def write_groups(formatter: click.HelpFormatter, groups: Iterable[str]) -> None:
-    """The commands of the groups, each with its line."""
-    for group in groups:
-        with formatter.section(TITLES[group]):
-            formatter.write_dl([(name, summary) for name, (_, summary) in GROUPS[group].items()])
+        for title, commands in (("Commands", START), ("More commands", MORE)):
+            with formatter.section(title):
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
 
 @click.group(
@@ -192,13 +130,25 @@ def write_groups(formatter: click.HelpFormatter, groups: Iterable[str]) -> None:
     epilog="Start here: sm-trn quickstart. With a job file: sm-trn check job.toml, then sm-trn launch job.toml.",
 )
 @click.version_option(__version__, prog_name="sm-trn")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@global_option("backend")
+@global_option("region")
+@global_option("profile")
+@global_option("state")
+@global_option("as_json")
+@global_option("debug")
 @click.pass_context
-def cli(context: click.Context, *, debug: bool) -> None:
-    """Launch, watch and compare SageMaker training jobs – or rehearse them on this machine."""
-    context.obj = {"debug": debug}
+def cli(context: click.Context, /, **options: Any) -> None:
+    """Launch, watch and compare SageMaker training jobs – or rehearse them on this machine.
+
+    Every command takes the options at the end, before its name or after it.
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+        return
+    given = {name: value for name, value in options.items() if value}
+    if given:
+        inner = load(context.invoked_subcommand)
+        context.default_map = {context.invoked_subcommand: inherited_options(inner, given)}
 
 
 def run() -> None:
@@ -245,7 +195,7 @@ def run() -> None:
             click.echo(f"error: {error}; sm-trn doctor shows what is ready and what is not", err=True)
             raise SystemExit(1) from None
         click.echo(f"error: {type(error).__name__}: {error}", err=True)
-        click.echo("  This is a fault of sm-trn; --debug, before the command, shows the details.", err=True)
+        click.echo("  This is a fault of sm-trn; --debug shows the details.", err=True)
         raise SystemExit(1) from None
     raise SystemExit(outcome if isinstance(outcome, int) else 0)
 
@@ -256,15 +206,14 @@ def _say_where_names_are(error: click.MissingParameter) -> None:
         return
     command = error.ctx.info_name if error.ctx is not None else ""
     if command == "import":
-        click.echo("FILE is a script or a notebook that calls SageMaker's SDK; --survey takes a folder.", err=True)
+        click.echo("FILE is a script or a notebook that calls SageMaker's SDK.", err=True)
     elif str(parameter.metavar or "").startswith("FILE"):
         click.echo("A job file is TOML, YAML or JSON; notebooks/jobs of the repository holds seven.", err=True)
     else:
-        source = "endpoints" if command in {"predict", "delete-endpoint"} else "list"
-        click.echo(f"sm-trn {source} shows the names.", err=True)
+        click.echo("sm-trn list shows the names.", err=True)
 
 
-PLACES = ("--output", "--save", "--record", "--state")
+PLACES = ("--output", "--save", "--record")
 
 
 def _places(arguments: list[str]) -> str:

@@ -25,7 +25,7 @@ def instances() -> Iterable[str]:
 
 WORDS: dict[tuple[str, str], Callable[[], Iterable[str]]] = {  # by command and parameter
     ("render", "target"): lambda: TARGETS,
-    ("scripts copy", "name"): _entry.shipped_scripts,
+    ("init", "script"): _entry.shipped_scripts,
 }
 OF_ANY: dict[str, Callable[[], Iterable[str]]] = {  # by parameter
     "ignore": rule_ids,

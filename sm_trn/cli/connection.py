@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from ..core.session.handles import Session
-from .shared import region_option
+from .options import global_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,14 +23,10 @@ def connection_options(command: F) -> F:
     --role and --bucket go into it too.
     """
 
-    @click.option(
-        "--backend",
-        type=click.Choice(["aws", "emulator"]),
-        help="Default: SM_TRN_BACKEND, else AWS if credentials are found.",
-    )
-    @region_option()
-    @click.option("--profile", help="AWS profile.")
-    @click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
+    @global_option("backend")
+    @global_option("region")
+    @global_option("profile")
+    @global_option("state")
     @functools.wraps(command)
     def connected(
         *args: Any, backend: str | None, region: str | None, profile: str | None, state: Path | None, **kwargs: Any

@@ -11,37 +11,19 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from ..core.errors import NotConfigured
 from ..core.formatting.printable import printable
 from ..core.formatting.text import WIDE, Screen
 from ..core.formatting.theme import wants_color
 from ..core.pricing.book import price_day
-from ..core.specs.destination import DEFAULT_REGION, REGION_VARIABLES
 
 # https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class Region(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases alone
-    """A region that AWS has."""
-
-    name = "region"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name. Raises click.BadParameter for any other."""
-        from ..core.session.defaults import expect_region  # noqa: PLC0415 - a quick `--help` needs none of it
-
-        try:
-            return expect_region(str(value))
-        except NotConfigured as error:
-            self.fail(str(error).removeprefix("region: "), param, ctx)
 
 
 class Day(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases alone
@@ -115,6 +97,19 @@ class Whole(click.IntRange):
             self.fail(f"got {value!r}, wanted a whole number{_bounds(self)}", param, ctx)
 
 
+class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases alone
+    """A time such as ``90m``, ``3h``, ``1.5d``, or seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds. Raises click.BadParameter for anything else."""
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(value).strip())
+        if match is None or float(match[1]) <= 0:
+            self.fail(f"got {value!r}, wanted a time such as 3h, 90m or 5400s", param, ctx)
+        return float(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[match[2] or "s"]
+
+
 def _bounds(numbers: click.FloatRange | click.IntRange) -> str:
     """`` from 1 to 500``; empty where every number is taken."""
     if numbers.min is None:
@@ -124,16 +119,9 @@ def _bounds(numbers: click.FloatRange | click.IntRange) -> str:
     return f" above {numbers.min:g}" if numbers.min_open else f" of at least {numbers.min:g}"
 
 
-def region_option(use: str = "AWS region.", *, when: str = "Default") -> Callable[[Command], Command]:
-    """--region, with the one rule of where it comes from when nobody gives it (``known_region``)."""
-    variables = f"{', '.join(REGION_VARIABLES)} or the profile's, else {DEFAULT_REGION}"
-    return click.option("--region", type=Region(), metavar="REGION", help=f"{use} {when}: {variables}.")
-
-
 at_option = click.option(
     "--at", type=Day(), metavar="DATE", help="Use prices of this date, e.g. 2022-12-31. Default: the newest known."
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on stdout.")
 
 
 def emit(body: Any) -> None:

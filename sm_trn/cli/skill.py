@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ..core.errors import NotConfigured
+from .options import json_option
 from .shared import say
 
 NAME = "sm-trn"  # of the folder, which an agent's skill has
@@ -22,16 +23,15 @@ SKILL, AGENTS, INDEX = "SKILL.md", "AGENTS.md", "llms.txt"
     help=f"Write {SKILL}, {AGENTS} and {INDEX} into a folder of their own here, such as .claude/skills.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
-@click.option("--agents", is_flag=True, help="Print the few lines for a repository's AGENTS.md instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on stdout.")
-def command(output: Path | None, *, force: bool, agents: bool, as_json: bool) -> None:
+@json_option
+def command(output: Path | None, *, force: bool, as_json: bool) -> None:
     """Print what a coding agent needs to check, launch, debug and cost a job, or write it as a folder that agents find.
 
     \b
     Example: sm-trn skill --output .claude/skills
     """
     if output is None:
-        text = text_of(AGENTS if agents else SKILL)
+        text = text_of(SKILL)
         say(json.dumps({"text": text}) if as_json else text.rstrip("\n"))
         return
     folder = output / NAME

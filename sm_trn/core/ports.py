@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 from .errors import CloudError, SmTrnError
 from .logs.events import LogEvent
-from .pricing.book import Price
 from .specs.job import JobSpec
 from .specs.metrics import MetricPoint
 from .specs.problems import Problem
@@ -185,14 +184,12 @@ class Storage(Protocol):
 
 
 class Account(Protocol):
-    """What only the account can say before a launch: whether it would take a job, and today's prices.
+    """What only the account can say before a launch: whether it would take a job.
 
-    ``problems`` says as a problem what it may not look at; ``fetch_prices`` raises CloudError.
+    ``problems`` says as a problem what it may not look at.
     """
 
     def problems(self, job: JobSpec) -> Iterable[Problem]: ...
-
-    def fetch_prices(self, instance: str) -> Iterable[Price]: ...
 
 
 class Utilization(Protocol):

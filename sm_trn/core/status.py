@@ -228,7 +228,7 @@ def next_steps(name: str, status: JobStatus | None, verdict: Verdict | None = No
         why = NextStep("Find out what is wrong", why_command(name))
         return why, *next_steps(name, status)
     again = NextStep("Launch it again, with changes", f"sm-trn resubmit {job}")
-    save = NextStep("Save it as a job file", f"sm-trn attach {job} --save job.toml")
+    save = NextStep("Save it as a job file", f"sm-trn list {job} --save job.toml")
     match status:
         case JobStatus.FAILED:
             output = NextStep("Read the end of the script's own output", f"sm-trn logs {job} --script --tail 40")

@@ -5,7 +5,6 @@ These names are all that the rest of the package may use. Importing this module 
 
 from __future__ import annotations
 
-from ..core.specs.snapshot import EMULATED_ACCOUNT
 from .daemon import (
     Status,
     active_faults,
@@ -20,10 +19,11 @@ from .daemon import (
     status,
     up,
 )
-from .mocking import mocked, redirected
-from .options import EMULATED_TAG, FAULTS, SUBSTITUTED_TAG, Endpoint, Fault, Options
+from .mocking import environment, mocked, redirected
+from .options import EMULATED_ACCOUNT, EMULATED_TAG, FAULTS, SUBSTITUTED_TAG, Endpoint, Fault, Options
 
 __all__ = [
     "EMULATED_ACCOUNT", "EMULATED_TAG", "FAULTS", "SUBSTITUTED_TAG", "Endpoint", "Fault", "Options", "Status", "active_faults",
-    "add_fault", "clear_faults", "default_state", "down", "find", "interrupt", "log_file", "mocked", "redirected", "reset", "status", "up",
+    "add_fault", "clear_faults", "default_state", "down", "environment", "find", "interrupt", "log_file", "mocked", "redirected", "reset",
+    "status", "up",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 
 from .options import Options
-from .state.quota import disk_full, no_room
+from .state.disk import disk_full, no_room
 
 
 def main(arguments: list[str]) -> int:
@@ -32,9 +32,8 @@ def main(arguments: list[str]) -> int:
     report = _Reporter(parsed.ready_fd)
     try:
         from .server import serve  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
-        from .services import SERVICES  # noqa: PLC0415 - as above
 
-        serve(parsed.state, parsed.region, Options(**json.loads(parsed.options)), SERVICES, report)
+        serve(parsed.state, parsed.region, Options(**json.loads(parsed.options)), report)
     except BlockingIOError:
         report("error: another emulator holds this state folder")
         return 1

@@ -16,51 +16,26 @@ if TYPE_CHECKING:
 
     from .fault_injection import FaultInjector
     from .regions import Regions
-    from .state.quota import Quota
 
 PREFIX: Final = "SmTrnEmulator"  # of the header that names the operation, where AWS's have the service
-# The codes of an operation that is not there, of our own and of S3's.
-CODES: Final = frozenset({"UnknownOperationException", "NotImplemented", "InvalidAction"})
 _NAMES: Final = 500  # more could only come of a client that makes names up
 
 
-class Refusals:
-    """The operations that this process refused because it has none of that name. Safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts: Counter[str] = Counter()
-
-    def add(self, operation: str) -> None:
-        with self._lock:
-            if operation in self._counts or len(self._counts) < _NAMES:
-                self._counts[operation] += 1
-
-    def counts(self) -> Mapping[str, int]:
-        """Return how often each was asked for, the most frequent first."""
-        with self._lock:
-            return dict(self._counts.most_common())
-
-
 class Control:
-    """The operations that only the emulator's owner may ask for."""
+    """The operations that only the emulator's owner may ask for, and the count of those that it does not have."""
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        isolation: str,
-        regions: Regions,
-        faults: FaultInjector,
-        quota: Quota,
-        *,
-        refusals: Refusals,
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, isolation: str, regions: Regions, faults: FaultInjector) -> None:
         self._endpoint = endpoint
         self._isolation = isolation
         self._regions = regions
         self._faults = faults
-        self._quota = quota
-        self._refusals = refusals
+        self._lock = threading.Lock()
+        self._refused: Counter[str] = Counter()
+
+    def count_refusal(self, operation: str) -> None:
+        with self._lock:
+            if operation in self._refused or len(self._refused) < _NAMES:
+                self._refused[operation] += 1
 
     def answer(self, operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Do what is asked and return the answer. Raises AwsError."""
@@ -82,17 +57,17 @@ class Control:
         return {}
 
     def _status(self) -> dict[str, Any]:
-        endpoint, found = self._endpoint, self._regions.all()
+        endpoint, regions = self._endpoint, self._regions.all()
+        with self._lock:
+            refused = dict(self._refused.most_common())
         return {
             "url": endpoint.url,
             "pid": endpoint.pid,
             "region": endpoint.region,
             "version": endpoint.version,
             "isolation": self._isolation,
-            "jobs": Counter(job.state.status for each in found for job in each.jobs.all()),
-            "endpoints": Counter(resource.status for each in found for resource in each.resources.all("endpoint")),
+            "jobs": Counter(job.state.status for each in regions for job in each.jobs.all()),
+            "endpoints": Counter(resource.status for each in regions for resource in each.resources.all("endpoint")),
             "python": sys.executable,
-            "limit_bytes": self._quota.limit,
-            "object_bytes": self._quota.used,
-            "refused": self._refusals.counts(),
+            "refused": refused,
         }

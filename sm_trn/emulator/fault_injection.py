@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from .errors import AwsError
-from .options import WORKER_FAULTS
 
 if TYPE_CHECKING:
     from .options import Fault
@@ -85,10 +84,6 @@ class FaultInjector:
     def breaks_host(self, operation: str) -> bool:
         """Return whether a host is lost once its data is there: an InternalServerError of the job, which RetryStrategy meets."""
         return self.next_fault(operation, "broken-host") is not None
-
-    def worker_fault(self, operation: str) -> Fault | None:
-        """Return what befalls a worker of the job that starts now."""
-        return self.next_fault(operation, *WORKER_FAULTS)
 
     def loses_answer(self, operation: str) -> bool:
         """Return whether what was done is not told."""

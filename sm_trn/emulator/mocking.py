@@ -7,7 +7,7 @@ moto's. ``redirected`` takes everything to an emulator that is there.
 
 from __future__ import annotations
 
-import io
+import os
 import re
 import tempfile
 from contextlib import contextmanager
@@ -19,7 +19,6 @@ from . import daemon
 from .iam import signature
 from .iam.keys import KEY_PREFIX
 from .options import Options
-from .s3 import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +34,12 @@ SERVICES: Final[Mapping[str, str]] = {
     "cloudwatch": "monitoring",
     "sts": "sts",
 }
+# What chooses botocore's login, region and addresses; a variable of a test's own, AWS_ROLE say, stays.
+_LOGIN: Final = (
+    "AWS_ACCESS_KEY", "AWS_SECRET", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_", "AWS_REGION",
+    "AWS_ENDPOINT", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS", "AWS_ROLE_ARN", "AWS_ROLE_SESSION", "AWS_WEB_IDENTITY",
+    "AWS_CONTAINER_", "AWS_EC2_METADATA", "AWS_CA_BUNDLE", "AWS_CREDENTIAL", "AWS_SIGV4A", "AWS_USE_", "AWS_S3_",
+)  # fmt: skip
 _VIRTUAL_HOST: Final = re.compile(r"(?P<bucket>.+)\.s3[.-][a-z0-9.-]*amazonaws\.com")
 _OURS_TO_WRITE: Final = frozenset(
     {"authorization", "host", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token", "date", "content-length"}
@@ -45,12 +50,16 @@ _OURS_TO_WRITE: Final = frozenset(
 def mocked(*, region: str = "us-east-1", options: Options | None = None) -> Iterator[Endpoint]:
     """Yield an emulator that answers the boto3 clients made inside the block, whatever their keys, unless they name an endpoint.
 
-    Buckets have to be made inside the block; the account in ARNs is the emulator's, not moto's. Raises EmulatorError.
+    Region and credentials are in the environment as long as it lasts. Buckets have to be made inside the block; the account in ARNs
+    is the emulator's, not moto's. Raises EmulatorError.
     """
     with tempfile.TemporaryDirectory(prefix="sm_trn-") as folder:
-        endpoint = daemon.up(Path(folder), region=region, options=options or Options(start_delay_s=0.0))
+        chosen = options or Options(start_delay_s=0.0, parent_pid=os.getpid())
+        endpoint = daemon.up(Path(folder), region=region, options=chosen)
+        variables = endpoint.environment()
+        del variables["AWS_ENDPOINT_URL"]  # the services that stay moto's have other addresses
         try:
-            with _detours(_Detour(endpoint), [f"before-send.{event}" for event in SERVICES]):
+            with environment(variables), _detours(_Detour(endpoint), [f"before-send.{event}" for event in SERVICES]):
                 yield endpoint
         finally:
             daemon.down(Path(folder))
@@ -64,6 +73,20 @@ def redirected(endpoint: Endpoint) -> Iterator[None]:
     """
     with _detours(_Detour(endpoint), ["before-send"]):
         yield
+
+
+@contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Replace what the environment says of a login, a region and addresses of AWS by these variables."""
+    before = dict(os.environ)
+    for name in [name for name in os.environ if name.startswith(_LOGIN)]:
+        del os.environ[name]
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @contextmanager
@@ -121,10 +144,12 @@ class _Detour:
             data=_body(request),
             headers=headers,
         )
-        if service == "s3":
-            _plain(made)
-        signer = S3SigV4Auth if service == "s3" else SigV4Auth
-        signer(self._credentials, service, region).add_auth(made)
+        signer: Any = (S3SigV4Auth if service == "s3" else SigV4Auth)(self._credentials, service, region)
+        if "aws-chunked" in headers.get(
+            "Content-Encoding", ""
+        ):  # as an HTTPS client sends it: its end is signed by nobody
+            signer.payload = lambda _request: "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
+        signer.add_auth(made)
         return made.prepare()
 
 
@@ -141,20 +166,6 @@ def _body(request: Any) -> Any:
     if hasattr(body, "seek"):
         body.seek(0)  # botocore has read it for a checksum
     return body.read() if hasattr(body, "read") else body
-
-
-def _plain(request: Any) -> None:
-    """Take S3's chunks with a trailing checksum apart: HTTPS clients send them, and their end is signed by nobody."""
-    if "aws-chunked" not in request.headers.get("Content-Encoding", ""):
-        return
-    plain = io.BytesIO()
-    chunked.decode(io.BytesIO(bytes(request.data)), plain)
-    request.data = plain.getvalue()
-    kept = [name for name in request.headers.get("Content-Encoding", "").split(",") if name.strip() != "aws-chunked"]
-    for name in ("Content-Encoding", "X-Amz-Trailer", "X-Amz-Decoded-Content-Length", "Transfer-Encoding"):
-        del request.headers[name]
-    if kept:
-        request.headers["Content-Encoding"] = ",".join(kept)
 
 
 def _text(value: Any) -> str:

@@ -1,98 +1,78 @@
-"""The one table of SageMaker's operations and of who answers each.
+"""The one table of SageMaker's operations: each name with the function that answers it, checked against botocore's shape.
 
-A new operation is a function from request to answer in its room, and one line here.
+What moto keeps honest records of is forwarded to it; anything else is unknown.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from .api import shapes
 from .api.tags import add_tags, check_tags, delete_tags, list_tags
 
 if TYPE_CHECKING:
-    from .api.search import SearchRequest
-    from .api.tags import Tagged, TagList, TagsRequest
-    from .service import Handler, Service
+    from .api.shapes import Body
+    from .api.tags import Tagged
+    from .hosting.api import HostingApi
     from .state.resources import Resources
     from .training.api import TrainingApi
 
+Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes its own operation's request
 # Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
 # jobs and endpoints are not: they are finished, or in service, without anything having run.
 _VERBS: Final = (
-    "Create", "Describe", "List", "Delete", "Add", "Update", "BatchDescribe",
+    "Create", "Describe", "List", "Delete", "Add", "Update", "BatchDescribe", "Associate", "Disassociate",
 )  # fmt: skip
 _NOUNS: Final = (
     "ModelPackage", "ModelPackages", "ModelPackageGroup", "ModelPackageGroups", "Tags",
+    "Experiment", "Experiments", "Trial", "Trials", "TrialComponent", "TrialComponents",
 )  # fmt: skip
 
 
 class Operations:
-    """The operations of one region. ``names`` are those that are ours, if only for some resources."""
+    """The operations of one region."""
 
-    def __init__(self, training: TrainingApi, resources: Resources, services: Sequence[Service]) -> None:
+    def __init__(self, training: TrainingApi, hosting: HostingApi, resources: Resources) -> None:
         self._training = training
         self._resources = resources
-        self._services = services
-        self._table: Final[Mapping[str, Handler]] = {
-            **_jobs(training),
-            **{name: handler for service in services for name, handler in service.operations.items()},
-            "Search": self._search,
-            "AddTags": self._tagging(add_tags),
-            "ListTags": self._tagging(list_tags),
-            "DeleteTags": self._tagging(delete_tags),
+        self.table: Final[Mapping[str, Handler]] = {
+            "CreateTrainingJob": training.create,
+            "DescribeTrainingJob": training.describe,
+            "ListTrainingJobs": training.listed,
+            "StopTrainingJob": training.stop,
+            "DeleteTrainingJob": training.delete,
+            "Search": training.search,
+            "CreateModel": hosting.create_model,
+            "DescribeModel": partial(hosting.describe, "model"),
+            "ListModels": partial(resources.listed, "model"),
+            "DeleteModel": partial(hosting.delete, "model"),
+            "CreateEndpointConfig": hosting.create_config,
+            "DescribeEndpointConfig": partial(hosting.describe, "endpoint-config"),
+            "ListEndpointConfigs": partial(resources.listed, "endpoint-config"),
+            "DeleteEndpointConfig": partial(hosting.delete, "endpoint-config"),
+            "CreateEndpoint": hosting.create_endpoint,
+            "DescribeEndpoint": partial(hosting.describe, "endpoint"),
+            "ListEndpoints": partial(resources.listed, "endpoint"),
+            "DeleteEndpoint": hosting.delete_endpoint,
+            "AddTags": partial(self._change_tags, add_tags),
+            "ListTags": partial(self._change_tags, list_tags),
+            "DeleteTags": partial(self._change_tags, delete_tags),
         }
-        for name, handler in self._table.items():
-            _check_handler(name, handler)
-        self.names: Final = frozenset(self._table)
 
     def answer(self, operation: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the answer; None when the operation, or the resource that it names, is not ours. Raises AwsError."""
-        if operation not in self._table:
+        if operation not in self.table:
             return None
         shapes.check(operation, body)
         check_tags(body.get("Tags") or ())
-        return self._table[operation](shapes.known(operation, body))
+        return self.table[operation](shapes.known(operation, body))
 
-    def _tagging(self, change: Callable[[Tagged, TagsRequest], TagList]) -> Handler:
-        """An operation on whatever has the ARN; None where that is nothing of ours."""
-
-        def answer(body: TagsRequest) -> TagList | None:
-            tagged = self._training.tagged(body["ResourceArn"]) or self._resources.tagged(body["ResourceArn"])
-            return change(tagged, body) if tagged is not None else None
-
-        return answer
-
-    def _search(self, body: SearchRequest) -> Mapping[str, object] | None:
-        """Search among what is ours; None for a search among what is moto's."""
-        if body["Resource"] == "TrainingJob":
-            return self._training.search(body)
-        answers = (service.search(body) for service in self._services)
-        return next((answer for answer in answers if answer is not None), None)
-
-
-def _jobs(training: TrainingApi) -> Mapping[str, Handler]:
-    """The operations on training jobs."""
-    return {
-        "CreateTrainingJob": training.create,
-        "DescribeTrainingJob": training.describe,
-        "ListTrainingJobs": training.listed,
-        "StopTrainingJob": training.stop,
-        "UpdateTrainingJob": training.update,
-        "DeleteTrainingJob": training.delete,
-    }
-
-
-def _check_handler(operation: str, handler: Handler) -> None:
-    """Raise TypeError for a line of the table that could answer nothing."""
-    if not callable(handler):
-        raise TypeError(f"operations: {operation}: got {handler!r}, wanted a function from the request to the answer")
-    try:
-        inspect.signature(handler).bind({})
-    except TypeError as error:
-        raise TypeError(f"operations: {operation}: wanted a function of the request alone: {error}") from error
+    def _change_tags(self, change: Callable[[Tagged, Body], Body], body: Body) -> Mapping[str, Any] | None:
+        """Change or list the tags of whatever has the ARN; None where that is nothing of ours."""
+        tagged = self._training.tagged(body["ResourceArn"]) or self._resources.tagged(body["ResourceArn"])
+        return change(tagged, body) if tagged is not None else None
 
 
 def is_motos(operation: str) -> bool:

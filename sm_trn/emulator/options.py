@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
+EMULATED_ACCOUNT: Final = "000000000000"  # that of core.specs.snapshot, which takes long to load
 ROLE_NAME: Final = "SageMakerExecutionRole"
 EMULATED_TAG: Final = "sm_trn:emulated"
 SUBSTITUTED_TAG: Final = "sm_trn:substituted"
@@ -22,8 +22,8 @@ SDK_DEFAULTS: Final = "sagemaker.yaml"  # in it: the defaults of SageMaker's SDK
 _ADMIN_DEFAULTS: Final = "SAGEMAKER_ADMIN_CONFIG_OVERRIDE"
 
 
-def _half_the_cores() -> int:
-    return max(1, (os.cpu_count() or 1) // 2)
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,28 +31,26 @@ class Options:
     """How an emulator behaves; fixed for the life of its process.
 
     ``spot_discount`` is the share of the time that spot jobs are not billed for (a setting, not a measurement);
-    ``stop_grace_s`` the time between SIGTERM and SIGKILL (120 s at the service); ``strict`` refuses what it would
-    otherwise substitute; ``job_python`` the interpreter that stands in for every image; ``invoke_timeout_s`` the time a hosted model may
-    take for an answer, ``ping_timeout_s`` the time its container may take to start; ``state_max_gb`` what the state folder
-    may hold (10^9 bytes; $SM_TRN_STATE_MAX_GB); ``capacity`` how many instances of a type there are at once, for training
-    jobs of all regions: without limit of types that it does not name.
+    ``stop_grace_s`` the time between SIGTERM and SIGKILL (120 s at the service); ``max_jobs`` how many training jobs run at once, as
+    many as there are cores unless said otherwise; ``strict`` refuses what it would otherwise substitute; ``job_python`` the
+    interpreter that stands in for every image; ``invoke_timeout_s`` the time a hosted model may take for an answer,
+    ``ping_timeout_s`` the time its container may take to start; ``parent_pid`` a process with which the emulator ends.
     """
 
     spot_discount: float = 0.70
     stop_grace_s: float = 30.0
     start_delay_s: float = 0.3
-    max_jobs: int = field(default_factory=_half_the_cores)
+    max_jobs: int = field(default_factory=_cores)
     port: int = 0
     strict: bool = False
     job_python: str = sys.executable
     isolation: str = "auto"
     invoke_timeout_s: float = 60.0
     ping_timeout_s: float = 120.0
-    capacity: Mapping[str, int] = field(default_factory=dict)
-    state_max_gb: float = field(default_factory=lambda: float(os.environ.get("SM_TRN_STATE_MAX_GB") or 50))
+    parent_pid: int | None = None
 
     def __post_init__(self) -> None:
-        tiers = ("auto", "namespace", "bubblewrap", "folder", "portable")
+        tiers = ("auto", "namespace", "folder", "portable")
         for name, holds, wanted in (
             ("spot_discount", 0.0 <= self.spot_discount < 1.0, "at least 0 and less than 1"),
             ("max_jobs", self.max_jobs >= 1, "at least 1"),
@@ -60,18 +58,12 @@ class Options:
             ("start_delay_s", self.start_delay_s >= 0, "at least 0 seconds"),
             ("invoke_timeout_s", self.invoke_timeout_s > 0, "more than 0 seconds"),
             ("ping_timeout_s", self.ping_timeout_s > 0, "more than 0 seconds"),
-            ("state_max_gb", self.state_max_gb > 0, "more than 0"),
-            ("capacity", all(most >= 0 for most in self.capacity.values()), "numbers of instances from 0"),
             ("isolation", self.isolation in tiers, f"one of {', '.join(tiers)}"),
         ):
             if not holds:
                 raise ValueError(f"{name}: got {getattr(self, name)!r}, wanted {wanted}")
 
 
-# What befalls a worker of a training job while its script runs.
-WORKER_FAULTS: Final = (
-    "hang", "heartbeat", "redraw", "slow-rank", "nan", "silent", "burst", "oom-killed", "nccl-timeout",
-)  # fmt: skip
 FAULTS: Final = (
     "throttling",
     "internal",
@@ -80,7 +72,6 @@ FAULTS: Final = (
     "slow-start",
     "lost-answer",
     "broken-host",
-    *WORKER_FAULTS,
 )
 
 
@@ -92,12 +83,6 @@ class Fault:
     ``throttling`` and ``internal`` refuse a request, ``quota`` a Create… or Update…; ``lost-answer`` does it and closes the connection;
     ``capacity`` fails a training job or endpoint while it starts, ``slow-start`` lets it start ``delay_s`` later; ``broken-host``
     takes a training job's host away before its script starts, which is an InternalServerError.
-
-    The others befall the worker ``rank`` (None: every worker) of a training job, on whatever host it is – without a launcher the
-    workers are the hosts, from 0 –, ``after_s`` seconds after its Python began: it stops (``hang``), stops while a line goes on to
-    beat (``heartbeat``) or a bar to be redrawn (``redraw``), says its lines in bursts (``burst``), is slowed down (``slow-rank``), its
-    weights become NaN (``nan``, with torch), it prints nothing more (``silent``), it is killed as the kernel does when memory is full
-    (``oom-killed``), or it ends with NCCL's words of a timeout (``nccl-timeout``).
     """
 
     kind: str
@@ -106,11 +91,9 @@ class Fault:
     probability: float = 1.0
     seed: int = 0
     delay_s: float = 5.0
-    rank: int | None = 0
-    after_s: float = 5.0
 
     def __post_init__(self) -> None:
-        training = self.kind in {"broken-host", *WORKER_FAULTS}
+        training = self.kind == "broken-host"
         starts = ("*", "CreateTrainingJob", *(() if training else ("CreateEndpoint",)))
         begins = not (training or self.kind in {"capacity", "slow-start"}) or self.operation in starts
         changes = self.kind != "quota" or self.operation == "*" or self.operation.startswith(("Create", "Update"))
@@ -119,8 +102,6 @@ class Fault:
             ("times", self.times is None or self.times >= 1, "at least 1, or None for no end"),
             ("probability", 0.0 < self.probability <= 1.0, "more than 0 and at most 1"),
             ("delay_s", 0.0 <= self.delay_s <= 3600.0, "0 to 3600 seconds"),
-            ("rank", self.rank is None or self.rank >= 0, "a worker's number from 0, or None for all"),
-            ("after_s", 0.0 <= self.after_s <= 3600.0, "0 to 3600 seconds"),
             ("operation", begins, f"one of {', '.join(starts)} for {self.kind!r}"),
             ("operation", changes, "one that creates or updates, for 'quota'"),
         ):
@@ -162,6 +143,7 @@ class Endpoint:
             "AWS_REGION": self.region,
             "AWS_DATA_PATH": os.pathsep.join([str(own), *others]),
             **({} if theirs else {_ADMIN_DEFAULTS: str(own / SDK_DEFAULTS)}),
+            "SAGEMAKER_VALIDATE_ROLE": "false",  # SDK v3 would look the role up in the emulator's account
             "SM_TRN_STATE": str(self.state),
             "SM_TRN_PID": str(self.pid),
         }

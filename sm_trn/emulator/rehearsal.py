@@ -21,6 +21,7 @@ from ..core.session.handles import Session, TrainingJob
 from ..core.specs.compute import Spot
 from ..core.specs.job import JobSpec
 from ..core.specs.metrics import MetricPoint
+from ..core.specs.places import bucket_and_key
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.status import why_command
 
@@ -34,6 +35,7 @@ class Rehearsal(HasCard):
     """What interruptions did to a job. ``files`` says of each file of the model whether both runs wrote the same bytes.
 
     ``redone`` is how many steps were done again, at most; None when the log names no steps.
+    ``resumed``: the interrupted run was interrupted, and had written a checkpoint to go on from.
     ``evaluations`` holds the last value of every ``eval_…`` metric, of the plain run and of the interrupted one.
     """
 
@@ -43,6 +45,7 @@ class Rehearsal(HasCard):
     interruptions: int
     steps: int | None
     redone: int | None
+    resumed: bool
     files: Mapping[str, bool]
     evaluations: Mapping[str, tuple[float | None, float | None]]
 
@@ -73,6 +76,11 @@ class Rehearsal(HasCard):
         lines = [f"on this machine: {self.interrupted} was interrupted {times}, {self.plain} never."]
         if self.interruptions < self.wanted:
             lines.append(f"{self.wanted - self.interruptions} more were wanted; the job had ended before.")
+        if not self.resumed:
+            why = (
+                "no checkpoint was written, every step was redone" if self.interruptions else "it was never interrupted"
+            )
+            return [*lines, f"Nothing was resumed: {why}."]
         different = [name for name in self.weights if not self.files[name]]
         if self.identical:
             lines.append(f"The weights are bitwise identical ({', '.join(self.weights)}).")
@@ -121,7 +129,7 @@ def rehearse(
     cut = session.submit(_on_spot(job, "cut", f"s3://{session.bucket}/sm_trn/rehearsals/{token}/cut"))
     by_step = _last_step(found) is not None
     tell(f"2/2  {cut.name} runs; to be interrupted after {_in_words(moments, _last_step(found))}")
-    happened = _cut(session, cut, moments, by_step=by_step, notice=notice, state=state, tell=tell)
+    happened, resumed = _cut(session, cut, moments, by_step=by_step, notice=notice, state=state, tell=tell)
     ended = _completed(cut, cut.snapshot())
     events = list(cut.logs())
     return Rehearsal(
@@ -131,9 +139,19 @@ def rehearse(
         interruptions=happened,
         steps=_last_step(found),
         redone=redone_steps(_attempts(events, ended)),
+        resumed=resumed,
         files=_compared(session, plain, ended),
         evaluations=_evaluations(found, list(points(events))),
     )
+
+
+def _has_checkpoint(session: Session, job: TrainingJob) -> bool:
+    """Return True if the job has a checkpoint to go on from."""
+    place = bucket_and_key(job.spec.checkpoints.s3_uri if job.spec.checkpoints else "")
+    if place is None or session.boto_session is None:
+        return False
+    found = session.boto_session.client("s3").list_objects_v2(Bucket=place[0], Prefix=place[1], MaxKeys=1)
+    return bool(found["KeyCount"])
 
 
 def _in_words(moments: Sequence[float], steps: int | None) -> str:
@@ -221,12 +239,13 @@ def _cut(
     notice: bool,
     state: str | Path | None,
     tell: Callable[[str], None],
-) -> int:
-    """Follow the job to its end and interrupt it when it gets to each moment; returns how often that happened."""
+) -> tuple[int, bool]:
+    """Follow the job to its end and interrupt it when it gets to each moment; how often that happened, and whether there was a checkpoint
+    to go on from."""
     from .. import emulator  # noqa: PLC0415 - `import sm_trn` loads no emulator
 
     folder = Path(state) if state is not None else None
-    waiting, cursor, since, happened = list(moments), LogCursor(), 0.0, 0
+    waiting, cursor, since, happened, resumed = list(moments), LogCursor(), 0.0, 0, False
     while not (now := job.snapshot()).terminal:
         events, cursor = session.logs.fetch_events(job.name, cursor)
         read = points(events)
@@ -244,8 +263,9 @@ def _cut(
             happened, since = happened + 1, 0.0
             waiting.pop(0)
             _wait_for_interruption(session, job, now.interruptions)
+            resumed = resumed or _has_checkpoint(session, job)
         session.clock.sleep(LOOK_S)
-    return happened
+    return happened, resumed
 
 
 def _wait_for_interruption(session: Session, job: TrainingJob, before: int) -> None:

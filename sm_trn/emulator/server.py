@@ -6,67 +6,126 @@ The only place where the parts meet.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import signal
 import sys
 import threading
 import time
-from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..core.specs.snapshot import EMULATED_ACCOUNT
 from . import options, sdk_settings
 from .api.shapes import service_model
 from .container.context import Shared
 from .container.isolation import probe
 from .container.orphans import clean_up_orphans
-from .container.slots import Capacity, JobSlots
-from .control import Control, Refusals
-from .dispatcher import Dispatcher, Services
+from .container.slots import JobSlots
+from .control import Control
+from .dispatcher import Dispatcher
 from .fault_injection import FaultInjector
 from .http.moto import Moto, settle_environment
 from .iam.authenticator import Authenticator
 from .iam.keys import Key, Principals, new_key
 from .iam.roles import Roles
-from .iam.sts import StsApi
-from .options import ROLE_NAME, Endpoint, Options
+from .objects import Objects
+from .options import EMULATED_ACCOUNT, ROLE_NAME, Endpoint, Options
 from .regions import Regions
-from .s3.api import S3Api
-from .s3.object_store import ObjectStore
-from .state.quota import Quota
 from .state.store import Store
 from .training.supervisor import ToolkitCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
-
-    from .service import OpenService
 
 _SHUTDOWN_S = 12.0
 _CONNECTIONS = 128
 _LOCK_TRIES = 40
+_LOOK_S = 2.0  # between two looks for a parent
 _ENDPOINT = "endpoint.json"
-_ROLE = f"arn:aws:iam::{EMULATED_ACCOUNT}:role/{ROLE_NAME}"
-_TRUST = {
-    "Version": "2012-10-17",
-    "Statement": [{"Effect": "Allow", "Principal": {"Service": "sagemaker.amazonaws.com"}, "Action": "sts:AssumeRole"}],
-}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """These values live as long as the process."""
+class Emulator:
+    """The parts of one process. Raises EmulatorError for a state folder that cannot be used, OSError for a port that is taken."""
 
-    endpoint: Endpoint
-    regions: Regions
-    server: Any
-    warm_up: Callable[[], None]
+    def __init__(self, state: Path, region: str, options: Options) -> None:
+        settle_environment()
+        clean_up_orphans(state)
+        store = Store(state / "emulator.db")
+        key, self.server = _stored_key(store), _listen(store, options.port)
+        port = int(self.server.server_port)
+        self.endpoint = _endpoint(state, region, key, port)
+        self._shared = _shared(state, self.endpoint.url, options, Objects(state / "s3", store), Principals(key))
+        self._moto = Moto(region)
+        self._roles = Roles(self._moto, self._shared.objects.ready)
+        self.regions = Regions(self._shared, store, self._moto, region)
+        self.server.app = Dispatcher(
+            authenticator=Authenticator(self._shared.principals, port, state / "tmp"),
+            shared=self._shared,
+            regions=self.regions,
+            roles=self._roles,
+            moto=self._moto,
+            control=Control(self.endpoint, self._shared.isolation.value, self.regions, self._shared.faults),
+        )
+        self._waiting = {each: each.restore() for each in self.regions.all()}
+
+    def warm_up(self) -> None:
+        """Give moto what there is, and read the service model: whoever starts an emulator need not wait for it."""
+        objects = self._shared.objects
+        try:
+            self._moto.load()
+            self.server.use_motos_handler()
+            objects.load()
+            objects.create_bucket(self.endpoint.bucket, self.endpoint.region)
+            self._roles.create(ROLE_NAME)
+            for each in self.regions.all():
+                each.prepare(self._moto)
+                each.metrics.restore()
+        finally:
+            objects.ready.set()
+        for each, names in self._waiting.items():
+            for name in names:
+                each.supervisor.start(name)
+        service_model()
+        service_model("logs")
+
+    def shutdown(self) -> None:
+        """End all that runs, and keep what is new."""
+        self.regions.shutdown(time.monotonic() + _SHUTDOWN_S)
+        self.server.shutdown()
+        (self.endpoint.state / _ENDPOINT).unlink(missing_ok=True)
+        self._shared.objects.save()
+        self.regions.close()
 
 
-def hold_lock(state: Path) -> None:
+def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:
+    """Run until SIGTERM or SIGINT. ``ready`` is told ``ready`` once requests are answered. Raises as Emulator, and BlockingIOError for
+    a folder that another process holds."""
+    lock(state)  # until the process is gone: the kernel lets go of it
+    emulator = Emulator(state, region, options)
+    _publish(emulator.endpoint)
+    threading.Thread(target=emulator.warm_up, name="warm-up", daemon=True).start()
+    serving = {"poll_interval": 0.1}
+    threading.Thread(target=emulator.server.serve_forever, kwargs=serving, name="http server", daemon=True).start()
+    end = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: end.set())
+    ready("ready")
+    while not end.wait(_LOOK_S):
+        if options.parent_pid is not None and not _lives(options.parent_pid):
+            break
+    emulator.shutdown()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
+
+
+def lock(state: Path) -> None:
     """Take the lock that makes this process the state folder's only one. Raises BlockingIOError.
 
     What a killed one said of itself goes: its process number may be anybody's by now.
@@ -84,47 +143,13 @@ def hold_lock(state: Path) -> None:
     (state / _ENDPOINT).unlink(missing_ok=True)
 
 
-def build(state: Path, region: str, options: Options, services: Sequence[OpenService]) -> Parts:
-    """Open the state folder and make the server; nothing is served yet. Raises EmulatorError, or OSError for a port that is taken."""
-    settle_environment()
-    clean_up_orphans(state)
-    store = Store(state / "emulator.db")
-    key, server = _stored_key(store), _listen(store, options.port)
-    endpoint = _endpoint(state, region, key, int(server.server_port))
-    principals, moto, quota = Principals(key), Moto(region), Quota(state, options.state_max_gb)
-    objects = ObjectStore(state / "s3", store, quota)
-    objects.create_bucket(endpoint.bucket, region)
-    shared = _shared(state, endpoint.url, options, objects, principals)
-    regions = Regions(shared, store, moto, region, services)
-    roles = Roles(moto, objects.ready)
-    refusals = Refusals()
-    owners = Services(
-        regions=regions,
-        objects=objects,
-        s3=S3Api(objects, state / "tmp"),
-        sts=StsApi(principals, roles),
-        roles=roles,
-        quota=quota,
-        moto=moto,
-        faults=shared.faults,
-        control=Control(endpoint, shared.isolation.value, regions, shared.faults, quota, refusals=refusals),
-        refusals=refusals,
-    )
-    entrance = Authenticator(principals, int(server.server_port), state / "tmp", quota, region=region)
-    server.app = Dispatcher(entrance, owners)
-    for each in regions.all():
-        each.restore()
-    return Parts(endpoint=endpoint, regions=regions, server=server, warm_up=partial(_warm_up, moto, objects, regions))
-
-
-def _shared(state: Path, url: str, options: Options, objects: ObjectStore, principals: Principals) -> Shared:
+def _shared(state: Path, url: str, options: Options, objects: Objects, principals: Principals) -> Shared:
     return Shared(
         objects=objects,
         principals=principals,
         options=options,
-        isolation=probe(options.isolation, state / "tmp"),
+        isolation=probe(options.isolation),
         slots=JobSlots(options.max_jobs),
-        capacity=Capacity(options.capacity),
         root=state,
         url=url,
         toolkit_error=ToolkitCheck(options.job_python),
@@ -143,48 +168,8 @@ def _endpoint(state: Path, region: str, key: Key, port: int) -> Endpoint:
         state=state,
         version=vars(sys.modules["sm_trn"])["__version__"],  # an import of the package would point up the layers
         bucket=f"sagemaker-{region}-{EMULATED_ACCOUNT}",
-        role_arn=_ROLE,
+        role_arn=f"arn:aws:iam::{EMULATED_ACCOUNT}:role/{ROLE_NAME}",
     )
-
-
-def _warm_up(moto: Moto, objects: ObjectStore, regions: Regions) -> None:
-    """Tell moto what there is, then read the service model: what nobody has to wait for who starts an emulator."""
-    try:
-        for bucket, region in objects.buckets().items():
-            moto.create_bucket(bucket, region)
-        role = {"RoleName": ROLE_NAME, "AssumeRolePolicyDocument": json.dumps(_TRUST)}
-        moto.query("iam", "CreateRole", "2010-05-08", role)
-        for each in regions.all():
-            each.prepare(moto)
-            each.metrics.restore()
-    finally:
-        objects.ready.set()
-    service_model()
-    service_model("logs")
-
-
-def serve(
-    state: Path, region: str, options: Options, services: Sequence[OpenService], ready: Callable[[str], None]
-) -> None:
-    """Run until SIGTERM or SIGINT. ``ready`` is told ``ready`` once requests are answered."""
-    hold_lock(state)  # until the process is gone: the kernel lets go of it
-    parts = build(state, region, options, services)
-    _publish(parts.endpoint)
-    threading.Thread(target=parts.warm_up, name="warm-up", daemon=True).start()
-    thread = threading.Thread(
-        target=parts.server.serve_forever, kwargs={"poll_interval": 0.1}, name="http server", daemon=True
-    )
-    end = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: end.set())
-    thread.start()
-    ready("ready")
-    while not end.wait(60):
-        pass
-    parts.regions.shutdown(time.monotonic() + _SHUTDOWN_S)
-    parts.server.shutdown()
-    (state / _ENDPOINT).unlink(missing_ok=True)
-    parts.regions.close()
 
 
 def _stored_key(store: Store) -> Key:

@@ -67,13 +67,13 @@ def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[
     wanted = python_of(held)
     if held is None or wanted is None:
         raise EmulatorError(
-            f"{job.name}: got an image whose contents are not published, wanted one that `sm-trn images` lists: "
+            f"{job.name}: got an image whose contents are not published, wanted one that `sm-trn catalog images` lists: "
             "only of such an image a twin can be made"
         )
     if (held.python_minor or OLDEST) < OLDEST:
         raise EmulatorError(
             f"{held.name} has Python {wanted}, and a twin needs 3.8 or newer, as uv and the emulator's launcher do; "
-            "fix: rehearse without --environment twin, or choose a newer image (sm-trn images)"
+            "fix: rehearse without --environment twin, or choose a newer image (sm-trn catalog images)"
         )
     uv = find_uv()
     if uv is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..core.specs.json import Json
-from ..images.models import types_in
+from .model_types import types_in
 
 CONFIG_CAP = 1_000_000  # bytes: a configuration is a few kilobytes
 DECODERS = ("decoder", "mixture", "memory-decoder")

@@ -14,9 +14,8 @@ from typing import Any
 from ..core.preflight import reading, source
 from ..core.specs.job import JobSpec
 from ..core.strategies.smp_v2 import SMModelParallelV2
-from ..scripts.sources import file_here
-from ..scripts.training import arguments_of
 from .configuration import Sharding
+from .training import arguments_of, file_here
 
 ADAMW_BYTES = 8.0  # two float32 moments of a parameter
 # Bytes of optimizer state a parameter, beside AdamW's: transformers, OptimizerNames; the states of each optimizer's paper.

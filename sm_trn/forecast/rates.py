@@ -33,7 +33,7 @@ class Prior:
     spread: float = 0.0
 
 
-# A constant has a spread, and is fitted, only where that foretells left-out repositories better: tests/forecast/fit.py tries each.
+# A constant has a spread only where published rows moved it: constants.json holds it.
 PRIORS: Mapping[str, Prior] = MappingProxyType(
     {
         "peak.half": Prior(0.75),
@@ -192,7 +192,7 @@ class Fit:
 
 @functools.cache
 def shipped() -> Fit:
-    """The fit that comes with the package: the maintainers' ``tests/forecast/fit.py`` makes it again."""
+    """The constants that come with the package, and what estimates by them missed."""
     body = json.loads(files(__package__).joinpath("constants.json").read_text("utf-8"))
     base = {name: prior.median for name, prior in PRIORS.items()} | body["constants"]
     residuals = MappingProxyType({group: tuple(values) for group, values in body["residuals"].items()})

@@ -1,7 +1,7 @@
 """What answers and costs money while it does: an endpoint as a handle, all of them as a list, batch transforms.
 
 Nothing at AWS ends an endpoint by itself. ``max_hours`` is a tag that says when it may go; ``Endpoints.delete_overdue``, or
-``sm-trn endpoints --delete-overdue``, is what makes it go, whenever somebody – a person, cron, CI – runs it.
+``sm-trn deploy --delete-overdue``, is what makes it go, whenever somebody – a person, cron, CI – runs it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Endpoint(HasCard):
         if now.status != "InService":
             raise CloudError(
                 f"{self.name} is {now.status}: {printable(now.reason) or Missing.NO_REASON}; it may "
-                f"still be billed until sm-trn delete-endpoint {self.name}",
+                f"still be billed until sm-trn deploy {self.name} --delete",
                 operation="CreateEndpoint",
                 code="Failed",
             )
@@ -262,7 +262,7 @@ def deploy(cloud: Cloud, job: Trained, how: DeployOptions) -> Endpoint:
         environment=how.environment,
         tags=tags,
     )
-    with naming("endpoint", made.name, f"sm-trn delete-endpoint {made.name}"):
+    with naming("endpoint", made.name, f"sm-trn deploy {made.name} --delete"):
         cloud.hosts.create_endpoint(made.name, how.instance, how.count, tags)
         endpoint = Endpoint(name=made.name, session=cloud, deployment=made)
         return endpoint.wait() if how.wait else endpoint

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any, TypedDict
+from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
@@ -20,7 +20,6 @@ from ..core.catalog import images
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
 
-NUMPY_2 = (2, 3)  # of PyTorch: the first release that is built for NumPy 2, by its release notes
 # Modules whose package has another name.
 _PACKAGES = {"yaml": "pyyaml", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "bs4": "beautifulsoup4",
              "dotenv": "python-dotenv", "pkg_resources": "setuptools"}  # fmt: skip
@@ -85,9 +84,9 @@ class Contents:
 
     @property
     def first_numpy(self) -> bool:
-        """Whether its PyTorch is built for NumPy 1 and fails beside NumPy 2."""
+        """Whether its PyTorch is built for NumPy 1 and fails beside NumPy 2, which is so before 2.3, by its release notes."""
         torch = self.version("torch")
-        return torch is not None and torch.release[:2] < NUMPY_2
+        return torch is not None and torch.release[:2] < (2, 3)
 
     @property
     def python_minor(self) -> tuple[int, int] | None:
@@ -96,13 +95,9 @@ class Contents:
         return (int(parts[0]), int(parts[1])) if len(parts) > 1 and parts[0].isdigit() and parts[1].isdigit() else None
 
 
-class _Table(TypedDict):
-    bringers: dict[str, list[str]]  # of some libraries: the packages of images that bring them
-    rows: list[dict[str, Any]]
-
-
 @functools.cache
-def _table() -> _Table:
+def _table() -> dict[str, Any]:
+    """``rows`` of images, and for some libraries the packages of images that bring them, ``bringers``."""
     return json.loads((files(__package__) / "contents.json").read_text("utf-8"))  # type: ignore[no-any-return]
 
 
@@ -110,12 +105,6 @@ def _table() -> _Table:
 def all_contents() -> tuple[Contents, ...]:
     """Every image whose contents are published, in the order of the table of images."""
     return tuple(Contents(**row) for row in _table()["rows"])
-
-
-@functools.cache
-def known_packages() -> frozenset[str]:
-    """Every package that some image holds."""
-    return frozenset(name for each in all_contents() for name in each.packages)
 
 
 def contents_of(job: JobSpec) -> Contents | None:

@@ -12,104 +12,53 @@ from ..core._entry import shipped_scripts
 from ..core.preflight import JobRule, source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Line, Problem, Severity, rules_of
+from . import gpus
 
 if TYPE_CHECKING:
-    from packaging.version import Version
-
     from .contents import Contents
     from .requirements import Wanted
 
 _RULES = rules_of(__package__)
-ENV001 = _RULES["ENV001"]
-ENV002 = _RULES["ENV002"]
-ENV003 = _RULES["ENV003"]
-ENV004 = _RULES["ENV004"]
-ENV005 = _RULES["ENV005"]
-ENV006 = _RULES["ENV006"]
-ENV010 = _RULES["ENV010"]
 OLDEST = (3, 7)  # what parses under it parses in every container
-_GENERIC = (
-    "dict",
-    "frozenset",
-    "list",
-    "set",
-    "tuple",
-    "type",
-)  # of which Python 3.9 made generics (PEP 585); | came with 3.10 (PEP 604)
 # The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
-LIBRARIES = ("transformers", "peft", "trl", "accelerate", "datasets", "bitsandbytes", "sentence_transformers", "deepspeed", "diffusers",
-             "pandas", "pyarrow", "sklearn")  # fmt: skip
+_NUMPY_1 = tuple(f"1.{minor}.{patch}" for minor in range(19, 27) for patch in range(9))
 _INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|apt-get)\b")
 
 
 def language(job: JobSpec) -> Iterator[Problem]:
-    """ENV001: a program that the container's Python cannot parse, or an annotation that it cannot evaluate."""
+    """ENV001: a program that the container's Python cannot parse."""
     text = source.text(source.entry_path(job))
     if text is None or job.script is None or not job.script.entry.endswith(".py") or _refused(text) is not None:
         return  # what no Python parses is told by the script's own rule
-    for path, program in _at_once(job, text):
-        newer = sorted(_newer_annotations(program))
-        if not newer and _refused(program, OLDEST) is None:
-            continue
-        from .contents import contents_of  # noqa: PLC0415 - the table loads for what needs it alone
+    newer = [(path, program) for path, program in _at_once(job, text) if _refused(program, OLDEST) is not None]
+    from .contents import contents_of  # noqa: PLC0415 - the table loads for what needs it alone
 
-        held = contents_of(job)
-        there = held.python_minor if held is not None else None
-        if held is None or there is None or there > sys.version_info[:2]:
-            return  # a newer Python than this one is not asked
-        error = _refused(program, there)
-        faults = [(error.lineno or 1, error.msg)] if error is not None else []
-        faults += [(place[0], f"{what} cannot be evaluated") for place, since, what in newer if there < since]
-        for line, what in faults[:1]:
-            yield ENV001.problem(
-                Line(path, line),
-                f"{what}, and the image has Python {held.python}",
+    held = contents_of(job) if newer else None
+    there = held.python_minor if held is not None else None
+    for path, program in newer:
+        # A newer Python than this one cannot be asked.
+        error = _refused(program, there) if there is not None and there <= sys.version_info[:2] else None
+        if held is not None and error is not None:
+            yield _RULES["ENV001"].problem(
+                Line(path, error.lineno or 1),
+                f"{error.msg}, and the image has Python {held.python}",
                 got=f"an image with Python {held.python}",
                 wanted="a program that it can run",
-                fix=Advice("a newer image (sm-trn images), the older syntax, or from __future__ import annotations"),
+                fix=Advice("a newer image (sm-trn catalog images), or the older syntax"),
             )
 
 
 def _at_once(job: JobSpec, entry: str) -> Iterator[tuple[str, str]]:
     """The entry script and what it imports beside it under no condition: their paths and texts."""
-    folder, found, waiting = source.source_folder(job), set[str](), [(source.entry_name(job), entry)]
-    while waiting:
-        path, text = waiting.pop(0)
-        yield path, text
-        names = [alias.name for node in source.tree(text).body if isinstance(node, ast.Import) for alias in node.names]
-        names += [node.module or "" for node in source.tree(text).body if isinstance(node, ast.ImportFrom)]
-        for beside in (f"{name.replace('.', '/')}.py" for name in names if name and "/" not in path):
-            own = source.text(folder / beside) if folder is not None and beside not in found else None
-            found.add(beside)
-            waiting += [(beside, own)] if own is not None and source.parses(own) else []
-
-
-def _newer_annotations(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int], str]]:
-    """Annotations that a program evaluates when it is read: their lines and columns, the first Python that can, what they are."""
-    waiting = list(source.tree(text).body)
-    if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in waiting):
-        return
-    while waiting:
-        node = waiting.pop()
-        waiting += node.body if isinstance(node, ast.ClassDef) else []
-        for part in (part for each in _annotations(node) for part in ast.walk(each)):
-            if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and part.value.id in _GENERIC:
-                yield (part.lineno, part.col_offset), (3, 9), f"{part.value.id}[…]"
-            elif isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr):
-                yield (part.lineno, part.col_offset), (3, 10), "a union written with |"
-
-
-def _annotations(node: ast.stmt) -> list[ast.expr]:
-    """The annotations of a statement itself."""
-    if isinstance(node, ast.AnnAssign):
-        return [node.annotation]
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return []
-    given = node.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    found = [each.annotation for each in every if each is not None]
-    return [each for each in (*found, node.returns) if each is not None]
+    folder = source.source_folder(job)
+    yield source.entry_name(job), entry
+    names = [alias.name for node in source.tree(entry).body if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in source.tree(entry).body if isinstance(node, ast.ImportFrom)]
+    for beside in (f"{name.replace('.', '/')}.py" for name in names):
+        text = source.text(folder / beside) if folder is not None else None
+        if text is not None and source.parses(text):
+            yield beside, text
 
 
 def _refused(text: str, version: tuple[int, int] | None = None) -> SyntaxError | None:
@@ -124,18 +73,25 @@ def _refused(text: str, version: tuple[int, int] | None = None) -> SyntaxError |
 
 
 def requirements(job: JobSpec) -> Iterator[Problem]:
-    """ENV002 to ENV004: requirements that contradict one another, or replace what the image's libraries are built for."""
+    """ENV002, ENV003, ENV004: requirements that contradict one another, or replace what the image's libraries are built for."""
     text = source.requirements(job)
     if not text:
         return
     from .contents import contents_of, python_of  # noqa: PLC0415 - as above
-    from .requirements import requirements_of  # noqa: PLC0415
+    from .requirements import Wanted, requirements_of  # noqa: PLC0415 - as above
 
-    held = contents_of(job)
-    wanted = list(requirements_of(text, python_of(held)))
-    yield from _contradictions(wanted)
-    if held is not None:
-        for each in wanted:
+    held, exact = contents_of(job), dict[str, Wanted]()
+    for each in requirements_of(text, python_of(held)):
+        first = exact.setdefault(each.name, each) if each.exact is not None else each
+        if each.exact is not None and not first.admits(each.exact):
+            yield _RULES["ENV002"].problem(
+                each.place,
+                f"{each.requirement} and {first.requirement} of {first.place} exclude each other",
+                got=str(each.requirement),
+                wanted=f"one version of {each.name}",
+                fix=Advice("remove one of the two lines"),
+            )
+        if held is not None:
             yield from _replaced(each, held)
 
 
@@ -145,7 +101,7 @@ def isolated(job: JobSpec) -> Iterator[Problem]:
     remote = [line for line in lines if line and not line.startswith((".", "/", "-"))]
     if job.network is None or not job.network.isolation or not remote or any("--no-index" in line for line in lines):
         return
-    yield ENV010.problem(
+    yield _RULES["ENV010"].problem(
         Field("network.isolation"),
         "pip reaches no index in a job without network",
         got=f"{remote[0]} in requirements.txt",
@@ -154,69 +110,29 @@ def isolated(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-def _contradictions(wanted: list[Wanted]) -> Iterator[Problem]:
-    """ENV002: two exact versions of one package."""
-    exact: dict[str, Wanted] = {}
-    for each in wanted:
-        if each.exact is None:
-            continue
-        first = exact.setdefault(each.name, each)
-        if not first.admits(each.exact):
-            yield ENV002.problem(
-                each.place,
-                f"{each.requirement} and {first.requirement} of {first.place} exclude each other",
-                got=str(each.requirement),
-                wanted=f"one version of {each.name}",
-                fix=Advice("remove one of the two lines"),
-            )
-
-
 def _replaced(each: Wanted, held: Contents) -> Iterator[Problem]:
     there = held.version(each.name)
     if each.name == "torch" and there is not None and not each.admits(there):
+        # What is built for a release loads beside its patches.
+        patch = (each.exact or "").startswith(f"{there.major}.{there.minor}.")
         cuda = f", built for CUDA {held.cuda}" if held.cuda else ""
-        yield ENV003.problem(
+        yield _RULES["ENV003"].problem(
             each.place,
             f"pip replaces the image's torch {there}{cuda}; what the image built for it stays as it is",
             got=str(each.requirement),
             wanted=f"no torch, or one that admits {there}",
-            fix=Advice(
-                f"leave torch out, or choose an image that has the version you need: sm-trn images --torch {_asked(each)}"
-            ),
-            severity=Severity.INFO if _same_minor(each, there) else Severity.WARNING,
+            fix=Advice("leave torch out, or choose an image that has the version you need: sm-trn catalog images"),
+            severity=Severity.INFO if patch else Severity.WARNING,
         )
     torch = held.version("torch")
-    if each.name == "numpy" and torch is not None and held.first_numpy and _second_numpy(each):
-        yield ENV004.problem(
+    if each.name == "numpy" and torch is not None and held.first_numpy and not any(map(each.admits, _NUMPY_1)):
+        yield _RULES["ENV004"].problem(
             each.place,
             f"torch {torch} of the image is built for NumPy 1",
             got=str(each.requirement),
             wanted="numpy<2",
             fix=Advice("numpy<2, or an image with PyTorch 2.3 or newer"),
         )
-
-
-def _same_minor(each: Wanted, there: Version) -> bool:
-    """Whether an exact version is a patch of the one that is there: what is built for that one loads beside it."""
-    from packaging.version import Version  # noqa: PLC0415 - as above
-
-    return each.exact is not None and Version(each.exact).release[:2] == there.release[:2]
-
-
-def _second_numpy(each: Wanted) -> bool:
-    """Whether only NumPy 2 satisfies a requirement, as far as its lowest bound says."""
-    from packaging.version import Version  # noqa: PLC0415 - as above
-
-    bounds = [
-        Version(pin.version.removesuffix(".*"))
-        for pin in each.requirement.specifier
-        if pin.operator in {"==", ">=", "~=", ">"}
-    ]
-    return bool(bounds) and max(bounds) >= Version("2")
-
-
-def _asked(each: Wanted) -> str:
-    return next((pin.version for pin in each.requirement.specifier if pin.operator in {"==", ">=", "~="}), "VERSION")
 
 
 def imports(job: JobSpec) -> Iterator[Problem]:
@@ -237,7 +153,7 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         or (folder / "setup.py").exists()
     ):
         return
-    from .contents import contents_of, imports_of, known_packages, package_of  # noqa: PLC0415 - as above
+    from .contents import all_contents, contents_of, imports_of, package_of  # noqa: PLC0415 - as above
 
     held = contents_of(job)
     if held is None:
@@ -247,9 +163,9 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         package = package_of(module)
         if name in sys.stdlib_module_names or (folder / name).exists() or (folder / f"{name}.py").exists():
             continue
-        if package not in known_packages() or held.holds(package) is not False:
+        if held.holds(package) is not False or not any(package in each.packages for each in all_contents()):
             continue
-        yield ENV005.problem(
+        yield _RULES["ENV005"].problem(
             Line(job.script.entry, line),
             f"{name} is imported, and {package} is not among the packages of {held.name}",
             got="no such package in the image, nor in requirements.txt",
@@ -263,26 +179,20 @@ def shipped(job: JobSpec) -> Iterator[Problem]:
     script = job.script
     if script is None or script.source_dir is not None or script.git is not None or script.dependencies:
         return
-    if "/" in script.entry or script.entry not in shipped_scripts():
-        return
     from .contents import contents_of  # noqa: PLC0415 - as above
 
-    held = contents_of(job)
-    if held is None:
-        return
-    for package, least in SHIPPED_NEED.items():
-        there = held.version(package)
-        old = there is not None and there.release[:2] < least
-        if not old and held.holds(package) is not False:
-            continue
-        needed = ".".join(map(str, least))
-        yield ENV006.problem(
-            Field("framework"),
-            f"{script.entry} needs {package} {needed} or newer",
-            got=f"{there} in {held.name}" if there is not None else f"none in {held.name}",
-            wanted=f"an image with {package} {needed} or newer",
-            fix=Advice(f"choose one that sm-trn images --{package} {needed} lists"),
-        )
+    held = contents_of(job) if "/" not in script.entry and script.entry in shipped_scripts() else None
+    for package, least in SHIPPED_NEED.items() if held is not None else ():
+        there = held.version(package) if held is not None else None
+        if held is not None and (there.release[:2] < least if there is not None else held.holds(package) is False):
+            needed = f"{package} {'.'.join(map(str, least))} or newer"
+            yield _RULES["ENV006"].problem(
+                Field("framework"),
+                f"{script.entry} needs {needed}",
+                got=f"{there or 'none'} in {held.name}",
+                wanted=f"an image with {needed}",
+                fix=Advice("choose one that sm-trn catalog images lists"),
+            )
 
 
 def installs(text: str) -> bool:
@@ -290,20 +200,4 @@ def installs(text: str) -> bool:
     return _INSTALLS.search(text) is not None
 
 
-def _of_releases(job: JobSpec) -> Iterator[Problem]:
-    """ENV007 to ENV009: releases against one another, against the script's imports and the model that it loads."""
-    text = source.program(job)
-    if (
-        text is None
-        or job.script is None
-        or job.script.source_dir is None
-        or not any(word in text for word in LIBRARIES)
-    ):
-        return
-    from . import releases  # noqa: PLC0415 - as above
-
-    for rule in releases.RULES:
-        yield from rule(job)
-
-
-RULES: tuple[JobRule, ...] = (language, requirements, isolated, imports, shipped, _of_releases)
+RULES: tuple[JobRule, ...] = (language, requirements, isolated, imports, shipped, *gpus.RULES)

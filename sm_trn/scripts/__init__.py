@@ -1,6 +1,6 @@
-"""What a job's own script takes and reads, held against the job: its parser, its channels, its libraries' releases, its chips."""
+"""What a job's own script takes and reads, held against the job: its arguments, its channels, its keywords of libraries."""
 
 from ..core.preflight import JobRule
-from . import arguments, chips, reads, starting, trainers
+from . import arguments, reads, trainers
 
-RULES: tuple[JobRule, ...] = (*arguments.RULES, *reads.RULES, *trainers.RULES, *chips.RULES, *starting.RULES)
+RULES: tuple[JobRule, ...] = (*arguments.RULES, *reads.RULES, *trainers.RULES)

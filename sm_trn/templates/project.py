@@ -167,8 +167,6 @@ def arguments(template: Template, asked: Asked) -> dict[str, HyperValue]:
     if template.head:
         found[template.model_argument] = asked.model or template.model
     found |= template.arguments
-    if asked.length is not None and template.length_argument:
-        found[template.length_argument] = asked.length
     shape = in_folder(asked.model or "") or find_model(asked.model or template.model)
     if isinstance(shape, Architecture) and shape.parameters >= LARGE:
         found |= template.large
@@ -249,7 +247,7 @@ def _nothing_fits(found: Plan, asked: Asked) -> str:
     near = [each for each in found.excluded if each.choice is not None]
     if near:
         best: Excluded = near[0]
-        wanted = f"--budget {math.ceil(best.choice.usd.p90)}" if best.choice is not None else "a larger --budget"
+        wanted = f"--max-usd {math.ceil(best.choice.usd.p90)}" if best.choice is not None else "a larger --max-usd"
         limit = "the budget and the deadline" if asked.deadline_s else "the budget"
         return (
             f"no machine keeps {limit}: the nearest is {best.name}, {best.reason}\n"
@@ -258,7 +256,7 @@ def _nothing_fits(found: Plan, asked: Asked) -> str:
     kinds = ("refused by check", "do not fit", "longer than a job may run")
     reasons = [each.reason for kind in kinds for each in found.excluded if each.kind == kind]
     told = next(iter(reasons), next((each.reason for each in found.excluded), "none was looked at"))
-    return f"no machine fits {found.job.name}: {told}\n  fix: a smaller --model, or a shorter --length"
+    return f"no machine fits {found.job.name}: {told}\n  fix: a smaller --model"
 
 
 def _priced(draft: JobSpec, asked: Asked, prices: PriceBook) -> _Machine:

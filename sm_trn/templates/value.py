@@ -23,7 +23,6 @@ class Asked:
     script: Path | None = None
     instance: str | None = None
     examples: float | None = None
-    length: int | None = None
     region: str = "us-west-2"
 
 

@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 from textwrap import wrap
 
-from ..cli.scripts import copied
 from ..core.errors import NotConfigured
 from ..core.jobfile.json_schema import json_schema
 from ..core.session.jobfiles import save
 from ..core.specs.job import JobSpec, Script
+from .copying import copy_script
 from .value import Project
 
 JOB, SCHEMA, SOURCE, REQUIREMENTS = "job.toml", "job.schema.json", "src", "requirements.txt"
@@ -45,7 +45,7 @@ def in_folder(project: Project, folder: Path) -> JobSpec:
 def _script(project: Project, source: Path) -> None:
     template = project.template
     if template.shipped:
-        copied(template.script, source)
+        copy_script(template.script, source)
     else:
         shutil.copy2(template.source, source / template.script)
 
@@ -54,7 +54,7 @@ def requirements(project: Project) -> str:
     """The text of requirements.txt: what the image is not known to hold, or a comment."""
     if project.requirements:
         return "\n".join(project.requirements) + "\n"
-    return "# What the image does not hold: one package a line. sm-trn images show lists what it holds.\n"
+    return "# What the image does not hold: one package a line. sm-trn catalog images NAME lists what it holds.\n"
 
 
 def _comments(project: Project) -> str:

@@ -211,7 +211,6 @@ def test_the_shells_own_commands_work_without_the_parts(alone: Path) -> None:
     )
     assert "note[IMG008]" in run(alone, "-m", "sm_trn.cli", "check", "job.toml")
     assert '"TrainingJobName"' in run(alone, "-m", "sm_trn.cli", "render", "job.toml")
-    assert "ml.p4d.24xlarge" in run(alone, "-m", "sm_trn.cli", "catalog", "instances")
     assert "check" in run(alone, "-m", "sm_trn.cli", "--help")
 
 

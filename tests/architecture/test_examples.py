@@ -12,7 +12,7 @@ import pytest
 import sm_trn as st
 
 CONSTANTS = {"__version__", "EVALUATION_METRICS", "SERVERLESS", "TRAINER_METRICS", "errors", "results", "specs"}
-# The launcher that the examples read.
+# The launcher that the examples import.
 LAUNCHER = """import sagemaker
 from sagemaker.pytorch import PyTorch
 
@@ -21,7 +21,7 @@ first = PyTorch("train.py", framework_version="2.6", py_version="py312", role=ro
                 instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"epochs": 1})
 first.fit()
 second = PyTorch("train.py", framework_version="2.6", py_version="py312", role=role, base_job_name="bert-long",
-                 instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"epochs": epochs})
+                 instance_type="ml.g5.xlarge", instance_count=1, hyperparameters={"epochs": 3})
 second.fit()
 """
 MODULES = (st.specs, st.results, st.errors)

@@ -27,8 +27,7 @@ def test_a_chain_of_imports_is_short(kind: Imports, most: int) -> None:
     [
         ("sm_trn.core.session.handles", 110, 15_200),  # aim: 15,000, as before a job had a queue
         ("sm_trn.core.preflight", 60, 8_000),
-        ("sm_trn.bridge.launchers.read", 80, 12_000),
-        ("sm_trn.emulator.server", 80, 10_000),
+        ("sm_trn.emulator.server", 88, 10_500),  # with the catalogue: an image that AWS does not have is refused
     ],
 )
 def test_who_reads_one_thing_need_not_read_all(start: str, modules: int, lines: int) -> None:
@@ -47,9 +46,7 @@ def test_a_folder_can_be_read() -> None:
 
 def test_dictionaries_of_anything_do_not_spread() -> None:
     found = measure.open_dictionaries()
-    interpreter = ("sm_trn.bridge.launchers.", "sm_trn.bridge.recorder.replay", "sm_trn.bridge.sdk")
-    of_a_language = sum(count for name, count in found.items() if name.startswith(interpreter))
-    assert found.total() - of_a_language <= 120  # aim: 150; what names of a program hold is of any type
+    assert found.total() <= 120
     for room, most in (("report", 6), ("session", 8)):  # columns of a frame, requests as they are sent
         assert sum(count for name, count in found.items() if name.startswith(f"sm_trn.{room}.")) <= most
 

@@ -103,9 +103,9 @@ def emulated_job(folder: Path) -> set[str]:
     import boto3
 
     from sm_trn.emulator.options import Options
-    from sm_trn.emulator.server import build
+    from sm_trn.emulator.server import Emulator
 
-    parts = build(folder, "us-west-2", Options(start_delay_s=0.0), ())
+    parts = Emulator(folder, "us-west-2", Options(start_delay_s=0.0))
     end = parts.endpoint
     threading.Thread(target=parts.warm_up, daemon=True).start()
     client = boto3.client(

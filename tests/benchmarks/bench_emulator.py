@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import signal
 import statistics
@@ -195,11 +194,10 @@ def listing() -> None:
     """1,000 finished jobs: a page of 100, by ListTrainingJobs and by a page of sm_trn's own records."""
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder)
-        (state / "s3").mkdir()
         store = Store(state / "emulator.db")
         for number in range(1000):
             saved = finished(f"job-{number:04}", 1_700_000_000.0 + number)
-            store.save_job(saved.name, json.loads(json.dumps(dump(saved))))
+            store.save_record("training-job", saved.name, dump(saved))
         store.close()
         try:
             bench = bench_of(embedded.up(state))

@@ -78,7 +78,7 @@ def test_a_submission_whose_answers_were_all_lost_is_recognised(here: World, spe
 
 def test_nobody_knows_whether_it_was_queued(here: World, spec: st.JobSpec) -> None:
     here.wire.lose_answers_of = {"SubmitServiceJob", "ListServiceJobs"}
-    with pytest.raises(st.errors.LaunchUnknown, match="Before you submit it again: sm-trn queue training"):
+    with pytest.raises(st.errors.LaunchUnknown, match="Before you submit it again: sm-trn list --queue training"):
         here.session.submit(spec, queue=QUEUE)
 
 

@@ -87,7 +87,7 @@ def run(where: Path, environment: dict[str, str], *words: str) -> str:
 
 
 def test_images_of_a_newer_sdk_are_taken_and_used_by_every_command(newer_sdk: dict[str, str], tmp_path: Path) -> None:
-    updated = run(tmp_path, newer_sdk, "-m", "sm_trn.cli", "catalog", "update", "--offline")
+    updated = run(tmp_path, newer_sdk, "-m", "sm_trn.cli", "catalog", "update")
     assert "images: 3 newer rows from sagemaker-core 9.9.9 image tables" in updated
     without_the_sdk = {name: value for name, value in newer_sdk.items() if name != "PYTHONPATH"}
     assert [
@@ -95,5 +95,5 @@ def test_images_of_a_newer_sdk_are_taken_and_used_by_every_command(newer_sdk: di
         "763104351884.dkr.ecr.eu-west-1.amazonaws.com/pytorch:2.15-cpu-amzn2023-sagemaker",
         "763104351884.dkr.ecr.eu-west-1.amazonaws.com/huggingface-pytorch-training:2.15.0-transformers5.20.0-gpu-py313-cu133-ubuntu24.04",
     ] == run(tmp_path, without_the_sdk, "-c", PROGRAM).splitlines()
-    again = run(tmp_path, newer_sdk, "-m", "sm_trn.cli", "catalog", "update", "--offline")
+    again = run(tmp_path, newer_sdk, "-m", "sm_trn.cli", "catalog", "update")
     assert "nothing is newer than what is known already" in again

@@ -73,9 +73,7 @@ def test_help_begins_with_what_the_command_does(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "name", ["launch", "watch", "stop", "logs", "rehearse", "cost", "endpoints", "deploy", "predict"]
-)
+@pytest.mark.parametrize("name", ["launch", "watch", "stop", "logs", "rehearse", "cost", "deploy"])
 def test_an_option_says_what_it_does_and_not_what_its_value_is(name: str) -> None:
     options = [each.help for each in load(name).params if isinstance(each, click.Option) and each.name not in SHARED]
     assert [] == [text for text in options if re.split(r"\W", text or "")[0].lower() not in VERBS]
@@ -140,15 +138,14 @@ def test_a_folder_that_cannot_be_written_is_no_fault_of_ours() -> None:
     assert "fault of sm-trn" not in done.stderr
 
 
-def test_local_env_without_an_emulator_says_what_to_type(tmp_path: Path) -> None:
-    done = sm_trn("local", "env", "--state", str(tmp_path))
-    assert (1, "") == (done.returncode, done.stdout)
-    assert "sm-trn local up" in done.stderr
-    assert 1 == sm_trn("local", "status", "--state", str(tmp_path)).returncode
+def test_the_status_of_an_emulator_that_is_down_says_what_to_type(tmp_path: Path) -> None:
+    done = sm_trn("local", "status", "--state", str(tmp_path))
+    assert done.returncode == 1
+    assert "sm-trn local up" in done.stdout
 
 
 def test_catalog_prints_tables_and_json() -> None:
-    for table in ("instances", "images", "prices"):
+    for table in ("instances", "images"):
         assert json.loads(sm_trn("catalog", table, "--json").stdout)
     listed = sm_trn("catalog", "instances").stdout.splitlines()
     assert list(instances()) == [line.split()[0] for line in listed[1 : listed.index("")]]
@@ -158,17 +155,17 @@ def test_catalog_prints_tables_and_json() -> None:
 
 
 def test_a_copied_script_is_complete(tmp_path: Path) -> None:
-    assert 0 == sm_trn("scripts", "copy", "train_text_classification.py", str(tmp_path)).returncode
+    assert 0 == sm_trn("init", "--script", "train_text_classification.py", "--output", str(tmp_path)).returncode
     kit = {path.name for path in (tmp_path / "kit").iterdir()}
     read = {"__init__.py", "data.py", "delimited.py", "labels.py", "names.py"}
     assert {*read, "device.py", "job.py", "models.py", "trainer.py"} == kit
     assert (tmp_path / "sm_spot.py").is_file()
-    assert 0 == sm_trn("scripts", "copy", "sm_spot.py", str(tmp_path / "alone")).returncode
+    assert 0 == sm_trn("init", "--script", "sm_spot.py", "--output", str(tmp_path / "alone")).returncode
     assert ["sm_spot.py"] == [path.name for path in (tmp_path / "alone").iterdir()]
-    assert 0 == sm_trn("scripts", "copy", "compiler/run_clm.py", str(tmp_path / "compiled")).returncode
+    assert 0 == sm_trn("init", "--script", "compiler/run_clm.py", "--output", str(tmp_path / "compiled")).returncode
     compiled = {path.name for path in (tmp_path / "compiled").iterdir()}
     assert {"compiler", "sm_spot.py", "sample", "tiny_random"} == compiled
-    assert 2 == sm_trn("scripts", "copy", "nope.py", str(tmp_path)).returncode
+    assert 2 == sm_trn("init", "--script", "nope.py", "--output", str(tmp_path)).returncode
 
 
 @pytest.mark.local
@@ -211,14 +208,14 @@ def test_a_job_through_the_whole_command_line(emulator: Any, session: Any, tmp_p
     assert "{'loss': 0.5" in log
     assert "\x1b" not in log
     assert name in sm_trn("list", *where).stdout
-    assert "phases" in sm_trn("describe", name, *where).stdout
-    assert "Completed" == json.loads(sm_trn("describe", name, "--json", *where).stdout)["TrainingJobStatus"]
+    assert "phases" in sm_trn("list", name, *where).stdout
+    assert "Completed" == json.loads(sm_trn("list", name, "--json", *where).stdout)["status"]
     saved = tmp_path / "by-cli.json"
-    assert 0 == sm_trn("attach", name, "--record", str(saved), *where).returncode
+    assert 0 == sm_trn("list", name, "--record", str(saved), *where).returncode
     assert "0.500" in sm_trn("compare", str(saved)).stdout
     assert "emulated" in sm_trn("cost", name, *where).stdout
     assert "Completed" in sm_trn("stop", name, *where).stdout
-    missing = sm_trn("attach", "no-such-job", *where)
+    missing = sm_trn("list", "no-such-job", *where)
     assert 1 == missing.returncode
     assert "no-such-job" in missing.stderr
 

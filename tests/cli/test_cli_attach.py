@@ -116,7 +116,7 @@ def stopped(emulator: Any, tmp_path: Path) -> str:
 def test_a_job_becomes_a_file_is_compared_changed_and_resumed(emulator: Any, stopped: str, tmp_path: Path) -> None:
     where = ("--backend", "emulator", "--state", str(emulator.state))
     file = str(tmp_path / "saved.toml")
-    saved = sm_trn("attach", stopped, "--save", file, *where)
+    saved = sm_trn("list", stopped, "--save", file, *where)
     assert (0, True) == (saved.returncode, f"saved {file}" in saved.stdout), saved.stderr
     same = sm_trn("diff", stopped, file, *where)
     assert (0, True) == (same.returncode, same.stdout.startswith("No difference")), same.stdout

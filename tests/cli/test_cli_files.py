@@ -139,7 +139,7 @@ def test_json_has_every_problem_with_line_and_column(folder: Path) -> None:
 
 
 def test_what_is_fine_gets_its_ceiling(folder: Path) -> None:
-    (folder / "src" / "train.py").write_text("import sys\nprint(sys.argv)\n")
+    (folder / "src" / "train.py").write_text("import os\nprint(os.environ['SM_HPS'])\n")
     done = sm_trn("check", "right.yaml", cwd=folder)
     assert 0 == done.returncode, done.stderr
     assert "✓ right.yaml#first  no problems, at most $0.03 (0.167 h × 1 × $0.20/h, " in done.stdout
@@ -205,7 +205,7 @@ def test_a_wrong_name_is_a_usage_error_with_the_right_one(folder: Path, argument
 def test_explain_without_a_rule_lists_what_is_not_looked_at() -> None:
     said = sm_trn("check", "--explain").stdout
     assert "check does not look at" in said
-    assert "fire, absl" in said
+    assert "sm-trn check --run" in said
 
 
 def test_explain_and_rules_need_no_file() -> None:
@@ -243,8 +243,6 @@ def test_render_shows_the_estimator_with_the_source_as_seen_from_here(folder: Pa
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_has_json(folder: Path, target: str) -> None:
-    if target == "hyperpod-pytorch-job":  # its pods fetch from S3 alone
-        (folder / "right.yaml").write_text(RIGHT.replace("{train: data}", "{train: s3://bucket/data}"))
     assert 2 == len(json.loads(sm_trn("render", "right.yaml", "--to", target, "--json", cwd=folder).stdout))
 
 

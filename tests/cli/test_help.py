@@ -1,77 +1,52 @@
-"""The first screen shows twelve commands, groups show the rest, and old names lead to the new ones."""
+"""The first screen shows every command in two groups; global options stand before a command's name or after it."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from command import sm_trn
 
-from sm_trn.cli.__main__ import COMMANDS, GROUPS, MODES, RENAMED, load
+from sm_trn.cli.__main__ import COMMANDS, MORE, START, load
 
 
-def test_the_first_screen_describes_twelve_commands_and_names_the_others() -> None:
+def test_the_first_screen_describes_every_command() -> None:
     text = sm_trn("--help").stdout
-    assert 12 == len(GROUPS["start"])
-    for name, (_, summary) in GROUPS["start"].items():
+    assert len(COMMANDS) == len(START) + len(MORE)
+    assert len(START) == 12
+    for name, (_, summary) in COMMANDS.items():
         assert f"  {name} " in text
         assert summary.split()[0] in text
-    for group, names in GROUPS.items():
-        if group != "start":
-            assert f"  {group}" in text
-            assert set(names) <= set(text.replace(",", " ").split())
 
 
-def test_every_command_is_in_one_group() -> None:
-    assert len(COMMANDS) == sum(len(names) for names in GROUPS.values())
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_shows_its_own_options_and_accepts_the_global_ones(name: str) -> None:
+    text = sm_trn(name, "--help").stdout
+    assert "Options of every command: sm-trn --help" in text
+    assert "--backend" not in text
+    accepted = {flag for parameter in load(name).params for flag in parameter.opts}
+    assert {"--backend", "--region", "--profile", "--state", "--json", "--debug"} <= accepted
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_a_group_shows_its_commands_and_no_others(group: str) -> None:
-    done = sm_trn("help", group)
-    shown = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ") and line[2] != " "}
-    assert (0, "", set(GROUPS[group])) == (done.returncode, done.stderr, shown)
+def test_a_global_option_counts_before_the_command_and_after_it() -> None:
+    line = ("catalog", "instances", "ml.p4d.*")
+    before = sm_trn("--region", "eu-west-1", "--json", *line).stdout
+    assert before == sm_trn(*line, "--region", "eu-west-1", "--json").stdout
+    assert json.loads(before) != json.loads(sm_trn(*line, "--json", "--region", "us-west-2").stdout)
 
 
-def test_all_groups_together() -> None:
-    text = sm_trn("help", "all").stdout
-    assert sm_trn("help").stdout == text
-    assert [] == [name for name in COMMANDS if f"  {name} " not in text]
-
-
-def test_help_of_a_command_is_its_own() -> None:
-    assert sm_trn("help", "stop").stdout.split("\n\n", 1)[1] == sm_trn("stop", "--help").stdout.split("\n\n", 1)[1]
-
-
-def test_an_unknown_topic_is_answered_with_the_nearest() -> None:
-    done = sm_trn("help", "job")
-    assert 2 == done.returncode
-    assert "did you mean 'jobs'?" in done.stderr
-
-
-@pytest.mark.parametrize(("old", "new"), RENAMED.items())
-def test_an_old_name_works_and_says_the_new_one_once(old: str, new: str) -> None:
-    first, second = sm_trn(old, "--help"), sm_trn(*new.split(), "--help")
-    assert (0, first.stdout) == (first.returncode, second.stdout)
-    assert f"Usage: sm-trn {new} " in second.stdout
-    assert ("", f"sm-trn {old} is now sm-trn {new}; the old name goes with the next release.\n") == (
-        second.stderr,
-        first.stderr,
-    )
-
-
-@pytest.mark.parametrize("name", MODES)
-def test_the_option_that_makes_another_command_is_in_the_help_of_the_first(name: str) -> None:
-    command, option = name.split()
-    assert option in {word for parameter in load(command).params for word in parameter.opts}
+def test_an_option_after_the_command_wins() -> None:
+    text = sm_trn("--region", "eu-west-1", "catalog", "instances", "ml.p4d.*", "--region", "us-west-2").stdout
+    assert "Prices of us-west-2" in text
 
 
 def test_what_follows_two_dashes_is_the_programs_own(tmp_path: Path) -> None:
-    program = ("python", "-c", "import sys; print(sys.argv)", "--run")
-    done = sm_trn("import", "--run", "--timeout", "100", "--", *program, cwd=tmp_path)
-    assert "'--run'" in done.stdout
+    (tmp_path / "launch.py").write_text("import sys; print(sys.argv); sys.exit(1)")
+    done = sm_trn("import", "--timeout", "100", "launch.py", "--", "--timeout", "x", cwd=tmp_path)
+    assert "['launch.py', '--timeout', 'x']" in done.stdout
 
 
-def test_completion_offers_all_commands_and_no_old_name() -> None:
+def test_the_shell_completes_commands() -> None:
     done = sm_trn(environment={"_SM_TRN_COMPLETE": "bash_complete", "COMP_WORDS": "sm-trn re", "COMP_CWORD": "1"})
     assert {"plain,rehearse", "plain,render", "plain,resubmit"} == set(done.stdout.split())

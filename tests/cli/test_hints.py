@@ -11,12 +11,12 @@ import pytest
 from documents import commands_of
 
 import sm_trn
-from sm_trn.cli.__main__ import COMMANDS, MODES, cli, load
+from sm_trn.cli.__main__ import COMMANDS, cli, load
 
 PACKAGE = Path(sm_trn.__file__).parent
 OPTIONS = {
     tuple(path[1:]): {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
-    for name in [*COMMANDS, *MODES]
+    for name in COMMANDS
     for path, command in commands_of(["sm-trn", *name.split()], load(name))
 }
 OPTIONS[()] = {name for option in cli.params for name in option.opts}

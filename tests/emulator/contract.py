@@ -12,21 +12,14 @@ from hypothesis import strategies as some
 from sm_trn.emulator import Options
 from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.errors import AwsError
-from sm_trn.emulator.experiments.service import ExperimentsService
 from sm_trn.emulator.hosting.api import HostingApi
-from sm_trn.emulator.hosting.service import operations as hosting_operations
 from sm_trn.emulator.operations import Operations
-from sm_trn.emulator.processing.api import ProcessingApi
-from sm_trn.emulator.processing.service import operations as processing_operations
-from sm_trn.emulator.service import Handler, Service
 from sm_trn.emulator.state.resources import Resources
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.telemetry.metrics import FinalMetric
 from sm_trn.emulator.training.api import TrainingApi
 from sm_trn.emulator.training.engine import Event
 from sm_trn.emulator.training.jobs import Jobs
-from sm_trn.emulator.tuning.api import TuningApi
-from sm_trn.emulator.tuning.service import operations as tuning_operations
 
 DEEPEST = 5
 # What refuses any request, beside what the model says of an operation.
@@ -109,13 +102,6 @@ def requests(shape: Any, values: dict[str, list[Any]], depth: int = 0) -> Any:  
     return plain.get(shape.type_name, some.integers(min(low, 0), max(low, min(high, 5000))))
 
 
-class Room(Service):
-    """A room that answers, and of which nothing runs."""
-
-    def __init__(self, operations: Mapping[str, Handler]) -> None:
-        self.operations = operations
-
-
 class World:
     """The two APIs over a store in memory; nothing runs, so that any state can be brought about."""
 
@@ -128,28 +114,22 @@ class World:
         self.ready.set()
         me: Any = self
         self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
-        services = (
-            Room(processing_operations(ProcessingApi(self.resources, me, me))),
-            Room(tuning_operations(TuningApi(self.resources, self.jobs, me))),
-            Room(hosting_operations(HostingApi(self.resources, me, me, me))),
-            ExperimentsService(me),
-        )
-        self.table = Operations(self.training, self.resources, services)
+        self.table = Operations(self.training, HostingApi(self.resources, me, me), self.resources)
 
     # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.
     def keys(self, _bucket: str, prefix: str) -> list[str]:
         return [] if prefix == "missing" else [prefix]
 
+    def save(self) -> None: ...
     def create(self, name: str) -> None: ...
     def check(self, request: object) -> None: ...
     def start(self, name: str) -> None: ...
     def stop(self, name: str) -> None: ...
     def interrupt(self, name: str, *, notice: bool) -> None: ...
     def delete(self, name: str) -> None: ...
-    def update(self, name: str, config: str) -> None: ...
 
     def operations(self) -> frozenset[str]:
-        return self.table.names
+        return frozenset(self.table.table)
 
     def ask(self, operation: str, body: dict[str, Any]) -> Mapping[str, Any] | None:
         """The answer after it was held against the model; None when it was refused, with a code of the model."""
@@ -177,5 +157,3 @@ class World:
             self.jobs.change(name, metrics=(FinalMetric(name="loss", value=0.5, timestamp=1),))
             if what is Event.FINISH:
                 self.jobs.change(name, model_uri="s3://b/model.tar.gz")
-            if what is Event.DOWNLOAD:
-                self.jobs.claim_pool(name)

@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from emulator.bench import Bench, packed
-from emulator.test_kills import below
+from emulator.bench import Bench, below, packed
 
 pytest.importorskip("sagemaker_training")
 

@@ -65,7 +65,7 @@ def test_a_heterogeneous_cluster_has_groups_channels_of_their_own_and_one_model(
         {"sagemaker_torch_distributed_enabled": True, "sagemaker_distribution_instance_groups": ["train"]},
         ResourceConfig={"InstanceGroups": GROUPS, "VolumeSizeInGB": 10},
         InputDataConfig=[
-            channel(bench, "everybody", "het/all/"),
+            channel(bench, "everybody", "het/all/", InstanceGroupNames=["data", "train"]),
             channel(
                 bench,
                 "parts",

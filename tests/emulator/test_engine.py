@@ -72,7 +72,7 @@ def test_a_terminal_job_never_changes_again(history: list[tuple[Event, float]], 
 @given(histories, st.booleans(), st.floats(0, 0.99))
 def test_billed_time_never_shrinks(history: list[tuple[Event, float]], spot: bool, discount: float) -> None:
     now, billed = 1000.0, 0
-    for state, (_, wait) in zip(states(history, spot=spot), [*history, (Event.WAIT, 0.0)], strict=True):
+    for state, (_, wait) in zip(states(history, spot=spot), [*history, (Event.QUEUE, 0.0)], strict=True):
         seconds = state.billable_seconds(now, discount) or 0
         assert seconds >= billed
         billed, now = seconds, now + wait
@@ -100,28 +100,10 @@ def test_training_time_is_the_difference_of_times_cut_to_seconds(start: float, l
     assert math.floor(start + length) - math.floor(start) == state.training_seconds(0.0)
 
 
-def test_a_plain_run_goes_through_the_services_own_statuses() -> None:
-    state = after(*RUN)
-    rows = ["Starting", "Downloading", "Training", "Uploading", "Completed"]
-    assert rows == [row.status for row in state.transitions]
-    assert ("Completed", "Completed") == (state.status, state.secondary)
-
-
-def test_starting_and_waiting_are_not_billed() -> None:
-    state = after(Event.WAIT, *RUN)
-    assert 30 == state.training_seconds(0.0)
-    assert 1030.0 == state.started
-
-
 def test_a_job_that_never_started_bills_nothing() -> None:
-    state = after(Event.WAIT, Event.STOP, Event.FINISH)
+    state = after(Event.QUEUE, Event.STOP, Event.FINISH)
     assert ("Stopped", "Stopped") == (state.status, state.secondary)
     assert (None, None, None) == (state.training_seconds(0.0), state.started, state.ended)
-
-
-def test_a_status_keeps_one_row_with_its_last_message() -> None:
-    state = after(Event.PREPARE)
-    assert ["Preparing the instances for training"] == [row.message for row in state.transitions]
 
 
 def test_at_least_one_second_is_billed() -> None:
@@ -180,6 +162,6 @@ def test_a_retried_job_starts_again_and_both_attempts_are_billed() -> None:
 
 
 def test_a_job_that_is_pending_too_long_is_stopped_and_never_billed() -> None:
-    state = after(Event.WAIT, Event.PENDING_EXCEEDED, Event.FINISH)
+    state = after(Event.QUEUE, Event.PENDING_EXCEEDED, Event.FINISH)
     assert ("Stopped", "Stopped", None) == (state.status, state.secondary, state.billable_seconds(9000.0, 0.0))
     assert "MaxPendingTimeInSeconds" in state.transitions[-2].message

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,34 +102,6 @@ def test_a_fault_that_makes_no_sense_is_refused(wrong: dict[str, Any], bench: Be
         Fault(**wrong)
     with pytest.raises(EmulatorError, match="got"):
         embedded.daemon.ask(bench.endpoint, "AddFault", wrong)
-
-
-def test_the_shell_asks_for_faults_and_takes_them_back(bench: Bench, state: Path) -> None:
-    def shell(*arguments: str) -> str:
-        command = [sys.executable, "-m", "sm_trn.cli", "local", "fault", *arguments, "--state", str(state)]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    assert "throttling  ListTrainingJobs  1 times" in shell("throttling", "--operation", "ListTrainingJobs")
-    assert ["ThrottlingException", ""] == codes(bench, 2)
-    shell("internal", "--times", "0")
-    assert "" == shell("none")
-    assert [""] == codes(bench, 1)
-
-
-@pytest.mark.parametrize("kind", embedded.FAULTS)
-def test_every_kind_can_be_asked_for_on_the_shell_and_in_code(bench: Bench, state: Path, kind: str) -> None:
-    from click.testing import CliRunner
-
-    from sm_trn.cli.__main__ import cli
-
-    asked = Fault(kind=kind, operation="CreateTrainingJob", times=2, probability=0.5, seed=3, delay_s=1.5)
-    embedded.add_fault(asked, state)
-    assert (asked,) == embedded.active_faults(state)
-    embedded.clear_faults(state)
-    words = f"fault {kind} --operation CreateTrainingJob --times 2 --probability 0.5 --seed 3 --delay 1.5 --state"
-    done = CliRunner().invoke(cli, ["local", *words.split(), str(state)])
-    assert (0, f"{kind}  CreateTrainingJob  2 times, probability 0.5, seed 3\n") == (done.exit_code, done.output)
-    assert (asked,) == embedded.active_faults(state)
 
 
 def test_a_slow_start_does_not_hold_up_a_stop(bench: Bench, state: Path) -> None:

@@ -1,4 +1,4 @@
-"""The hosting operations without processes: shapes, lists, tags, refusals; payloads of a transform; archives."""
+"""The hosting operations without processes: shapes, lists, tags, refusals."""
 
 from __future__ import annotations
 
@@ -8,25 +8,13 @@ from typing import Any
 
 import pytest
 from emulator.contract import World
-from hypothesis import given
-from hypothesis import strategies as some
 
-from sm_trn.emulator.container.inside.serve import about_requirements
 from sm_trn.emulator.errors import AwsError
-from sm_trn.emulator.hosting.transforms import payloads
-from sm_trn.emulator.state.resources import Resources
 from sm_trn.emulator.state.store import Store
 
 pytest.importorskip("boto3")
 ROLE = "arn:aws:iam::000000000000:role/SageMakerExecutionRole"
 VARIANT = {"VariantName": "v", "ModelName": "m", "InitialInstanceCount": 2, "InstanceType": "ml.c5.xlarge"}
-TRANSFORM = {
-    "TransformJobName": "t",
-    "ModelName": "m",
-    "TransformInput": {"DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://b/in"}}},
-    "TransformOutput": {"S3OutputPath": "s3://b/out"},
-    "TransformResources": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 1},
-}
 
 
 @pytest.fixture
@@ -65,9 +53,7 @@ def test_what_was_asked_is_echoed(api: World) -> None:
 
 def test_what_exists_cannot_be_made_again_and_what_does_not_cannot_be_used(api: World) -> None:
     call(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")
-    call(api, "CreateTransformJob", **TRANSFORM)
     assert 'already existing endpoint "arn' in refusal(api, "CreateEndpoint", EndpointName="e", EndpointConfigName="c")
-    assert "ResourceInUse" in refusal(api, "CreateTransformJob", **TRANSFORM)
     assert 'Could not find endpoint configuration "arn' in refusal(
         api, "CreateEndpoint", EndpointName="f", EndpointConfigName="none"
     )
@@ -86,10 +72,6 @@ def test_what_exists_cannot_be_made_again_and_what_does_not_cannot_be_used(api: 
         ("CreateModel", {"ModelName": "no_underscore", "PrimaryContainer": {}}, "regular expression pattern"),
         ("CreateEndpointConfig", {"EndpointConfigName": "x", "ProductionVariants": [{**VARIANT, "ServerlessConfig":
           {"MemorySizeInMB": 1024, "MaxConcurrency": 1}}]}, "no ServerlessConfig"),
-        ("CreateTransformJob", {**TRANSFORM, "TransformInput": {**TRANSFORM["TransformInput"], "SplitType": "RecordIO"}},  # type: ignore[dict-item]  # of one kind
-         "SplitType"),
-        ("CreateTransformJob", {**TRANSFORM, "DataProcessing": {"JoinSource": "Input"}}, "give SplitType and AssembleWith Line"),
-        ("CreateTransformJob", {**TRANSFORM, "DataProcessing": {"OutputFilter": "$[1:]"}}, "filters nothing"),
     ],
 )  # fmt: skip
 def test_what_is_not_emulated_is_refused_in_so_many_words(
@@ -117,44 +99,3 @@ def test_the_mark_of_a_rehearsal_cannot_be_taken_off(api: World) -> None:
     arn = call(api, "DescribeModel", ModelName="m")["ModelArn"]
     call(api, "DeleteTags", ResourceArn=arn, TagKeys=["sm_trn:emulated"])
     assert [{"Key": "sm_trn:emulated", "Value": "true"}] == call(api, "ListTags", ResourceArn=arn)["Tags"]
-
-
-def test_records_outlive_the_process(tmp_path: Path) -> None:
-    first = World(Store(tmp_path / "db"))
-    call(first, "CreateModel", ModelName="m", PrimaryContainer={"ModelDataUrl": "s3://b/model.tar.gz"})
-    assert ["m"] == [resource.name for resource in Resources(Store(tmp_path / "db"), "us-west-2").all("model")]
-    call(first, "DeleteModel", ModelName="m")
-    assert [] == Resources(Store(tmp_path / "db"), "us-west-2").all("model")
-
-
-@given(some.lists(some.binary(max_size=40).map(lambda raw: raw.replace(b"\n", b"x").replace(b"\r", b"x")), max_size=30))
-def test_splitting_by_line_loses_and_invents_nothing(lines: list[bytes]) -> None:
-    content = b"\n".join(lines)
-    wanted = [line for line in content.splitlines() if line.strip()]
-    split: Any = {"TransformInput": {"SplitType": "Line"}}
-    single: Any = {**split, "BatchStrategy": "SingleRecord"}
-    assert wanted == list(payloads(content, single))
-    assert wanted == b"".join(payloads(content, split)).splitlines()
-    assert [content] == list(payloads(content, {"TransformInput": {}}))
-
-
-def test_a_payload_never_has_more_lines_than_fit() -> None:
-    line = b"x" * (300 * 1024)
-    parts = list(payloads(b"\n".join([line] * 10), {"TransformInput": {"SplitType": "Line"}, "MaxPayloadInMB": 1}))
-    assert 4 == len(parts)
-    assert all(len(part) <= 2**20 for part in parts)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("botocore>=1.0  # fine\n", "all of it is here"),
-        ("botocore>=999\nno-such-thing-at-all\n-r more.txt\n", "missing here: botocore>=999, no-such-thing-at-all"),
-        ("no-such-thing-at-all; python_version < '3'\n", "all of it is here"),
-        ("\n# nothing\n", ""),
-    ],
-)
-def test_a_models_requirements_are_checked_and_said_not_installed(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "requirements.txt").write_text(text)
-    lines = about_requirements([str(tmp_path / "none"), str(tmp_path)])
-    assert bool(said) == any(said in line and "not installed" in line for line in lines)

@@ -8,8 +8,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from emulator.bench import Bench, running, shell
-from emulator.test_kills import all_gone, below
+from emulator.bench import Bench, all_gone, below, running, shell
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator.container import orphans
@@ -18,7 +17,6 @@ pytest.importorskip("moto")
 
 TIERS = {
     "namespace": "user namespace, /opt/ml",
-    "bubblewrap": "bubblewrap, /opt/ml",
     "folder": "plain folder, SAGEMAKER_BASE_DIR",
     "portable": "plain folder, SAGEMAKER_BASE_DIR, POSIX only",
 }
@@ -52,7 +50,7 @@ def test_a_job_of_two_hosts_runs_in_every_tier(tier: tuple[str, Bench]) -> None:
     assert 2 == len(bench.streams(name))
     lines = bench.lines(name)
     assert f"isolation: {TIERS[wanted]}" in lines[0]
-    own_name = "algo-2" if wanted in {"namespace", "bubblewrap"} else os.uname().nodename
+    own_name = "algo-2" if wanted == "namespace" else os.uname().nodename
     assert any(line.startswith(f"i am algo-2 on {own_name}, process ") for line in lines), lines
 
 

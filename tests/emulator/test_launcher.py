@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from emulator.bench import IMAGE, Bench, running
 
-from sm_trn.core.isolation import container_init
 from sm_trn.emulator.container.inside import launch
 
 pytest.importorskip("moto")
@@ -122,9 +121,11 @@ def test_a_shell_script_is_given_its_words_as_they_are(plain: Bench, bench: Benc
     assert ["told <-a>", "told <x y>"] == [line for line in where.lines(name) if line.startswith("told")]
 
 
-def test_only_a_job_in_a_twin_has_its_requirements_installed(plain: Bench) -> None:
-    name = plain.submit("print('x')", files={"requirements.txt": "torch==9.9\n"})
-    assert "Completed" == plain.finished(name)["TrainingJobStatus"], plain.lines(name)
+def test_requirements_that_cannot_be_had_fail_the_job(plain: Bench) -> None:
+    name = plain.submit("print('x')", files={"requirements.txt": "torch==9.9\n"}, Environment={"PIP_NO_INDEX": "1"})
+    ended = plain.finished(name)
+    assert "Failed" == ended["TrainingJobStatus"], plain.lines(name)
+    assert ended["FailureReason"].startswith("AlgorithmError: InstallRequirementsError")
 
 
 def test_the_log_says_who_launches(plain: Bench) -> None:
@@ -181,17 +182,6 @@ def test_a_stop_is_told_to_the_script_which_may_still_save(plain: Bench) -> None
 def test_what_is_no_script_is_refused(script: str) -> None:
     with pytest.raises(ValueError, match="wanted the name of a script"):
         launch.command(launch.Told(Path(), {"sagemaker_program": script}, {}, {}))  # type: ignore[typeddict-item]  # not looked at
-
-
-def test_processes_are_found_without_proc_too() -> None:
-    """Where there is no /proc container init asks ps, which must tell the same of a process that lives on."""
-    import os
-    import shutil
-
-    if shutil.which("ps") is None:
-        pytest.skip("this machine has no ps")
-    by_ps = container_init._processes_by_ps()
-    assert by_ps[os.getpid()][:2] == container_init._processes()[os.getpid()][:2] == (os.getppid(), os.getpgrp())
 
 
 def test_the_toolkit_loads_nothing_that_only_mpi_needs(bench: Bench) -> None:

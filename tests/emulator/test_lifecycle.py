@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import time
 from typing import Any
@@ -257,7 +258,7 @@ def test_a_job_that_finds_no_room_waits_and_says_so(bench: Bench) -> None:
         bench.said(name, "here")
     waiting = bench.submit("print('my turn')")
     answer = bench.until(waiting, lambda answer: answer["SecondaryStatus"] == "Pending", 10)
-    assert "Insufficient capacity error from EC2" in answer["SecondaryStatusTransitions"][-1]["StatusMessage"]
+    assert "Waits for a slot on this machine (2 of 2 busy" in answer["SecondaryStatusTransitions"][-1]["StatusMessage"]
     assert not {"TrainingStartTime", "BillableTimeInSeconds"} & set(answer)
     stopped = bench.submit("print('never')")
     bench.sagemaker.stop_training_job(TrainingJobName=stopped)
@@ -297,12 +298,45 @@ def test_sharded_channels_split_the_objects_over_the_hosts(bench: Bench) -> None
     assert {"algo-1 has a.txt,c.txt", "algo-2 has b.txt"} <= set(lines)
 
 
-def test_requirements_are_checked_and_the_interpreter_stays_as_it_is(bench: Bench) -> None:
-    name = bench.submit("print('trained')", files={"requirements.txt": "boto3\n"})
-    assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.lines(name)
-    text = "\n".join(bench.lines(name))
-    assert "requirements.txt is checked, not installed" in text
-    assert "Requirement already satisfied: boto3" in text
+def test_what_a_job_installs_is_its_own(bench: Bench) -> None:
+    """A source with a setup.py, and a script that calls pip: real installs, into an environment that goes with the job."""
+    pytest.importorskip("setuptools")
+    built = bench.submit(
+        'import pathlib, sysconfig; print(f\'imported {next(pathlib.Path(sysconfig.get_path("purelib")).glob("mine.py"))}\')',
+        files={
+            "setup.py": "from setuptools import setup\nsetup(name='mine', version='1.0', py_modules=['mine', 'train'])\n",
+            "mine.py": "",
+        },
+        Environment={"PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_INDEX": "1"},
+    )
+    called = bench.submit(
+        "import subprocess, sys\n"
+        "subprocess.check_call([sys.executable, '-m', 'pip', 'install', '--no-build-isolation', '--no-index', '/opt/ml/code/more'])\n"
+        "import more; print(f'called {more.__file__}')\n",
+        files={
+            "more/setup.py": "from setuptools import setup\nsetup(name='more', version='1.0', py_modules=['more'])\n",
+            "more/more.py": "",
+        },
+    )
+    for name, word in ((built, "imported"), (called, "called")):
+        assert "Completed" == bench.finished(name)["TrainingJobStatus"], "\n".join(bench.lines(name))
+        assert any(line.startswith(f"{word} /opt/sm_trn/env/") for line in bench.lines(name))
+    for module in ("mine", "more"):
+        assert importlib.util.find_spec(module) is None
+
+
+def test_a_fast_file_channel_is_read_only(bench: Bench) -> None:
+    bench.s3.put_object(Bucket=bench.endpoint.bucket, Key="fast/a", Body=b"a")
+    data = {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": f"s3://{bench.endpoint.bucket}/fast/"}}
+    name = bench.submit(
+        "",
+        AlgorithmSpecification=shell(
+            "cat /opt/ml/input/data/train/a; touch /opt/ml/input/data/train/b || echo refused"
+        ),
+        InputDataConfig=[{"ChannelName": "train", "InputMode": "FastFile", "DataSource": data}],
+    )
+    assert "Completed" == bench.finished(name)["TrainingJobStatus"]
+    assert "refused" in bench.lines(name)
 
 
 def test_a_container_entrypoint_runs_as_it_is(bench: Bench) -> None:

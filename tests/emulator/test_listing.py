@@ -47,7 +47,7 @@ PROPERTIES = service_model().shape_for("TrainingJob").members
 
 def names(**asked: Any) -> list[str]:
     body: Any = asked
-    return [row["TrainingJobName"] for row in list_jobs(JOBS, body, 9.0)["TrainingJobSummaries"]]
+    return [row["TrainingJobName"] for row in list_jobs(JOBS, body)["TrainingJobSummaries"]]
 
 
 def found(*filters: dict[str, str], **asked: Any) -> list[str]:
@@ -85,7 +85,7 @@ def test_pages_show_every_job_once(times: list[float], size: int, by: str) -> No
     jobs = [job(f"j{index}", moment) for index, moment in enumerate(times)]
     seen, token = [], None
     while True:
-        answer = list_jobs(jobs, {"MaxResults": size, "SortBy": by, **({"NextToken": token} if token else {})}, 9.0)
+        answer = list_jobs(jobs, {"MaxResults": size, "SortBy": by, **({"NextToken": token} if token else {})})
         seen += [row["TrainingJobName"] for row in answer["TrainingJobSummaries"]]
         token = answer.get("NextToken")
         if token is None:
@@ -94,8 +94,8 @@ def test_pages_show_every_job_once(times: list[float], size: int, by: str) -> No
 
 
 def test_a_new_job_does_not_shift_the_pages() -> None:
-    first = list_jobs(JOBS, {"MaxResults": 1}, 9.0)
-    rest = list_jobs([*JOBS, job("d-new", 9.0)], {"MaxResults": 5, "NextToken": first["NextToken"]}, 9.0)
+    first = list_jobs(JOBS, {"MaxResults": 1})
+    rest = list_jobs([*JOBS, job("d-new", 9.0)], {"MaxResults": 5, "NextToken": first["NextToken"]})
     assert ["A-two", "b-one"] == [row["TrainingJobName"] for row in rest["TrainingJobSummaries"]]
 
 

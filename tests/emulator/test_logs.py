@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from sm_trn.emulator.container.host import LineSplitter
 from sm_trn.emulator.errors import AwsError
 from sm_trn.emulator.telemetry.log_store import MAX_EVENT, LogLines
-from sm_trn.emulator.telemetry.logs import GROUP, LogAnswer, LogRequest, LogsApi
+from sm_trn.emulator.telemetry.logs import GROUP, answer
+
+STREAM = f"{GROUP}:job/algo-1-1"
 
 
 @pytest.fixture
@@ -20,40 +22,40 @@ def lines(tmp_path: Path) -> LogLines:
     return LogLines(tmp_path)
 
 
-def api(lines: LogLines) -> LogsApi:
-    return LogsApi(lines, "us-west-2")
+def ask(lines: LogLines, operation: str, **asked: Any) -> dict[str, Any]:
+    said = answer(lines, "us-west-2", operation, {"logGroupName": GROUP, **asked})
+    assert said is not None
+    return said
 
 
-def get(lines: LogLines, **asked: Any) -> LogAnswer:
-    body: Any = {"logGroupName": GROUP, "logStreamName": "job/algo-1-1", **asked}
-    return api(lines).answer("GetLogEvents", body)
+def get(lines: LogLines, **asked: Any) -> dict[str, Any]:
+    return ask(lines, "GetLogEvents", **{"logStreamName": "job/algo-1-1", **asked})
 
 
 def filtered(lines: LogLines, **asked: Any) -> list[str]:
     found, token = [], None
     while True:
-        body: Any = {"logGroupName": GROUP, **asked, **({"nextToken": token} if token else {})}
-        answer = api(lines).answer("FilterLogEvents", body)
-        found += [str(event["message"]) for event in answer["events"]]
-        token = answer.get("nextToken")
+        page = ask(lines, "FilterLogEvents", **asked, **({"nextToken": token} if token else {}))
+        found += [str(event["message"]) for event in page["events"]]
+        token = page.get("nextToken")
         if token is None:
             return found
 
 
 def fill(lines: LogLines, count: int, stream: str = "job/algo-1-1", first: int = 0) -> None:
     for index in range(first, first + count):
-        lines.append(stream, 1000 + index, f"line {index}")
+        lines.append(f"{GROUP}:{stream}", 1000 + index, f"line {index}")
 
 
 def test_reading_forward_gives_every_line_once_and_then_the_same_token(lines: LogLines) -> None:
     fill(lines, 25)
     seen, token = [], None
     while True:
-        answer = get(lines, startFromHead=True, limit=10, **({"nextToken": token} if token else {}))
-        seen += [event["message"] for event in answer["events"]]
-        if answer["nextForwardToken"] == token:
+        page = get(lines, startFromHead=True, limit=10, **({"nextToken": token} if token else {}))
+        seen += [event["message"] for event in page["events"]]
+        if page["nextForwardToken"] == token:
             break
-        token = answer["nextForwardToken"]
+        token = page["nextForwardToken"]
     assert [f"line {index}" for index in range(25)] == seen
 
 
@@ -61,22 +63,22 @@ def test_a_token_at_the_end_finds_what_is_written_later(lines: LogLines) -> None
     fill(lines, 3)
     token = get(lines, startFromHead=True)["nextForwardToken"]
     fill(lines, 2, first=3)
-    answer = get(lines, startFromHead=True, nextToken=token)
-    assert ["line 3", "line 4"] == [event["message"] for event in answer["events"]]
+    page = get(lines, startFromHead=True, nextToken=token)
+    assert ["line 3", "line 4"] == [event["message"] for event in page["events"]]
 
 
 def test_without_a_direction_the_newest_lines_come(lines: LogLines) -> None:
     fill(lines, 25)
-    answer = get(lines, limit=2)
-    assert ["line 23", "line 24"] == [event["message"] for event in answer["events"]]
-    before = get(lines, limit=2, nextToken=answer["nextBackwardToken"])
+    page = get(lines, limit=2)
+    assert ["line 23", "line 24"] == [event["message"] for event in page["events"]]
+    before = get(lines, limit=2, nextToken=page["nextBackwardToken"])
     assert ["line 21", "line 22"] == [event["message"] for event in before["events"]]
 
 
 def test_times_bound_a_reading_from_inclusive_to_exclusive(lines: LogLines) -> None:
     fill(lines, 10)
-    answer = get(lines, startFromHead=True, startTime=1002, endTime=1005)
-    assert ["line 2", "line 3", "line 4"] == [event["message"] for event in answer["events"]]
+    page = get(lines, startFromHead=True, startTime=1002, endTime=1005)
+    assert ["line 2", "line 3", "line 4"] == [event["message"] for event in page["events"]]
 
 
 def test_a_missing_stream_is_the_services_own_fault(lines: LogLines) -> None:
@@ -92,7 +94,7 @@ def test_a_token_of_somebody_else_is_refused(lines: LogLines) -> None:
 
 def test_filtering_interleaves_hosts_by_time_over_any_page_size(lines: LogLines) -> None:
     for index in range(20):
-        lines.append(f"job/algo-{index % 2 + 1}-1", 1000 + index, f"line {index}")
+        lines.append(f"{GROUP}:job/algo-{index % 2 + 1}-1", 1000 + index, f"line {index}")
     assert [f"line {index}" for index in range(20)] == filtered(lines, logStreamNamePrefix="job/", limit=3)
 
 
@@ -108,7 +110,7 @@ def test_filtering_interleaves_hosts_by_time_over_any_page_size(lines: LogLines)
 )
 def test_filter_patterns_are_terms(lines: LogLines, pattern: str, wanted: list[str]) -> None:
     for index, text in enumerate(("a loss", "b loss acc", "other")):
-        lines.append("job/algo-1-1", index, text)
+        lines.append(STREAM, index, text)
     assert wanted == filtered(lines, filterPattern=pattern)
 
 
@@ -118,19 +120,17 @@ def test_a_structured_pattern_is_refused_not_ignored(lines: LogLines) -> None:
 
 
 def test_nobody_else_writes_to_the_group_of_training_jobs(lines: LogLines) -> None:
-    body: LogRequest = {"logGroupName": GROUP}
-    assert api(lines).owns("PutLogEvents", body)
-    assert not api(lines).owns("PutLogEvents", {"logGroupName": "/mine"})
+    assert answer(lines, "us-west-2", "PutLogEvents", {"logGroupName": "/mine"}) is None
     with pytest.raises(AwsError, match="alone writes"):
-        api(lines).answer("PutLogEvents", body)
+        ask(lines, "PutLogEvents")
 
 
 def test_streams_are_listed_by_prefix_in_pages(lines: LogLines) -> None:
     for number in range(3):
         fill(lines, 1, f"job/algo-{number}-1")
     fill(lines, 1, "other/algo-1-1")
-    first = api(lines).answer("DescribeLogStreams", {"logStreamNamePrefix": "job/", "limit": 2})
-    rest = api(lines).answer("DescribeLogStreams", {"logStreamNamePrefix": "job/", "nextToken": first["nextToken"]})
+    first = ask(lines, "DescribeLogStreams", logStreamNamePrefix="job/", limit=2)
+    rest = ask(lines, "DescribeLogStreams", logStreamNamePrefix="job/", nextToken=first["nextToken"])
     names = [stream["logStreamName"] for stream in first["logStreams"] + rest["logStreams"]]
     assert ["job/algo-0-1", "job/algo-1-1", "job/algo-2-1"] == names
     assert "nextToken" not in rest
@@ -138,9 +138,8 @@ def test_streams_are_listed_by_prefix_in_pages(lines: LogLines) -> None:
 
 @pytest.mark.parametrize("operation", ["DescribeLogStreams", "FilterLogEvents"])
 def test_a_prefix_of_another_type_is_refused(lines: LogLines, operation: str) -> None:
-    body: Any = {"logGroupName": GROUP, "logStreamNamePrefix": 5}
     with pytest.raises(AwsError, match="SerializationException"):
-        api(lines).answer(operation, body)
+        ask(lines, operation, logStreamNamePrefix=5)
 
 
 @pytest.mark.parametrize(
@@ -157,27 +156,25 @@ def test_a_prefix_of_another_type_is_refused(lines: LogLines, operation: str) ->
 )
 def test_what_cloudwatch_refuses_is_refused(lines: LogLines, operation: str, asked: dict[str, Any]) -> None:
     fill(lines, 3)
-    body: Any = {"logGroupName": GROUP, **asked}
     with pytest.raises(AwsError, match="InvalidParameterException"):
-        api(lines).answer(operation, body)
+        ask(lines, operation, **asked)
 
 
 @pytest.mark.parametrize("limit", [1, 10_000])
 def test_a_limit_that_cloudwatch_takes_is_taken(lines: LogLines, limit: int) -> None:
     fill(lines, 3)
-    body: Any = {"logGroupName": GROUP, "logStreamName": "job/algo-1-1", "limit": limit, "startFromHead": True}
-    assert min(limit, 3) == len(api(lines).answer("GetLogEvents", body)["events"])
+    assert min(limit, 3) == len(get(lines, limit=limit, startFromHead=True)["events"])
 
 
 def test_a_message_beyond_the_limit_becomes_several(lines: LogLines) -> None:
-    lines.append("job/algo-1-1", 1, "x" * (2 * MAX_EVENT + 5))
-    assert [MAX_EVENT, MAX_EVENT, 5] == [len(line.message) for line in lines.read("job/algo-1-1", 0, 9)]
+    lines.append(STREAM, 1, "x" * (2 * MAX_EVENT + 5))
+    assert [MAX_EVENT, MAX_EVENT, 5] == [len(line.message) for line in lines.read(STREAM, 0, 9)]
 
 
 def test_lines_are_in_order_even_when_the_clock_is_not(lines: LogLines) -> None:
     for moment in (5, 3, 9):
-        lines.append("job/algo-1-1", moment, "x")
-    assert [5, 5, 9] == list(lines.stamps("job/algo-1-1"))
+        lines.append(STREAM, moment, "x")
+    assert [5, 5, 9] == list(lines.stamps(STREAM) or ())
 
 
 def test_streams_survive_a_restart_and_a_torn_last_line(tmp_path: Path) -> None:
@@ -187,8 +184,8 @@ def test_streams_survive_a_restart_and_a_torn_last_line(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes() + b'{"t": 1, "i"')
     again = LogLines(tmp_path)
     fill(again, 1, first=3)
-    assert [f"line {index}" for index in range(4)] == [line.message for line in again.read("job/algo-1-1", 0, 99)]
-    assert 4 == LogLines(tmp_path).count("job/algo-1-1")
+    assert [f"line {index}" for index in range(4)] == [line.message for line in again.read(STREAM, 0, 99)]
+    assert 4 == LogLines(tmp_path).count(STREAM)
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=9)), st.data())

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +12,7 @@ from hypothesis import strategies as st
 
 from sm_trn.core.catalog import instances
 from sm_trn.emulator import Options, container
-from sm_trn.emulator.iam.keys import Key
-from sm_trn.emulator.training import configuration, plan
+from sm_trn.emulator.training import plan
 
 
 def request(instance: str = "ml.m5.large", count: int = 1, **hyperparameters: Any) -> Any:
@@ -53,61 +49,6 @@ def test_a_host_has_one_worker_at_least_and_never_more_than_the_real_one(instanc
     assert made.workers == 1 or made.workers * count <= cores
 
 
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [
-        ("sagemaker_distributed_dataparallel_enabled", "SMDDP"),
-        ("sagemaker_pytorch_xla_multi_worker_enabled", "pytorchxla"),
-        ("sagemaker_mpi_enabled", "MPI"),
-        ("sagemaker_pytorch_ddp_enabled", "pytorchddp over MPI"),
-        ("sagemaker_training_compiler_enabled", "Training Compiler"),
-    ],
-)
-def test_what_cannot_run_on_a_cpu_is_named(name: str, word: str) -> None:
-    assert plan.plan_of(request(**{name: True}), Options(), 2).substituted.endswith(f"for {word}")  # type: ignore[arg-type]  # by name
-    assert "" == plan.plan_of(request(**{name: False}), Options(), 2).substituted  # type: ignore[arg-type]  # by name
-
-
-def test_torchrun_is_not_substituted() -> None:
-    made = plan.plan_of(request(sagemaker_torch_distributed_enabled=True), Options(), 2)
-    assert (True, "") == (made.distributed, made.substituted)
-
-
-@given(
-    st.sampled_from([*plan._LAUNCHERS, "sagemaker_torch_distributed_enabled"]),
-    st.sampled_from([True, False, "true", 1, 0, ""]),
-)
-def test_the_plan_alone_decides_whether_a_container_starts_workers(name: str, switch: object) -> None:
-    """The containers test the decoded hyperparameter for truth (``train`` of sagemaker_pytorch_container.training)."""
-    asked = request("ml.p4d.24xlarge", **{name: switch})  # type: ignore[arg-type]  # by name
-    made = plan.plan_of(asked, Options(), 8)
-    where: Any = SimpleNamespace(name="algo-1", seen_ml="/opt/ml", seen_own="/opt/sm_trn", seen_tmp="/tmp")
-    shared = SimpleNamespace(options=SimpleNamespace(job_python=sys.executable), url="", root=Path())
-    context: Any = SimpleNamespace(shared=shared, region="")
-    job: Any = SimpleNamespace(request=asked, name="job", arn="arn")
-    variables = configuration.environment(where, made, job, context, Key("", ""), port=1)
-    assert ("8" if switch else None) == variables.get("SM_TRN_WORKERS")
-
-
-def test_no_program_of_a_container_reads_the_switches_again() -> None:
-    """A copy that forgets one silently runs a single process."""
-    folder = Path(container.__file__).with_name("inside")
-    assert [] == [path.name for path in folder.rglob("*.py") if "sagemaker_mpi_enabled" in path.read_text("utf-8")]
-
-
-def test_a_substitution_is_a_legal_tag() -> None:
-    switches = dict.fromkeys((*plan._LAUNCHERS, "sagemaker_training_compiler_enabled"), True)
-    value = plan.plan_of(request(**switches), Options(), 2).substituted  # type: ignore[arg-type]  # by name
-    assert len(value) <= 256
-    assert all(character.isalnum() or character in " _.:/=+-@" for character in value)
-
-
-def test_strict_refuses_a_substitution() -> None:
-    asked = request(sagemaker_mpi_enabled=True)
-    assert "" == plan.plan_of(asked, Options(), 2).refusal
-    assert plan.plan_of(asked, Options(strict=True), 2).refusal.startswith("ClientError: strict emulation")
-
-
 @pytest.mark.parametrize("local", ["/tmp/checkpoints", "/opt/ml/../../etc", "checkpoints"])
 def test_checkpoints_stay_under_opt_ml(local: str) -> None:
     asked: Any = {**request(), "CheckpointConfig": {"S3Uri": "s3://b/k", "LocalPath": local}}
@@ -125,10 +66,6 @@ def test_a_request_without_a_script_is_refused_with_the_reason() -> None:
 def test_options_refuse_nonsense(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Options(**wrong)
-
-
-def test_by_default_half_the_cores_may_hold_jobs() -> None:
-    assert max(1, (os.cpu_count() or 1) // 2) == Options().max_jobs
 
 
 def test_the_files_that_run_inside_a_host_import_nothing_of_ours() -> None:

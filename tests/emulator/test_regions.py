@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 from emulator.bench import GROUP, Bench, bench_of, packed, spot
-from moto import mock_aws
 from test_authenticator import send
 
 from sm_trn import emulator as embedded
-from sm_trn.core.errors import EmulatorError
 from sm_trn.emulator import Options
-from sm_trn.emulator.state.store import Store
-from sm_trn.emulator.training import engine
-from sm_trn.emulator.training.job import Job, dump
 
 HERE, THERE = "us-west-2", "eu-central-1"
 OPTIONS = Options(start_delay_s=0.0, stop_grace_s=1.0)
@@ -30,13 +23,6 @@ import os, boto3
 print(f'region {os.environ["AWS_REGION"]} {boto3.client("sagemaker").meta.region_name}', flush=True)
 print("loss=0.5", flush=True)
 """
-
-
-@pytest.mark.parametrize("region", ["", "us-west", "1e309", "us west 2", "../us-west-2", "US-WEST-2"])
-def test_what_cannot_be_a_region_starts_no_emulator(tmp_path: Path, region: str) -> None:
-    with pytest.raises(EmulatorError, match="wanted the name of an AWS region"):
-        embedded.up(tmp_path / "state", region=region)
-    assert not (tmp_path / "state").exists()
 
 
 @pytest.fixture(scope="module")
@@ -156,59 +142,3 @@ def test_each_region_has_its_own_after_a_restart(state: Path, described: dict[st
     for region, bench in again.items():
         assert described[region] | {"ResponseMetadata": 0} == bench.describe("same") | {"ResponseMetadata": 0}
         assert f"region {region} {region}" in bench.lines("same")
-
-
-def test_a_state_of_before_keeps_its_jobs_in_the_region_of_their_arns(tmp_path: Path) -> None:
-    store = Store(tmp_path / "emulator.db")
-    request: Any = {"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}, "OutputDataConfig": {}}
-    ended = engine.advance(engine.begin(1.7e9), engine.Event.FAIL, 1.7e9 + 1, reason="x")
-    arn = f"arn:aws:sagemaker:{HERE}:000000000000:training-job/old"
-    store.save_job("old", dump(Job(name="old", arn=arn, request=request, state=ended, tags={})))
-    store.close()
-    try:
-        endpoint = embedded.up(tmp_path, region=THERE, options=OPTIONS)
-        found = {
-            region: [row["TrainingJobArn"] for row in bench.sagemaker.list_training_jobs()["TrainingJobSummaries"]]
-            for region in (HERE, THERE)
-            for bench in (bench_of(replace(endpoint, region=region)),)
-        }
-        assert {HERE: [arn], THERE: []} == found
-        embedded.reset(tmp_path)
-        assert [] == [path.name for path in tmp_path.iterdir() if path.is_dir()]
-    finally:
-        embedded.down(tmp_path)
-
-
-def test_clients_under_motos_mock_are_kept_apart_too() -> None:
-    with mock_aws(), embedded.mocked(region=HERE):
-        groups = {
-            region: boto3.client("sagemaker", region_name=region, aws_access_key_id="a", aws_secret_access_key="b")
-            for region in (HERE, THERE)
-        }
-        made = groups[THERE].create_model(
-            ModelName="m", ExecutionRoleArn="arn:aws:iam::111122223333:role/r", PrimaryContainer={"Image": "i"}
-        )
-        assert f":{THERE}:" in made["ModelArn"]
-        assert ([], ["m"]) == tuple(
-            [row["ModelName"] for row in each.list_models()["Models"]] for each in groups.values()
-        )
-
-
-def test_many_that_ask_for_a_new_region_at_once_get_the_same_one(benches: dict[str, Bench]) -> None:
-    bench = bench_of(replace(benches[HERE].endpoint, region="ap-southeast-1"))
-    failed: list[Exception] = []
-
-    def make(number: int) -> None:
-        try:
-            bench.sagemaker.create_model(
-                ModelName=f"m{number}", ExecutionRoleArn=bench.endpoint.role_arn, PrimaryContainer={"Image": "i"}
-            )
-        except ClientError as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=make, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert ([], 8) == (failed, len(bench.sagemaker.list_models()["Models"]))

@@ -6,72 +6,12 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 from emulator.bench import Bench, running, spot
-from hypothesis import given
-from hypothesis import strategies as some
-
-from sm_trn.emulator.container.slots import JobSlots, SlotRequest
 
 MANY = 150
-
-
-@given(
-    places=some.integers(1, 3), moves=some.lists(some.sampled_from(["ask", "leave", "withdraw first", "withdraw last"]))
-)
-def test_places_are_given_in_the_order_of_asking(places: int, moves: list[str]) -> None:
-    """Against the plainest model there is: who has begun, how many have left, and who waits."""
-    slots, requests = JobSlots(places), list[SlotRequest]()
-    begun: list[int] = []
-    entered: list[int] = []
-    waiting: list[int] = []
-    left = 0
-    for move in moves:
-        if move == "ask":
-            number, said = len(requests), list[str]()
-            requests.append(SlotRequest(partial(begun.append, number), partial(pytest.fail, "nothing is due")))
-            slots.acquire(requests[-1], partial(said.append, "waits"))
-            full = len(entered) - left == places
-            (waiting if full else entered).append(number)
-            assert (["waits"] if full else []) == said
-        elif move == "leave" and left < len(entered):
-            left += 1
-            slots.release()
-            entered += [waiting.pop(0)] if waiting else []
-        elif move.startswith("withdraw") and waiting:
-            gone = waiting.pop(0 if move.endswith("first") else -1)
-            assert slots.cancel(requests[gone])
-            assert not slots.cancel(requests[gone])
-        assert entered == begun
-    assert not any(slots.cancel(requests[number]) for number in begun)
-
-
-def test_nobody_begins_once_the_slots_are_closed() -> None:
-    slots, begun = JobSlots(1), list[str]()
-    for name in ("first", "second"):
-        slots.acquire(SlotRequest(partial(begun.append, name), lambda: None), lambda: None)
-    slots.close()
-    slots.release()
-    assert ["first"] == begun
-
-
-def test_who_waits_past_a_deadline_is_told_and_only_then() -> None:
-    now, given_up = [0.0], threading.Event()
-    slots = JobSlots(1, clock=lambda: now[0])
-    slots.acquire(SlotRequest(lambda: None, lambda: None), lambda: None)
-    never = SlotRequest(lambda: None, lambda: pytest.fail("it was withdrawn"), due=1.0)
-    slots.acquire(never, lambda: None)
-    slots.acquire(SlotRequest(lambda: pytest.fail("there was no place"), given_up.set, due=2.0), lambda: None)
-    assert slots.cancel(never)
-    assert not given_up.is_set()
-    now[0] = 3.0
-    slots.acquire(
-        SlotRequest(lambda: None, lambda: None, due=4.0), lambda: None
-    )  # the sleeper looks at the clock again
-    assert given_up.wait(10)
 
 
 @pytest.fixture(scope="module")

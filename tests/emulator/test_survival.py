@@ -163,7 +163,7 @@ CANARIES = {
     "WANDB_API_KEY": "canary-wandb",
     "GITHUB_TOKEN": "canary-github",
     "DATABASE_URL": "canary-database",
-    "PIP_INDEX_URL": "canary-index",
+    "PIP_INDEX_URL": "https://me:canary-index@example.org/simple",
 }
 
 
@@ -286,18 +286,6 @@ def test_strict_refuses_what_it_would_substitute(state: Path) -> None:
     assert "print" not in "".join(bench.lines(name))
 
 
-def test_the_shell_starts_it_strict_and_in_a_tier(state: Path) -> None:
-    words = f"-m sm_trn.cli local up --strict --isolation folder --state {state}"
-    command = [sys.executable, *words.split()]
-    subprocess.run(command, check=True, capture_output=True)
-    found = embedded.find(state)
-    assert found is not None
-    bench = bench_of(found)
-    assert "plain folder, SAGEMAKER_BASE_DIR" == embedded.status(state).isolation
-    reason = bench.finished(bench.submit("print('never')", {"sagemaker_mpi_enabled": True}))["FailureReason"]
-    assert "strict emulation: torchrun + gloo for MPI would be substituted" in reason
-
-
 def test_strict_refuses_an_interpreter_without_the_toolkit_by_name(state: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
@@ -331,16 +319,3 @@ def test_the_package_is_found_without_loading_what_is_heavy() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert "[]" == said.strip()
-
-
-def test_what_a_killed_emulator_said_of_itself_goes_with_the_next_ones_lock(tmp_path: Path) -> None:
-    """Its process number may be anybody's by then, and ``down`` would end that process."""
-    from sm_trn.emulator.server import hold_lock
-
-    (tmp_path / "endpoint.json").write_text("of a killed one")
-    hold_lock(tmp_path)
-    assert not (tmp_path / "endpoint.json").exists()
-    (tmp_path / "endpoint.json").write_text("of the one that holds the lock")
-    with pytest.raises(BlockingIOError):
-        hold_lock(tmp_path)
-    assert (tmp_path / "endpoint.json").exists()

@@ -153,8 +153,7 @@ def test_a_key_names_nothing_outside_of_the_twins(tmp_path: Path) -> None:
 def test_a_job_sees_where_pip_looks_and_no_password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "https://somebody:secret@packages.example/simple")
     monkeypatch.setenv("PIP_FIND_LINKS", "/wheels")
-    twin = Twin(image="i", python="3.11", interpreter="/twin/bin/python", versions={}, lacking={})
-    found = variables(SimpleNamespace(seen_own="/opt/sm_trn"), twin, tmp_path, {"PATH": "/opt/sm_trn/bin:/bin"})  # type: ignore[arg-type]
+    found = variables(SimpleNamespace(seen_own="/opt/sm_trn"), tmp_path, {"PATH": "/opt/sm_trn/bin:/bin"})  # type: ignore[arg-type]
     assert "/wheels" == found["PIP_FIND_LINKS"]
     assert "secret" not in str(found)
 

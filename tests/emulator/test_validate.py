@@ -136,10 +136,46 @@ def test_names_are_judged_as_the_model_says(name: str) -> None:
         ({"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 0}}, "resourceConfig.instanceCount"),
         ({"ResourceConfig": {"InstanceCount": 1}}, "InstanceType"),
         ({"AlgorithmSpecification": {"TrainingInputMode": "File"}}, "TrainingImage"),
+        (
+            {"TensorBoardOutputConfig": {"S3OutputPath": "s3://b/t", "LocalPath": "/opt/ml/output/t"}},
+            "reserved path: [/opt/ml, /tmp,",
+        ),
     ],
 )
 def test_rules_over_two_members_hold(members: dict[str, Any], text: str) -> None:
     assert text in refusal(**members).message
+
+
+def test_channels_all_name_their_groups_or_none_does() -> None:
+    source = {"S3DataType": "S3Prefix", "S3Uri": "s3://bucket/data"}
+    groups = [{"InstanceGroupName": "x", "InstanceType": "ml.m5.large", "InstanceCount": 1}]
+    channels = [
+        {"ChannelName": "one", "DataSource": {"S3DataSource": {**source, "InstanceGroupNames": ["x"]}}},
+        {"ChannelName": "two", "DataSource": {"S3DataSource": source}},
+    ]
+    cluster = {"InstanceGroups": groups, "VolumeSizeInGB": 1}
+    message = refusal(InputDataConfig=channels, ResourceConfig=cluster).message
+    assert "Some channels have assigned instance groups: [one] while others not: [two]" == message
+
+
+@pytest.mark.parametrize(
+    ("tag", "there"),
+    [
+        ("pytorch-training:9.9.9-cpu-py399", False),
+        ("pytorch-training:2.6.0-cpu-py38", False),
+        ("huggingface-pytorch-training:9.9.9-transformers4.56.2-gpu-py312-cu129-ubuntu22.04", False),
+        ("pytorch-training:2.6.0-cpu-py312", True),
+        ("pytorch-training:2.14-cpu-amzn2023-sagemaker", True),
+        ("somebodys-own:9.9.9-cpu-py399", True),
+    ],
+)
+def test_an_image_of_aws_that_was_never_published_is_refused(tag: str, there: bool) -> None:
+    uri = f"763104351884.dkr.ecr.us-west-2.amazonaws.com/{tag}"
+    asked = {"AlgorithmSpecification": {"TrainingImage": uri, "TrainingInputMode": "File"}}
+    if there:
+        rules.check_request({**GOOD, **asked}, lambda _bucket, _prefix: True, "us-west-2")
+    else:
+        assert "The requested image does not exist" in refusal(**asked).message
 
 
 def test_a_channel_without_objects_is_refused_in_the_services_words() -> None:

@@ -6,7 +6,6 @@ import io
 import tarfile
 import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
 from emulator.bench import Bench
@@ -34,24 +33,6 @@ def test_a_role_that_is_there_may_do_everything_and_another_is_not_found(bench: 
     ]
     with pytest.raises(iam.exceptions.NoSuchEntityException):
         iam.simulate_principal_policy(PolicySourceArn=f"{arn}-of-nobody", ActionNames=actions)
-
-
-@pytest.mark.parametrize(
-    ("create", "members", "arn"),
-    [
-        ("create_experiment", {"ExperimentName": "tagged"}, "ExperimentArn"),
-        ("create_trial", {"TrialName": "tagged", "ExperimentName": "of-the-trial"}, "TrialArn"),
-        ("create_trial_component", {"TrialComponentName": "tagged"}, "TrialComponentArn"),
-    ],
-)
-def test_an_experiments_tags_are_there_once_it_is_made(
-    bench: Bench, create: str, members: dict[str, Any], arn: str
-) -> None:
-    tags = [{"Key": "k", "Value": "v"}]
-    if create == "create_trial":
-        bench.sagemaker.create_experiment(ExperimentName="of-the-trial")
-    made = getattr(bench.sagemaker, create)(**members, Tags=tags)
-    assert tags == bench.sagemaker.list_tags(ResourceArn=made[arn])["Tags"]
 
 
 def test_tensors_inside_a_prediction_are_numbers_in_the_answer() -> None:

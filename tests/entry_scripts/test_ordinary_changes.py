@@ -178,7 +178,7 @@ def test_deepspeed_without_the_library_is_refused_in_a_sentence(tmp_path: Path) 
 
 
 def test_a_copy_beside_the_kit_is_a_script_of_its_own(tmp_path: Path) -> None:
-    """As `sm-trn scripts copy` lays it down."""
+    """As `sm-trn init --script` lays it down."""
     for name in ("kit", "sample", "tiny_random"):
         shutil.copytree(SCRIPTS / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("sm_spot.py", "train_glue.py"):

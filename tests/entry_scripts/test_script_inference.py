@@ -200,26 +200,6 @@ def test_a_tokenizer_of_a_newer_library_is_read_from_its_file(model_dir: Path, t
     assert ("[PAD]", 512) == (tokenizer.pad_token, tokenizer.model_max_length)
 
 
-def test_the_hosting_toolkit_itself_is_served(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs where the hosting containers' toolkit, sagemaker-inference, is installed."""
-    toolkit = pytest.importorskip("sagemaker_inference.transformer")
-    monkeypatch.setenv("SAGEMAKER_PROGRAM", "inference.py")
-    headers = {"Content-Type": "application/json", "Accept": "*/*"}
-    statuses: list[dict[str, object]] = []
-    context = SimpleNamespace(
-        system_properties={"model_dir": str(model_dir)},
-        request_processor=[SimpleNamespace(get_request_properties=lambda: headers)],
-        set_response_content_type=lambda *_: None,
-        set_response_status=lambda **status: statuses.append(status),
-    )
-    service = toolkit.Transformer()
-    (answer,) = service.transform([{"body": json.dumps({"inputs": TEXTS}).encode()}], context)
-    assert 3 == len(json.loads(answer)), answer
-    (refusal,) = service.transform([{"body": b"{}"}], context)
-    assert refusal.startswith('body: got nothing, wanted an object with "inputs"')
-    assert [400] == [status["code"] for status in statuses]
-
-
 def test_each_worker_of_a_server_has_the_gpu_that_its_server_gives_it(
     model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

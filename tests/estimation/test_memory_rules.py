@@ -13,15 +13,6 @@ from sm_trn.account import doctor
 from sm_trn.core.specs import JobSpec, Problem, Severity
 from sm_trn.forecast import planning
 
-LAUNCHER = """
-from sagemaker.huggingface import HuggingFace
-HuggingFace(
-    entry_point="train.py", transformers_version="4.28", pytorch_version="2.0", py_version="py310", role="arn:aws:iam::111122223333:role/r",
-    instance_type="ml.g5.2xlarge", instance_count=1, base_job_name="llama",
-    hyperparameters={"model_id": "meta-llama/Llama-2-70b-hf"},
-).fit()
-"""
-
 
 @pytest.fixture
 def source(tmp_path: Path) -> str:
@@ -82,12 +73,3 @@ def test_planning_and_doctor_ask_the_same_rules(source: str) -> None:
     assert any(reason.startswith("MEM003") for reason in planning._errors(uneven))
     (finding,) = doctor._of_the_file(uneven, "job.toml")
     assert doctor.State.ERROR is finding.state
-
-
-def test_a_launcher_that_is_checked_is_held_to_the_same_rules(tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text("from transformers import Trainer\n")
-    (tmp_path / "launch.py").write_text(LAUNCHER)
-    (checked,) = st.read_launchers(tmp_path / "launch.py", checked=True).launches
-    (plain,) = st.read_launchers(tmp_path / "launch.py").launches
-    assert "MEM001" in {problem.id for problem in checked.jobs[0].problems}
-    assert () == plain.jobs[0].problems

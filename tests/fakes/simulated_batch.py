@@ -50,7 +50,7 @@ class Batch:
         if token in self._tokens and self.rejects:
             raise self._refusal("ClientException", "A request with this client token was received before")
         if token not in self._tokens:
-            number = f"job-id-{len(self.jobs)}"
+            number = f"00000000-0000-4000-8000-{len(self.jobs):012d}"
             self._tokens[token] = number
             self.submitted[body["jobName"]] += 1
             self.jobs[number] = {

@@ -43,7 +43,7 @@ class Hosting:
         if verb == "Delete":
             del self.made[kind, name]
             return {}
-        return getattr(self, f"_{kind.lower()}")(name)  # type: ignore[no-any-return]  # one of the three below
+        return getattr(self, f"_{kind.lower()}")(name)  # type: ignore[no-any-return]  # one of the four below
 
     def tags(self, arn: str) -> list[dict[str, str]]:
         return self._tags[arn.rpartition("/")[2]]
@@ -65,6 +65,9 @@ class Hosting:
             "EndpointConfigName": name,
             "ProductionVariants": [{"VariantName": "AllTraffic", **(self.variant or machines)}],
         }
+
+    def _model(self, name: str) -> dict[str, Any]:
+        return {"ModelName": name, "ModelArn": _arn("Model", name), "CreationTime": self.made["Model", name]}
 
     def _transformjob(self, name: str) -> dict[str, Any]:
         over = self._now() - self.made["TransformJob", name] > _READY_S

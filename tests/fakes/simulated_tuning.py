@@ -98,12 +98,14 @@ class Tuning:
         definition = search.request["TrainingJobDefinition"]
         cluster = definition["HyperParameterTuningResourceConfig"]
         tuned = self._values(search, number)
-        objective = search.config["HyperParameterTuningJobObjective"]["MetricName"]
         return {
             **{name: definition[name] for name in ("AlgorithmSpecification", "OutputDataConfig", "StoppingCondition", "RoleArn")},
             "ResourceConfig": cluster,
-            "HyperParameters": {**definition["StaticHyperParameters"], **tuned, "_tuning_objective_metric": objective},
+            "HyperParameters": {**definition["StaticHyperParameters"], **tuned, "_tuning_objective_metric": self._metric(search)},
         }  # fmt: skip
+
+    def _metric(self, search: Search) -> str:
+        return str(search.config["HyperParameterTuningJobObjective"]["MetricName"])
 
     def _values(self, search: Search, number: int) -> dict[str, str]:
         ranges = search.config["ParameterRanges"]
@@ -144,8 +146,15 @@ class Tuning:
         best = max(
             scored, key=lambda row: sign * row["FinalHyperParameterTuningJobObjectiveMetric"]["Value"], default=None
         )
+        definition = search.request["TrainingJobDefinition"]
+        static = {**definition["StaticHyperParameters"], "_tuning_objective_metric": self._metric(search)}
         return {
             **search.request,
+            "TrainingJobDefinition": {  # SDK v2's attach reads both (sagemaker/tuner.py, _prepare_estimator)
+                **definition,
+                "StaticHyperParameters": static,
+                "ResourceConfig": definition["HyperParameterTuningResourceConfig"],
+            },
             "HyperParameterTuningJobArn": self._arn(search.name),
             "HyperParameterTuningJobStatus": ended if over else going,
             "CreationTime": search.created,

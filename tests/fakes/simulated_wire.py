@@ -6,6 +6,7 @@ latter two after the call took effect – and keys that expired.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import io
 import json
@@ -255,13 +256,32 @@ def _hosting(boto: boto3.Session) -> Any:
 
 
 def _batch(boto: boto3.Session, clock: VirtualClock) -> dict[str, Any]:
-    """The ports to queues and plans; nothing in a copy of the core alone, which has none."""
+    """The port to queues; nothing in a copy of the core alone, which has none."""
     if importlib.util.find_spec("sm_trn.capacity") is None:
         return {}
     from sm_trn.capacity.batch import Boto3Queues
-    from sm_trn.capacity.plans import Boto3Plans
 
-    return {"batch": Boto3Queues(boto, clock), "plans": Boto3Plans(boto)}
+    return {"batch": Boto3Queues(boto, clock)}
+
+
+@contextlib.contextmanager
+def everywhere(here: World, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Answer every boto3 session that is made inside the block, as the commands of the shell make theirs."""
+    import botocore.handlers
+
+    handler = ("before-send", here.wire.send)
+    for name, value in {
+        "SM_TRN_BACKEND": "aws",
+        "SM_TRN_ROLE": here.session.role,
+        "SM_TRN_BUCKET": here.session.bucket,
+        "AWS_DEFAULT_REGION": REGION,
+    }.items():
+        patch.setenv(name, value)
+    botocore.handlers.BUILTIN_HANDLERS.insert(0, handler)
+    try:
+        yield
+    finally:
+        botocore.handlers.BUILTIN_HANDLERS.remove(handler)
 
 
 def sigint() -> None:

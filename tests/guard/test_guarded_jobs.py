@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import random
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import worker_fault
 from jobs import job_of
 
 import sm_trn as st
@@ -25,7 +27,8 @@ pytestmark = pytest.mark.local
 
 # A loop that every worker logs in, with the pauses of a real one: evaluation, saving; and, with torch, real weights.
 STEPS = """
-import json, os, random, signal, sys, time
+import json, os, random, signal, sys, time, worker_fault
+worker_fault.begin()
 signal.signal(signal.SIGTERM, lambda *_: (print("saved", flush=True), sys.exit(0)))
 rank = int(os.environ.get("RANK", 0 if os.environ["SM_CURRENT_HOST"] == "algo-1" else 1))
 weight, together = None, None
@@ -55,13 +58,16 @@ for step in range(1, int(os.environ.get("STEPS", 2000)) + 1):
 ON_DEMAND = pytest.mark.skipif(
     os.environ.get("SM_TRN_CLIENTS") != "all", reason="SM_TRN_CLIENTS=all runs every whole job"
 )
+ARMED: dict[str, str] = {}  # of the environment of the jobs that are made next
 GUARD = st.Guard(stall_s=2, pause_s=8, no_first_step_s=30, slower_than=0.4, silence_suffices=True, act="stop")
 
 
 def spec(folder: Path, *, hosts: int = 1, torch: bool = False, steps: int = 2000, **environment: str) -> st.JobSpec:
-    environment |= {"STEPS": str(steps), **({"WITH_TORCH": "1"} if torch else {})}
+    environment |= {"STEPS": str(steps), **({"WITH_TORCH": "1"} if torch else {}), **ARMED}
     compute = st.Compute("ml.c5.xlarge", count=hosts)
-    return job_of(folder, STEPS, name="guarded", compute=compute, environment=environment)
+    job = job_of(folder, STEPS, name="guarded", compute=compute, environment=environment)
+    (folder / "worker_fault.py").write_text(Path(worker_fault.__file__).read_text("utf-8"), "utf-8")
+    return job
 
 
 def waited(
@@ -227,11 +233,14 @@ def test_no_shipped_script_raises_an_alarm_at_the_default(session: st.Session, s
 
 
 @pytest.fixture
-def sm_trn_faults_here(emulator: Any) -> Any:
-    from sm_trn.emulator import Fault, add_fault, clear_faults
+def sm_trn_faults_here() -> Any:
+    """What befalls a worker of the jobs that are made afterwards."""
 
-    yield lambda kind, **options: add_fault(Fault(kind=kind, **options), emulator.state)
-    clear_faults(emulator.state)
+    def arm(kind: str, *, after_s: float, rank: int = 0) -> None:
+        ARMED["WORKER_FAULT"] = json.dumps({"kind": kind, "after_s": after_s, "rank": rank})
+
+    yield arm
+    ARMED.clear()
 
 
 TIMES = int(os.environ.get("SM_TRN_GUARD_CAMPAIGN", "0"))  # jobs a fault and number of hosts; 20 are the campaign

@@ -22,7 +22,7 @@ STEPS: dict[str, Step] = {
     "deploy, no wait": lambda job: job.deploy("ml.c5.xlarge", wait=False),
     "transform": lambda job: job.transform("s3://a-bucket/in", "ml.c5.xlarge"),
 }
-ENDS = {"Endpoint": "sm-trn delete-endpoint {}", "TransformJob": "stop-transform-job --transform-job-name {}"}
+ENDS = {"Endpoint": "sm-trn deploy {} --delete", "TransformJob": "stop-transform-job --transform-job-name {}"}
 
 
 def finished(patch: pytest.MonkeyPatch, folder: Path) -> tuple[World, st.TrainingJob]:

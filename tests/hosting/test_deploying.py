@@ -108,15 +108,6 @@ def test_what_answers_is_listed_with_its_guard_and_deleted_when_it_is_overdue(
 
 
 @pytest.mark.local
-def test_a_batch_transform_answers_every_line(session: st.Session, doubler: st.TrainingJob, tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/numbers.jsonl").write_text("1\n2\n3\n")
-    done = doubler.transform(str(tmp_path / "in"), "ml.c5.xlarge")
-    assert "Completed" == done.status
-    assert "2\n4\n6\n" == session.storage.fetch_text(f"{done.output}/numbers.jsonl.out")
-
-
-@pytest.mark.local
 def test_an_artefact_without_code_is_refused_until_code_is_given(session: st.Session, tmp_path: Path) -> None:
     job = trained(session, tmp_path / "source", "(out / 'weights').write_text('2')\n")
     with pytest.raises(InvalidJob, match="HOST004"):
@@ -155,24 +146,26 @@ def test_a_model_that_cannot_answer_says_so_and_is_still_to_be_deleted(
     session: st.Session, doubler: st.TrainingJob, tmp_path: Path
 ) -> None:
     (tmp_path / "inference.py").write_text("raise RuntimeError('broken')\n")
-    with pytest.raises(CloudError, match=r"ping health check.*delete-endpoint"):
+    with pytest.raises(CloudError, match=r"ping health check.*--delete"):
         doubler.deploy("ml.c5.xlarge", code=str(tmp_path))
     assert {"Failed"} == {row.status for row in session.endpoints()}
     session.endpoints().delete_all()
 
 
 @pytest.mark.local
-def test_the_shell_deploys_asks_lists_and_deletes(emulator: Any, doubler: st.TrainingJob) -> None:
+def test_the_shell_deploys_asks_lists_and_deletes(emulator: Any, doubler: st.TrainingJob, tmp_path: Path) -> None:
     where = ("--backend", "emulator", "--state", str(emulator.state))
     made = sm_trn("deploy", doubler.name, "--instance", "ml.c5.xlarge", "--json", *where)
     assert 0 == made.returncode, made.stderr
     name = json.loads(made.stdout)["name"]
-    asked = sm_trn("predict", name, "4", *where)
-    assert "8" == asked.stdout.strip(), asked.stderr
-    assert name in sm_trn("endpoints", *where).stdout
-    assert 2 == sm_trn("endpoints", "--delete-all", *where).returncode
-    assert 0 == sm_trn("delete-endpoint", name, *where).returncode
-    assert 1 == sm_trn("predict", name, "4", *where).returncode
+    (tmp_path / "four.json").write_text("4")
+    ask = ("deploy", name, "--predict", str(tmp_path / "four.json"), *where)
+    answer = sm_trn(*ask)
+    assert "8" == answer.stdout.strip(), answer.stderr
+    assert name in sm_trn("deploy", *where).stdout
+    assert 2 == sm_trn("deploy", "--delete", *where).returncode
+    assert 0 == sm_trn("deploy", name, "--delete", *where).returncode
+    assert 1 == sm_trn(*ask).returncode
 
 
 @pytest.mark.local
@@ -183,7 +176,9 @@ def test_a_models_own_words_cannot_move_the_terminals_cursor(
         "def model_fn(f): return 0\ndef input_fn(b, c): raise ValueError('\\x1b[2J gone')\n"
     )
     with doubler.deploy("ml.c5.xlarge", code=str(tmp_path)) as endpoint:
-        asked = sm_trn("predict", endpoint.name, "4", "--backend", "emulator", "--state", str(emulator.state))
+        (tmp_path / "four.json").write_text("4")
+        ask = ("deploy", endpoint.name, "--predict", str(tmp_path / "four.json"))
+        asked = sm_trn(*ask, "--backend", "emulator", "--state", str(emulator.state))
         assert 1 == asked.returncode
         assert "gone" in asked.stderr
         assert "\x1b" not in asked.stderr
@@ -201,14 +196,13 @@ def test_a_thousand_requests_of_an_endpoint_cost_nothing_here_and_a_given_price_
 @pytest.mark.local
 @pytest.mark.sdk
 @pytest.mark.skipif("SM_TRN_CLIENTS" not in os.environ, reason="set SM_TRN_CLIENTS=all: a real training")
-def test_the_sdks_own_classes_deploy_predict_transform_and_delete(
+def test_the_sdks_own_classes_deploy_predict_and_delete(
     emulator: Any, session: st.Session, doubler: st.TrainingJob, tmp_path: Path
 ) -> None:
     if subprocess.run([sys.executable, "-c", "import sagemaker.pytorch"], check=False, capture_output=True).returncode:
         pytest.skip("SageMaker SDK v2 is not installed")
     (tmp_path / "code").mkdir()
     (tmp_path / "code/inference.py").write_text(CODE)
-    (tmp_path / "code/lines.json").write_text("1\n2\n")
     (tmp_path / "config.yaml").write_text(
         "SchemaVersion: '1.0'\nSageMaker:\n  PythonSDK:\n    Modules:\n      TelemetryOptOut: true\n"
     )
@@ -231,11 +225,6 @@ talk = {"serializer": JSONSerializer(), "deserializer": JSONDeserializer(), "wai
 ask(hosted.deploy(1, "ml.c5.xlarge", **talk), 8)
 estimator = PyTorch.attach(name, sagemaker_session=session)
 ask(estimator.deploy(1, "ml.c5.xlarge", entry_point="inference.py", source_dir=folder, **talk), 9)
-transformer = hosted.transformer(1, "ml.c5.xlarge", strategy="SingleRecord", assemble_with="Line",
-                                 output_path=f"s3://{bucket}/sdk-out")
-data = session.upload_data(f"{folder}/lines.json", bucket, "sdk-in")
-transformer.transform(data, content_type="application/json", split_type="Line", wait=True, logs=False)
-print("TRANSFORMED", session.read_s3_file(bucket, "sdk-out/lines.json.out").split())
 """
     said = subprocess.run(
         [
@@ -261,7 +250,6 @@ print("TRANSFORMED", session.read_s3_file(bucket, "sdk-out/lines.json.out").spli
     )
     assert 0 == said.returncode, said.stderr
     assert ["PREDICTED 16", "PREDICTED 18"] == [line for line in said.stdout.splitlines() if "PREDICTED" in line]
-    assert "TRANSFORMED ['2', '4']" in said.stdout
 
 
 def test_a_hosting_price_is_never_a_training_price() -> None:

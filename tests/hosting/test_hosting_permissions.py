@@ -11,6 +11,7 @@ from typing import Any
 
 import jobs
 import pytest
+from hosting.test_deploy_faults import finished
 from jobs import job_of
 
 import sm_trn as st
@@ -60,7 +61,6 @@ def allowed(policy: Mapping[str, Any], action: str, resource: str) -> bool:
 @pytest.mark.local
 def test_hosting_makes_these_calls_and_no_others(session: st.Session, tmp_path: Path) -> None:
     (tmp_path / "inference.py").write_text(CODE)
-    (tmp_path / "numbers.jsonl").write_text("1\n2\n")
     text = "import os\nopen(os.environ['SM_MODEL_DIR'] + '/weights', 'w').write('2')\n"
     spec = job_of(tmp_path / "source", text, name="Hosted", framework=st.PyTorch("2.6.0", python="py312"))
     name = session.submit(spec).name
@@ -71,13 +71,12 @@ def test_hosting_makes_these_calls_and_no_others(session: st.Session, tmp_path: 
         calls.add(model.name)
 
     def named(params: dict[str, Any], **_: Any) -> None:
-        made.add(str(params.get("EndpointName") or params.get("TransformJobName")))
+        made.add(str(params["EndpointName"]))
 
     assert session.boto_session is not None
     boto = session.boto_session
     boto.events.register("before-call", seen)
-    for call in ("CreateEndpoint", "CreateTransformJob"):
-        boto.events.register(f"provide-client-params.sagemaker.{call}", named)
+    boto.events.register("provide-client-params.sagemaker.CreateEndpoint", named)
     session = dataclasses.replace(  # clients that were made before the ear was are deaf to it
         session, backend=aws.Boto3Backend(boto), storage=aws.S3Storage(boto, session.bucket)
     )
@@ -98,20 +97,34 @@ def test_hosting_makes_these_calls_and_no_others(session: st.Session, tmp_path: 
     did("list")
     endpoint.delete()
     did("delete")
-    job = st.TrainingJob(name=name, session=session)
+    assert found == {step: STEPS[step] for step in found}
+    for each in made:
+        arn = f"arn:aws:sagemaker:us-west-2:111122223333:endpoint/{each.lower()}"
+        assert allowed(st.policies(spec, AT).hosting, "sagemaker:CreateEndpoint", arn)
+
+
+def test_a_transform_makes_these_calls_and_no_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    here, launched = finished(monkeypatch, tmp_path)
+    job = st.TrainingJob(name=launched.name, session=here.session)
+    (tmp_path / "inference.py").write_text(CODE)
+    (tmp_path / "numbers.jsonl").write_text("1\n2\n")
+    found: dict[str, set[str]] = {}
+
+    def did(step: str) -> None:
+        found[step] = set(here.wire.calls)
+        here.wire.calls.clear()
+
     done = job.transform(str(tmp_path / "numbers.jsonl"), "ml.c5.xlarge", code=str(tmp_path / "inference.py"))
     did("transform")
+    here.service.objects[f"{done.output}/numbers.jsonl.out".removeprefix("s3://a-bucket/")] = b"2\n4\n"
     assert [2, 4] == done.answers("numbers.jsonl")
     did("answers")
     with contextlib.suppress(CloudError):  # it has ended
         done.stop()
     did("stop")
-    assert found == STEPS
-    policy = st.policies(spec, AT).hosting
-    for each in made:
-        for action, kind in (("CreateEndpoint", "endpoint"), ("CreateTransformJob", "transform-job")):
-            arn = f"arn:aws:sagemaker:us-west-2:111122223333:{kind}/{each.lower()}"
-            assert allowed(policy, f"sagemaker:{action}", arn)
+    assert found == {step: STEPS[step] for step in found}
+    arn = f"arn:aws:sagemaker:us-west-2:111122223333:transform-job/{done.name.lower()}"
+    assert allowed(st.policies(launched.spec, AT).hosting, "sagemaker:CreateTransformJob", arn)
 
 
 def test_the_policy_for_hosting_allows_what_is_called_and_nothing_else() -> None:

@@ -44,12 +44,9 @@ def test_syntax_that_the_containers_python_lacks_is_an_error(tmp_path: Path) -> 
 
 
 def test_a_module_beside_the_script_is_parsed_too(tmp_path: Path) -> None:
-    (tmp_path / "tools.py").write_text("def f(x: dict[str, int]):\n    pass\n")
     (tmp_path / "later.py").write_text(MATCH)
-    assert found(job(tmp_path, "import tools\n", framework=OLD))["ENV001"].startswith("tools.py:1 dict[…]")
     assert "ENV001" in found(job(tmp_path, "from later import f\n", framework=OLD))
-    assert "ENV001" not in found(job(tmp_path, "import tools\n"))
-    guarded = "try:\n    import tools\nexcept TypeError:\n    pass\ndef f():\n    import later\n"
+    guarded = "try:\n    import later\nexcept SyntaxError:\n    pass\ndef f():\n    import later\n"
     assert "ENV001" not in found(job(tmp_path, guarded, framework=OLD))
 
 
@@ -59,27 +56,6 @@ def test_a_newer_syntax_than_this_pythons_is_no_error(tmp_path: Path) -> None:
         framework = st.PyTorch("2.5.1", python=python)
         problems = st.check(job(tmp_path, "def f(:\n", framework=framework))
         assert [severity] == [problem.severity for problem in problems if problem.id == "SCRIPT003"]
-
-
-@pytest.mark.parametrize(
-    ("program", "python", "place"),
-    [
-        ("import os\n\ndef f(x: list[int]) -> None:\n    pass\n", "py38", "train.py:3"),
-        ("class A:\n    def f(self) -> dict[str, int]:\n        pass\n", "py38", "train.py:2"),
-        ("class A:\n    x: tuple[int, ...] = ()\n", "py38", "train.py:2"),
-        ("def f(x: int | None = None):\n    pass\n", "py39", "train.py:1"),
-        ("def f(*, x: 'list[int]', y: list = [1]):\n    x: list[int] = y\n", "py38", ""),
-        ("from __future__ import annotations\ndef f(x: list[int] | None):\n    pass\n", "py38", ""),
-        ("if False:\n    def f(x: list[int]):\n        pass\n", "py38", ""),
-        ("def f(x: list[int]):\n    pass\n", "py39", ""),
-        ("from typing import List, Optional\ndef f(x: Optional[List[int]]):\n    pass\n", "py38", ""),
-    ],
-)
-def test_an_annotation_that_the_containers_python_cannot_evaluate(
-    program: str, python: str, place: str, tmp_path: Path
-) -> None:
-    framework = st.PyTorch({"py38": "1.12.1", "py39": "1.13.1"}[python], python=python)
-    assert place == found(job(tmp_path, program, framework=framework)).get("ENV001", "").partition(" ")[0]
 
 
 def test_a_byte_order_mark_is_no_part_of_a_program(tmp_path: Path) -> None:

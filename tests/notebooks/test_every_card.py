@@ -187,7 +187,7 @@ def test_a_measured_rate_costs_what_its_endpoint_costs() -> None:
 def test_without_a_price_nothing_is_reckoned() -> None:
     cost = VALUES["unpriced request cost"]()
     assert (None, None, []) == (cost.usd_per_thousand, cost.at(1), cost.table())
-    assert "sm-trn catalog prices" in str(cost)
+    assert "No hosting price" in str(cost)
 
 
 def test_endpoints_that_are_overdue_say_so() -> None:

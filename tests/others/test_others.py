@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 
 import pytest
-from others.page import PAGE, page
 from others.suites import Suite, git_directory, run, suites
 
 PLACE = os.environ.get("SM_TRN_OTHERS", "")
@@ -32,10 +31,6 @@ def test_a_suite_of_somebody_else_passes_but_for_what_is_named(suite: Suite, tmp
     assert [] == [name for name, text in outcome.failed.items() if not re.search(reasons[name].reads, text)]
     assert suite.passed == len(outcome.passed)
     assert set(suite.refused) == set(outcome.refused)
-
-
-def test_the_page_is_made_of_the_table() -> None:
-    assert page() == PAGE.read_text("utf-8"), "python tests/others/page.py"
 
 
 @pytest.mark.parametrize("suite", ALL, ids=[suite.name for suite in ALL])

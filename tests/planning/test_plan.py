@@ -104,7 +104,8 @@ def test_the_command_saves_a_choice_that_can_be_launched(tmp_path: Path) -> None
     (tmp_path / "squad.toml").write_text(st.dump_job(SQUAD, "toml"))
     saved = tmp_path / "chosen.toml"
     run = CliRunner().invoke(
-        cli, ["plan", str(tmp_path / "squad.toml"), "--only", "ml.p4d.*", "--take", "1", "--save", str(saved)]
+        cli,
+        ["estimate", "--plan", str(tmp_path / "squad.toml"), "--only", "ml.p4d.*", "--take", "1", "--save", str(saved)],
     )
     assert 0 == run.exit_code, run.output
     assert "Cheapest: ml.p4d.24xlarge × 1" in run.output
@@ -198,12 +199,11 @@ def test_what_takes_longer_than_a_job_may_run_is_no_choice() -> None:
 def test_with_json_what_was_saved_is_said_beside_it(tmp_path: Path) -> None:
     (tmp_path / "squad.toml").write_text(st.dump_job(SQUAD, "toml"))
     asked = (
-        "plan",
+        "estimate",
         "squad.toml",
+        "--plan",
         "--only",
         "ml.p4d.*",
-        "--counts",
-        "1",
         "--take",
         "1",
         "--save",
@@ -218,16 +218,16 @@ def test_with_json_what_was_saved_is_said_beside_it(tmp_path: Path) -> None:
 def test_saving_says_which_time_limit_it_writes(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(st.dump_job(LONG, "toml"))
     saved = tmp_path / "chosen.toml"
-    asked = ["plan", str(tmp_path / "long.toml"), "--only", "ml.p4d.*", "--counts", "1", "--take", "1"]
+    asked = ["estimate", "--plan", str(tmp_path / "long.toml"), "--only", "ml.p4d.*", "--take", "1"]
     run = CliRunner().invoke(cli, [*asked, "--save", str(saved)])
     (job,) = st.load_jobs(saved.read_text(), "toml")
     assert f"with max_run_s = {job.max_run_s:_}, where {tmp_path / 'long.toml'} has 3_600" in run.output
 
 
-@pytest.mark.parametrize("wrong", [["--deadline", "soon"], ["--counts", "one"], ["--take", "1"]])
+@pytest.mark.parametrize("wrong", [["--deadline", "soon"], ["--take", "one"], ["--take", "1"]])
 def test_the_command_names_what_it_wanted(tmp_path: Path, wrong: list[str]) -> None:
     (tmp_path / "squad.toml").write_text(st.dump_job(SQUAD, "toml"))
-    run = CliRunner().invoke(cli, ["plan", str(tmp_path / "squad.toml"), *wrong])
+    run = CliRunner().invoke(cli, ["estimate", "--plan", str(tmp_path / "squad.toml"), *wrong])
     assert 2 == run.exit_code
     assert wrong[0] in run.output
 

@@ -151,7 +151,7 @@ CASES: dict[str, list[Case]] = {
             words="str2bool",
         ),
     ],
-    "hp-space": [Case(rule="SCRIPT004", severity=INFO, change=sends(a="a b"), words="given -a a b:")],
+    "hp-space": [Case(rule="SCRIPT004", severity=INFO, change=sends(a="a b"), words="a shell reads this")],
     "missing-script": [
         Case(
             rule="SCRIPT001",

@@ -114,42 +114,6 @@ def test_an_order_of_the_three_parallelisms_is_a_placement(source: str, placemen
     assert refused == bool(found(jobs.smddp(source).replace(distribution=split), "DIST017"))
 
 
-@pytest.mark.parametrize(
-    ("script", "severity"),
-    [
-        ("import json, os\nlayers = json.loads(os.environ['SM_HPS'])['layers']\n", []),
-        (
-            "import argparse, json\np = argparse.ArgumentParser()\np.add_argument('--layers', type=json.loads)\np.parse_args()\n",
-            [],
-        ),
-        ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--layers')\np.parse_args()\n", [WARNING]),
-    ],
-)
-def test_a_list_is_doubted_only_where_no_script_reads_it_as_one(
-    source: str, script: str, severity: list[Severity]
-) -> None:
-    write(source, script)
-    assert severity == severities(alone(source).replace(hyperparameters={"layers": [1, 2]}), "SCRIPT019")
-
-
-def test_a_list_is_not_doubted_where_no_script_can_be_read(source: str) -> None:
-    elsewhere = alone("s3://a-bucket/source.tar.gz").replace(hyperparameters={"layers": [1, 2]})
-    assert [] == severities(elsewhere, "SCRIPT019")
-    built_in = elsewhere.replace(
-        script=None, framework=st.Container(), image_uri="1.dkr.ecr.us-west-2.amazonaws.com/own:1"
-    )
-    assert [] == severities(built_in, "SCRIPT019")
-
-
-@pytest.mark.parametrize("name", ["layers", "l"])
-def test_a_list_is_told_as_the_script_gets_it(source: str, name: str) -> None:
-    write(source, "import sys\nprint(sys.argv)\n")
-    old = alone(source).replace(hyperparameters={name: [1, 2]})
-    new = old.replace(framework=st.PyTorch("2.10.0", python="py313"))
-    assert "2 arguments, '[1,' '2]'" in found(old, "SCRIPT019")[0].what
-    assert "one argument, '[1, 2]'" in found(new, "SCRIPT019")[0].what
-
-
 # One process
 
 

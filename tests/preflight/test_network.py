@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import subprocess
+import sys
 from itertools import product
 from typing import Any
 
@@ -20,6 +23,7 @@ from sm_trn.core.specs.launch import Runner
 from sm_trn.core.specs.problems import AnyOf, Change
 
 EFA_GPUS = [row.name for row in instances().values() if row.efa and row.accelerator is Accelerator.CUDA]
+MPI_INSTANCES = sorted({*EFA_GPUS, *efa.named(), "ml.g5.xlarge"})
 
 
 def job(instance: str, *, pytorch: str = "2.5", count: int = 2, **changed: Any) -> JobSpec:
@@ -58,15 +62,40 @@ def test_torchruns_launcher_sets_what_we_say(instance: str, monkeypatch: pytest.
     assert changed == network._sets(efa.toolkits()[-1], Runner.TORCHRUN, instance)
 
 
-@pytest.mark.parametrize("instance", sorted({*EFA_GPUS, *efa.named(), "ml.g5.xlarge"}))
-def test_mpis_launcher_sets_what_we_say(instance: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    launcher = pytest.importorskip("sagemaker_training.mpi")
-    monkeypatch.setattr(launcher, "_framework_is_pytorch", lambda *_: False, raising=False)
-    made = launcher.MasterRunner(
-        "t.py", [], {}, 8, "algo-1", ["algo-1", "algo-2"], "", "eth0", num_processes=16, instance_type=instance
+MPI_COMMANDS = """
+import json, sys
+from sagemaker_training import mpi
+
+mpi._framework_is_pytorch = lambda *_: False
+arguments = ("t.py", [], {}, 8, "algo-1", ["algo-1", "algo-2"], "", "eth0")
+runners = {name: mpi.MasterRunner(*arguments, num_processes=16, instance_type=name) for name in sys.argv[1:]}
+print(json.dumps({name: " ".join(map(str, runner._create_command())) for name, runner in runners.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def mpi_commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The toolkit's command for each instance type. It reads its settings below a folder of the test, not below /opt/ml."""
+    pytest.importorskip("sagemaker_training.mpi")
+    base = tmp_path_factory.mktemp("ml")
+    (base / "input" / "config").mkdir(parents=True)
+    hosts = {"current_host": "algo-1", "hosts": ["algo-1", "algo-2"], "network_interface_name": "eth0"}
+    for name, content in (("resourceconfig", hosts), ("hyperparameters", {}), ("inputdataconfig", {})):
+        (base / "input" / "config" / f"{name}.json").write_text(json.dumps(content))
+    done = subprocess.run(
+        [sys.executable, "-c", MPI_COMMANDS, *MPI_INSTANCES],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SAGEMAKER_BASE_DIR": str(base)},
+        check=True,
     )
-    line = " ".join(map(str, made._create_command()))
-    sent = dict(re.findall(r"-x (FI_PROVIDER|FI_EFA_USE_DEVICE_RDMA|NCCL_PROTO)=(\S+)", line))
+    commands: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return commands
+
+
+@pytest.mark.parametrize("instance", MPI_INSTANCES)
+def test_mpis_launcher_sets_what_we_say(instance: str, mpi_commands: dict[str, str]) -> None:
+    sent = dict(re.findall(r"-x (FI_PROVIDER|FI_EFA_USE_DEVICE_RDMA|NCCL_PROTO)=(\S+)", mpi_commands[instance]))
     assert sent == network._sets(efa.toolkits()[-1], Runner.MPI, instance)
 
 

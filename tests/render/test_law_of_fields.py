@@ -106,10 +106,6 @@ NOT_SHOWN = {
     ("local", "max_run_s"): "nobody ends the commands",
     ("local", "compute"): "machines of one's own are as they are",
     ("local", "output"): "the model stays in a folder",
-    ("slurm", "metrics"): "the script prints into a file",
-    ("slurm", "compute"): "one group needs no name",
-    ("hyperpod-pytorch-job", "metrics"): "the script prints into the pod's log",
-    ("hyperpod-pytorch-job", "compute"): "one group needs no name",
     ("estimator-v2", "name"): "a destination names the job",
 }
 

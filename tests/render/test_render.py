@@ -18,7 +18,7 @@ from strategies_of_values import specs
 
 import sm_trn as st
 from sm_trn.core.errors import InvalidJob, UnknownName
-from sm_trn.core.render import TARGETS, EstimatorCall, LocalRun, SlurmJob, problems, render, request
+from sm_trn.core.render import TARGETS, EstimatorCall, LocalRun, problems, render, request
 from sm_trn.core.specs import Destination, JobSpec, Severity
 from sm_trn.rules import check
 
@@ -38,8 +38,6 @@ def plain(rendered: Any) -> Any:
     if isinstance(rendered, LocalRun):
         hosts = [{"argv": host.argv, "environment": host.environment, "folder": host.folder} for host in rendered.hosts]
         return plain({"prepare": rendered.prepare, "hosts": hosts})
-    if isinstance(rendered, SlurmJob):
-        return str(rendered).splitlines()
     if isinstance(rendered, Mapping):
         return {key: plain(value) for key, value in rendered.items()}
     if isinstance(rendered, (list, tuple)):

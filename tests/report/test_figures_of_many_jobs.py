@@ -26,10 +26,8 @@ from sm_trn.report.figures.accuracy import accuracy_info
 from sm_trn.report.figures.cost import cost_info
 from sm_trn.report.figures.drawing import Sheet
 from sm_trn.report.figures.loss import SMOOTHED, _limits, _scale, loss_info, smooth
-from sm_trn.report.figures.parallel import parallel_info
 from sm_trn.report.figures.pareto import pareto_info
 from sm_trn.report.figures.phases import phases_info
-from sm_trn.report.figures.slice import slice_info
 from sm_trn.report.figures.throughput import throughput_info
 
 mpl.use("Agg")
@@ -229,52 +227,6 @@ def test_the_titles_of_many_jobs_say_a_range_and_no_pair(eight: Comparison) -> N
     assert "8 jobs cost $0.24 to $0.88, $6.15 together" == cost_info(eight.section(), eight.book).title
     title = phases_info(eight.section()).title
     assert "66.4 % to 71.4 %" in title
-
-
-def test_a_slice_has_each_value_on_its_own_scale(eight: Comparison) -> None:
-    (panel,) = slice_info(eight.section()).panels
-    assert ("learning_rate", "log") == (panel.name, panel.scale)
-    assert [(3e-5, 0.931, True)] == [dot for dot in panel.dots if dot[2]]
-    assert (1e-4, 8e-4) == panel.without
-    assert "reviews-lr1e-4-seed1 and reviews-lr8e-4-seed1" in slice_info(eight.section()).foot
-    names = {panel.name: panel for panel in slice_info(compare(tuned(12)).section()).panels}
-    assert ["log", "linear", "linear", "texts"] == [panel.scale for panel in names.values()]
-    assert "seed" not in names
-
-
-def test_the_line_of_a_slice_leads_through_the_means() -> None:
-    (panel,) = slice_info(compare(sweep(40)).section()).panels
-    for place, mean in panel.means:
-        own = [value for x, value, _ in panel.dots if x == place]
-        assert math.isclose(mean, sum(own) / len(own))
-
-
-def test_parallel_coordinates_need_three_hyperparameters(eight: Comparison) -> None:
-    assert not parallel_info(eight.section()).drawn
-    info = parallel_info(compare(tuned(12)).section())
-    assert ["learning_rate", "per_device_train_batch_size", "weight_decay", "optim", "eval_accuracy"] == [
-        axis.name for axis in info.axes
-    ]
-    assert 12 == len(info.lines)
-    assert 1.0 == info.lines[-1][-1]  # the best is drawn last, on top
-    assert all(0 <= height <= 1 for line in info.lines for height in line)
-
-
-def test_a_pair_has_no_figure_of_a_sweep() -> None:
-    names = {picture.figure.name for picture in pictures(compare(gpt2_pair()))}
-    assert not names & {"slice", "parallel"}
-
-
-def test_an_emulated_sweep_is_watermarked() -> None:
-    jobs = [dataclasses.replace(emulated_job(f"e{n}", number=n)) for n in range(3)]
-    jobs = [
-        dataclasses.replace(item, snapshot=dataclasses.replace(item.snapshot, hyperparameters={"lr": f'"{n}e-5"'}))
-        for n, item in enumerate(jobs, start=1)
-    ]
-    (picture,) = [picture for picture in pictures(compare(jobs)) if picture.figure.name == "slice"]
-    assert "slice-emulated" == picture.name
-    assert "EMULATED" in [item.get_text() for item in picture.draw().findobj(Text)]
-    assert picture.info.title.startswith("EMULATED: lr 3e-5 is best")
 
 
 def test_a_nan_label_lies_on_no_curve() -> None:

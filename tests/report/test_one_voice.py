@@ -207,7 +207,7 @@ def test_a_failed_job_has_one_next_step_on_every_surface() -> None:
         "watch, a notebook's table": plain(watch_html([row, row], NOW)),
         "live page, what needs you": need["command"],
         "live page, one job": steps[0][1],
-        "describe": "\n".join(facts.lines(job)),
+        "list NAME": "\n".join(facts.lines(job)),
     }
     assert {} == {surface: text for surface, text in said.items() if command not in str(text)}
     assert command == next_command("a job", JobStatus.FAILED)
@@ -239,7 +239,7 @@ def test_a_job_that_was_stopped_is_stopped_on_every_surface() -> None:
         "fleet, terminal": item.text(),
         "comparison, JSON": json.loads(compared.to_json())["jobs"][0]["status"],
         "list": "\n".join(table_lines(listed_jobs([job]), Screen())),
-        "describe": "\n".join(facts.lines(job)),
+        "list NAME": "\n".join(facts.lines(job)),
         "live page, one job": detail(row)["sentence"],
     }
     assert {} == {surface: text for surface, text in words.items() if not re.search(rf"\b{word}\b", text)}

@@ -84,7 +84,7 @@ def test_no_price_is_missing_with_the_thing_to_type() -> None:
     found = compare([job("a", ResourceConfig={"InstanceType": "ml.trn9.huge", "InstanceCount": 1})])
     assert math.isnan(found.frame["cost_usd"][0])
     assert found.frame["price_as_of"][0] is None
-    fix = "sm-trn catalog prices --refresh --region us-west-2 --save FILE asks AWS for it, SM_TRN_PRICES=FILE uses it."
+    fix = "sm-trn catalog update --region us-west-2 asks AWS for it."
     assert f"a: no price for ml.trn9.huge in us-west-2; {fix}" in [f.text for f in found.findings]
 
 

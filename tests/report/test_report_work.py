@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from matplotlib.figure import Figure
 from report_jobs import describe
 
 from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 from sm_trn.report import compare
-from sm_trn.report.figures.padding import padding_info, plot_padding
 from sm_trn.report.sections.rows import Work, read_work
 
 
@@ -101,29 +99,3 @@ def test_without_a_number_of_shapes_only_late_compilations_are_said() -> None:
 
 
 # --- the figure ---
-
-
-def test_a_bar_is_the_share_of_text_and_too_many_compilations_are_marked() -> None:
-    good = job(*lines(padding_fill=[0.8], compiles=[3], compile_seconds=[9]), MetricPoint("shapes", 1), name="good")
-    bad = job(*lines(padding_fill=[0.25], compiles=[23], compile_seconds=[73]), MetricPoint("shapes", 1), name="bad")
-    info = padding_info(compare([good, bad]).sections[0])
-    assert [80.0, 25.0] == [bar.value for bar in info.bars]
-    assert [(("steady", 80.0), ("waiting", 20.0)), (("steady", 25.0), ("waiting", 75.0))] == [
-        bar.parts for bar in info.bars
-    ]
-    assert ["3 compilations in 9.0 s", "! 23 compilations in 1 m 13 s"] == [bar.detail for bar in info.bars]
-    assert "bad filled 25.0 % of its batches" == info.title
-    assert info.foot.startswith("! More compilations than shapes + 2")
-
-
-def test_what_is_missing_is_said_in_the_bars_place() -> None:
-    eager, silent = job(MetricPoint("shapes", 3), *lines(padding_fill=[0.7]), name="eager"), job(name="silent")
-    bars = padding_info(compare([eager, silent]).sections[0]).bars
-    assert ["eager: nothing to compile", "compilations not logged"] == [bar.detail for bar in bars]
-    assert ["", "not logged"] == [bar.missing for bar in bars]
-
-
-def test_the_figure_draws() -> None:
-    info = padding_info(compare([job(*lines(padding_fill=[0.8]))]).sections[0])
-    axes = plot_padding(info, Figure().add_subplot())
-    assert axes.patches

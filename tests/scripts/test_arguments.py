@@ -16,7 +16,6 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.core.preflight.source import command_line
-from sm_trn.scripts import arguments
 
 HEAD = "import argparse\np = argparse.ArgumentParser()\n"
 
@@ -78,7 +77,6 @@ PASSED = [
     ("q = argparse.ArgumentParser(parents=[make()])\nq.add_argument('--a')\nq.parse_args()", {"b": 1}),
     ("p.add_argument('--a')\nTrainer.add_arguments_to(p)\np.parse_args()", {"b": 1}),
     ("p.add_argument('--kind', choices=['x', 'y'])\np.set_defaults(kind='x')\np.parse_args()", {"kind": "y"}),
-    ("p.add_argument('--epochs', type=int)\np.parse_args()", {"epoch": 1}),  # argparse takes an unambiguous beginning
     ("p.add_argument('--epochs', type=int)\np.parse_args()", {"epochs": "3"}),
     ("p.add_argument('-e', '--epochs', type=int)\np.parse_args()", {"e": 3}),
     ("p.add_argument('--size', type=lambda text: int(text, 0), choices=[1, 2])\np.parse_args()", {"size": "0x1"}),
@@ -86,7 +84,7 @@ PASSED = [
     ("p.add_argument('--data', required=DATA)\np.parse_args()", {}),
     ("for name in NAMES:\n    p.add_argument(name)\np.parse_args()", {"anything": 1}),
     ("p.add_argument('--data', required=True)\np.parse_args(['--data', 'x'])", {}),
-    ("p.add_argument('--a', action=Own)\np.parse_args()", {"a": 1, "b": 2}),
+    ("p.add_argument('--name', action=Own)\np.parse_args()", {"name": 1}),
     ("g = p.add_argument_group('g')\ng.add_argument('--data')\np.parse_args()", {"data": 1}),
     ("p.add_argument('--data', nargs='*')\np.parse_args()", {"data": "1"}),
     ("p.add_argument('--a')\np.parse_known_args()", {"b": 1}),
@@ -140,7 +138,7 @@ def test_a_job_is_refused_where_python_ends_the_script(
     text = f"{HEAD}{body}\np.{parse}()\n"
     (tmp_path / "run_clm.py").write_text(text)
     job = jobs.trainium(str(tmp_path)).replace(hyperparameters=given_, neuron=None)
-    refused = bool(list(arguments.refused(job)))
+    refused = any(each.id.startswith("SCRIPT") and each.severity is st.Severity.ERROR for each in st.check(job))
     assert refused == ends(text, command_line(job))
 
 
@@ -173,11 +171,175 @@ def test_the_command_line_is_the_toolkits_own(sent: dict[str, Any]) -> None:
     assert mapping.to_cmd_args(decoded) == list(command_line(job))
 
 
-def test_a_name_of_one_letter_is_told_to_be_longer(tmp_path: Path) -> None:
-    (tmp_path / "run_clm.py").write_text(
-        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--x')\np.parse_args()\n"
+def of_scripts(folder: Path, program: str, **sent: Any) -> list[st.specs.Problem]:
+    (folder / "train.py").write_text(program)
+    job = st.JobSpec(
+        name="a",
+        script=st.Script("train.py", source_dir=str(folder)),
+        framework=st.PyTorch("2.10.0", python="py313"),
+        compute=st.Compute("ml.g5.2xlarge"),
+        hyperparameters=sent,
+        max_run_s=3600,
     )
-    job = jobs.trainium(str(tmp_path)).replace(hyperparameters={"x": 1}, neuron=None)
-    (problem,) = [each for each in st.check(job) if each.id == "SCRIPT008"]
+    return [each for each in st.check(job) if each.id.startswith("SCRIPT")]
+
+
+def test_a_name_of_one_letter_is_told_to_be_longer(tmp_path: Path) -> None:
+    (problem,) = of_scripts(tmp_path, f"{HEAD}p.add_argument('--x')\np.parse_args()\n", x=1)
+    assert "SCRIPT008" == problem.id
     assert "does not declare -x" in problem.what
     assert "a longer name" in str(problem.fix)
+
+
+def test_the_beginning_of_a_name_is_a_warning(tmp_path: Path) -> None:
+    program = HEAD + "p.add_argument('--learning_rate', type=float)\np.parse_args()\n"
+    (problem,) = of_scripts(tmp_path, program, learning_rat=0.1)
+    assert ("SCRIPT008", st.Severity.WARNING) == (problem.id, problem.severity)
+    assert "takes --learning_rat for --learning_rate" in problem.what
+    (problem,) = of_scripts(tmp_path, program.replace("()", "(allow_abbrev=False)", 1), learning_rat=0.1)
+    assert ("SCRIPT008", st.Severity.ERROR) == (problem.id, problem.severity)
+
+
+LOOP = "for name in NAMES:\n    p.add_argument(f'--{name}')\np.parse_args()\n"
+UNREAD = [
+    (HEAD + LOOP, "the parser of train.py was not read: it is filled in a loop (line 4)"),
+    (HEAD + "p.add_argument('--a', **MORE)\np.parse_args()\n", "an argument is not literal (line 3)"),
+    (HEAD + "fill(p)\np.parse_args()\n", "fill(…) may fill it (line 3)"),
+    (HEAD + "q = argparse.ArgumentParser(parents=[p])\nq.parse_args()\n", "it is made of several (line 3)"),
+    (HEAD + "s = p.add_subparsers()\np.parse_args()\n", "it has commands (line 3)"),
+    (HEAD + "p.parse_args(WORDS)\n", "it is asked in more than one way (line 3)"),
+    (HEAD + "p.add_argument('--a')\n", "nobody asks it (line 1)"),
+    ("import click\n@click.command()\ndef main(): ...\nmain()\n", "click makes it (line 1)"),
+    ("import sys\nprint(sys.argv)\n", "sys.argv is read by hand (line 2)"),
+    ("from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n",
+     "TrainingArguments is not of the script's own (line 2)"),
+    (HEAD + "p.add_argument('--epochs', type=kind)\np.parse_args()\n", "--epochs of train.py was not read: type=kind (line 3)"),
+    ("import os\nprint(os.environ['HOME'])\n", "none was found"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "says"), UNREAD)
+def test_what_was_not_read_is_a_note_with_its_line(tmp_path: Path, program: str, says: str) -> None:
+    (note,) = of_scripts(tmp_path, program, epochs="x")
+    assert ("SCRIPT023", st.Severity.INFO) == (note.id, note.severity)
+    assert says in note.what
+
+
+def test_arguments_of_a_program_that_is_not_here_are_a_note(tmp_path: Path) -> None:
+    job = jobs.trainium(str(tmp_path)).replace(script=st.Script("train.py", source_dir="s3://bucket/source.tar.gz"))
+    assert "SCRIPT023" in {each.id for each in st.check(job)}
+    shell = jobs.trainium(str(tmp_path)).replace(script=st.Script("train.sh", source_dir=str(tmp_path)))
+    (tmp_path / "train.sh").write_text('python train.py "$@"\n')
+    assert "SCRIPT023" in {each.id for each in st.check(shell)}
+
+
+def test_literal_arguments_beside_a_loop_are_read(tmp_path: Path) -> None:
+    program = HEAD + "p.add_argument('--mode', choices=['a', 'b'], required=True)\n" + LOOP
+    problem, note = of_scripts(tmp_path, program, epochs=1)
+    assert "required: --mode" in problem.what
+    assert "filled in a loop" in note.what
+    assert ["SCRIPT023"] == [each.id for each in of_scripts(tmp_path, program, mode="a", epochs=1)]
+
+
+FIELDS = """from dataclasses import dataclass, field
+from typing import Optional
+from transformers import HfArgumentParser
+@dataclass
+class Own:
+    model: str
+    rank: Optional[int] = field(default=8)
+    packed: bool = False
+HfArgumentParser(Own).parse_args_into_dataclasses()
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "rule", "says"),
+    [
+        ({"model": "m", "rank": 4, "packed": True}, "", ""),
+        ({"rank": 4}, "SCRIPT014", "required: --model"),
+        ({"model": "m", "rank": "four"}, "SCRIPT014", "invalid int value"),
+        ({"model": "m", "packed": "perhaps"}, "SCRIPT014", "invalid choice"),
+        ({"model": "m", "ranks": 4}, "SCRIPT008", "does not declare --ranks"),
+    ],
+)
+def test_fields_of_a_dataclass_are_read(tmp_path: Path, sent: dict[str, Any], rule: str, says: str) -> None:
+    found = of_scripts(tmp_path, FIELDS, **sent)
+    assert [rule] * bool(rule) == [each.id for each in found]
+    assert all(says in each.what for each in found)
+
+
+def test_a_parser_in_a_module_of_the_script_is_read(tmp_path: Path) -> None:
+    (tmp_path / "flags.py").write_text(
+        f"{HEAD}def read():\n    p.add_argument('--epochs', type=int)\n    return p.parse_args()\n"
+    )
+    program = "from flags import read\nread()\n"
+    assert ["SCRIPT014"] == [each.id for each in of_scripts(tmp_path, program, epochs="x")]
+    (note,) = of_scripts(tmp_path, "import flags\n", epochs="x")
+    assert "it is made in flags.py" in note.what
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (f"{HEAD}p.add_argument('--epochs')\nargs, _ = p.parse_known_args()\n", True),
+        (f"{HEAD}p.add_argument('--epochs')\nargs = p.parse_known_args()[0]\n", True),
+        (f"{HEAD}p.add_argument('--epochs')\nargs, rest = p.parse_known_args()\nprint(rest)\n", False),
+        (f"{HEAD}p.add_argument('--epochs')\nargs = p.parse_known_args()\n", False),
+        ("print('trains')\n", True),
+        ("import os\nprint(os.environ)\n", False),
+        ("from sagemaker_training import environment\n", False),
+    ],
+)
+def test_a_hyperparameter_that_nobody_reads_is_told(tmp_path: Path, program: str, told: bool) -> None:
+    assert told == ("SCRIPT015" in {each.id for each in of_scripts(tmp_path, program, rate=1)})
+
+
+@pytest.mark.parametrize(
+    ("value", "severity"), [(False, st.Severity.ERROR), ("False", st.Severity.ERROR), (True, st.Severity.INFO)]
+)
+def test_a_false_that_would_be_read_as_true_is_an_error(tmp_path: Path, value: object, severity: st.Severity) -> None:
+    (problem,) = of_scripts(tmp_path, f"{HEAD}p.add_argument('--shuffle', type=bool)\np.parse_args()\n", shuffle=value)
+    assert ("SCRIPT006", "train.py:3", severity) == (problem.id, problem.where, problem.severity)
+
+
+@pytest.mark.parametrize(
+    ("framework", "told"), [(st.PyTorch("2.5.1", python="py311"), True), (st.PyTorch("2.10.0", python="py313"), False)]
+)
+def test_an_older_toolkit_lets_a_shell_split_the_words(tmp_path: Path, framework: st.PyTorch, told: bool) -> None:
+    """The image's toolkit decides: sagemaker-training 5.1.2 joins the words for a shell."""
+    (tmp_path / "run_clm.py").write_text(f"{HEAD}p.add_argument('--name')\np.parse_args()\n")
+    job = jobs.trainium(str(tmp_path)).replace(
+        framework=framework, compute=st.Compute("ml.g5.2xlarge"), hyperparameters={"name": "a b"}, neuron=None
+    )
+    assert told == ("SCRIPT014" in {each.id for each in st.check(job)})
+
+
+def test_a_secret_is_not_shown(tmp_path: Path) -> None:
+    program = f"{HEAD}p.add_argument('--api_key', type=int)\np.parse_args()\n"
+    (problem,) = of_scripts(tmp_path, program, api_key="s3cret-value-of-mine")
+    assert "SCRIPT014" == problem.id
+    assert "s3cret" not in str(problem)
+
+
+def test_what_the_neuron_options_tell_the_script_must_be_declared_too(tmp_path: Path) -> None:
+    (tmp_path / "run_clm.py").write_text(f"{HEAD}p.add_argument('--zero_1')\np.parse_args()\n")
+    options = st.specs.NeuronOptions(zero_1=True, tensor_parallel=8)
+    found = st.check(jobs.trainium(str(tmp_path)).replace(hyperparameters={}, neuron=options))
+    (problem,) = [each for each in found if each.id.startswith("SCRIPT")]
+    assert ("SCRIPT008", "neuron", "'tensor_parallel_size'") == (problem.id, problem.where, problem.got)
+
+
+@pytest.mark.parametrize(("name", "known"), [("adafactor", True), ("epochs", True), ("epoches", False)])
+def test_names_of_a_shipped_script(tmp_path: Path, name: str, known: bool) -> None:
+    job = jobs.trainium(str(tmp_path)).replace(script=st.Script("train_text_classification.py"), inputs={})
+    found = {problem.id for problem in st.check(job.replace(hyperparameters={name: 1}))}
+    assert known is ("SCRIPT008" not in found)
+
+
+def test_the_readme_says_what_check_says_of_a_misspelt_argument(tmp_path: Path) -> None:
+    readme = Path(__file__).parents[2].joinpath("README.md").read_text("utf-8")
+    program = HEAD + "p.add_argument('--epochs')\np.add_argument('--learning_rate', type=float)\np.parse_args()\n"
+    (problem,) = of_scripts(tmp_path, program, epochs=3, learning_rat=0.1)
+    shown = " ".join(readme.split())
+    assert " ".join(str(problem).split()) in shown

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,12 +22,15 @@ from test_same_request import Answered, differences
 
 import sm_trn as st
 from sm_trn.core.render import problems
-from sm_trn.core.render.service_job import parse_queue, service_job
+from sm_trn.core.render.service_job import service_job
 from sm_trn.core.specs import JobSpec, Severity
 
 pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
 pytest.importorskip("nest_asyncio", reason="the aws_batch module of SageMaker SDK v2 imports it")
-from sagemaker.aws_batch.training_queue import TrainingQueue
+
+with warnings.catch_warnings():  # sagemaker_core, compiled for the first time, has escapes that Python warns of
+    warnings.simplefilter("ignore")
+    from sagemaker.aws_batch.training_queue import TrainingQueue
 
 from sm_trn.core import sdk
 
@@ -135,7 +139,6 @@ def test_a_job_is_queued_as_the_sdk_queues_it(submitted: list[Submitted], source
         ), differences(our_payload, their_payload)
         assert "jobName" in ours
         assert {**ours, "jobName": said["jobName"]} == said
-        assert service_job(asked, parse_queue(ours)) == service_job(asked, queue)
         compared[0] += 1
 
     compare()

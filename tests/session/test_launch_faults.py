@@ -150,7 +150,7 @@ def stale(here: World, chance: random.Random) -> Callable[[SimulatedJob], bool]:
 def test_a_job_that_describe_never_knows_is_not_called_not_launched(here: World, spec: st.JobSpec, seed: int) -> None:
     lose_first(here, random.Random(seed).randint(1, 5))
     here.service.unaware = lambda _job: True
-    with pytest.raises(st.errors.LaunchUnknown, match="sm-trn describe plain-") as caught:
+    with pytest.raises(st.errors.LaunchUnknown, match="sm-trn list plain-") as caught:
         here.session.submit(spec)
     assert [caught.value.name] == list(here.service.jobs)
 

@@ -73,7 +73,7 @@ def test_when_nobody_knows_whether_it_was_made_the_message_says_what_to_do(here:
             return super().answer(operation, body)  # type: ignore[arg-type]  # passed on
 
     here.wire.service = Collapsing(here.clock)
-    with pytest.raises(st.errors.CloudError, match="Before you launch it again: sm-trn describe plain-"):
+    with pytest.raises(st.errors.CloudError, match="Before you launch it again: sm-trn list plain-"):
         here.session.submit(spec)
 
 

@@ -77,7 +77,7 @@ def test_a_large_model_gets_a_machine_that_holds_it(tmp_path: Path) -> None:
 
 def test_what_no_machine_does_is_said_with_what_to_change(tmp_path: Path) -> None:
     with pytest.raises(
-        st.errors.NotConfigured, match=r"no machine keeps the budget: the nearest is .*\n  fix: --budget \d+"
+        st.errors.NotConfigured, match=r"no machine keeps the budget: the nearest is .*\n  fix: --max-usd \d+"
     ):
         project(tmp_path, "chat", model="Qwen/Qwen3-8B", budget_usd=0.01)
 
@@ -195,7 +195,7 @@ def test_without_a_terminal_it_asks_nothing_and_says_what_is_missing(tmp_path: P
         (("--data", "s3://bucket/data", "--template", "chat"), "--examples"),
         (("--data", "rows.csv", "--template", "chat", "--instance", "ml.p9.large"), "ml.p9.large"),
         (("--data", "rows.csv", "--script", "bad.py"), "cannot be read as Python"),
-        (("--data", "rows.csv", "--budget", "-3"), "--budget"),
+        (("--data", "rows.csv", "--max-usd", "-3"), "--max-usd"),
         (("--data", "rows.csv", "--template", "poetry"), "poetry"),
     ],
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from fakes.simulated_wire import World, everywhere
 
 import sm_trn as st
-from sm_trn import emulator as embedded
 from sm_trn.cli.__main__ import cli
 from sm_trn.core.errors import InvalidJobFile, UnknownName
 from sm_trn.core.specs.tuning import Categorical, Continuous, Goal, Integer, Scale, Strategy
@@ -124,38 +125,39 @@ def test_options_that_do_not_belong_are_refused(folder: Path, wrong: tuple[str, 
     sm_trn("tune", *wrong, code=2)
 
 
-@pytest.mark.local
 def test_a_search_is_started_waited_for_and_its_best_is_a_job_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, emulator: embedded.Endpoint
+    here: World, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("optuna")
-    monkeypatch.setenv("SM_TRN_BACKEND", "emulator")
-    monkeypatch.setenv("SM_TRN_STATE", str(emulator.state))
-    shown = sm_trn("tune", "sweep.toml", "--wait", "--best", "best.toml")
-    assert "2 of 2 training jobs have ended, best loss" in shown.stdout
-    (best,) = st.read_jobs("best.toml")
-    assert {"lr", "depth", "optim"} == set(best.hyperparameters)
-    name = shown.stdout.split()[0]
-    told = json.loads(sm_trn("tune", name, "--json").stdout)
-    assert (name, 2, "Completed") == (told["name"], len(told["trials"]), told["status"])
-    assert best.hyperparameters["depth"] == int(told["best"]["values"]["depth"])
-    assert "Completed" in sm_trn("tune", name, "--stop").stdout
+    here.wire.meddle = lambda _operation, _done: here.clock.sleep(600)
+    with everywhere(here, monkeypatch):
+        shown = sm_trn("tune", "sweep.toml", "--wait", "--best", "best.toml")
+        assert "2 of 2 training jobs have ended, best loss" in shown.stdout
+        (best,) = st.read_jobs("best.toml")
+        assert {"lr", "depth", "optim"} == set(best.hyperparameters)
+        name = shown.stdout.split()[0]
+        told = json.loads(sm_trn("tune", name, "--json").stdout)
+        assert (name, 2, "Completed") == (told["name"], len(told["trials"]), told["status"])
+        assert best.hyperparameters["depth"] == int(told["best"]["values"]["depth"])
+        assert "Completed" in sm_trn("tune", name, "--stop").stdout
 
 
 @pytest.mark.local
+def test_a_tuning_job_on_the_emulator_is_refused_with_what_to_do(folder: Path, emulator: Any) -> None:
+    told = sm_trn("tune", "sweep.toml", "--backend", "emulator", "--state", str(emulator.state), code=1)
+    assert "search with a study of Optuna (sm_trn.tune), or use AWS (--backend aws)" in str(told.exception)
+
+
 @pytest.mark.sdk
 def test_the_tuner_of_sdk_v2_takes_up_what_was_started_here(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, emulator: embedded.Endpoint
+    here: World, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sagemaker = pytest.importorskip("sagemaker")
-    pytest.importorskip("optuna")
     from sagemaker.tuner import HyperparameterTuner
 
     monkeypatch.setenv("SAGEMAKER_SUPPRESS_V2_WARNING", "1")
-    session = st.connect("emulator", state=emulator.state)
-    search = session.tune(read_sweep(folder / "sweep.toml").replace(max_jobs=1))
+    search = here.session.tune(read_sweep(folder / "sweep.toml"))
     search.wait(progress=False)
-    theirs = sagemaker.Session(boto_session=session.boto_session, default_bucket=session.bucket)
+    theirs = sagemaker.Session(boto_session=here.session.boto_session, default_bucket=here.session.bucket)
     attached = HyperparameterTuner.attach(search.name, sagemaker_session=theirs)
     assert search.best().name == attached.best_training_job()
     assert "sagemaker.pytorch.estimator" == type(attached.estimator).__module__

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,24 +122,3 @@ def test_without_the_extra_it_says_what_to_install(name: str) -> None:
     assert f"sm-trn ui needs {name}" in done.stderr
     assert 'pip install "sm_trn[ui]"' in done.stderr
     assert 1 == len(done.stderr.strip().splitlines())
-
-
-def test_the_browser_is_started_with_a_file_that_is_mine_alone(tmp_path: Path) -> None:
-    """Everybody on the machine can read what a browser is started with."""
-    browser, seen = tmp_path / "browser", tmp_path / "seen"
-    browser.write_text(
-        f"#!/bin/sh\nfile=${{1#file://}}\n{{ echo $1; stat -c %a $file; cat $file; }} > {seen}.new\nmv {seen}.new {seen}\n"
-    )
-    browser.chmod(0o700)
-    with started(tmp_path, "--port", str(free_port()), "--open", environment={"BROWSER": f"{browser} %s"}) as process:
-        port, path = link(process)
-        until = time.monotonic() + 60
-        while not seen.exists() and time.monotonic() < until:
-            time.sleep(0.05)
-        started_with, mode, content = seen.read_text().split("\n", 2)
-        process.send_signal(signal.SIGINT)
-        assert 0 == process.wait(60)
-    assert "token" not in started_with
-    assert "600" == mode
-    assert f'content="0;url=http://127.0.0.1:{port}{path}"' in content
-    assert not Path(started_with.removeprefix("file://")).exists()

@@ -7,15 +7,16 @@ import dataclasses
 import click
 
 from ...cli.files import files
-from ...cli.shared import emit, json_option, region_option, say
+from ...cli.options import global_option, json_option, region_option
+from ...cli.shared import emit, say
 from ...emulator.daemon import default_state
 from ..doctor import Findings, examine
 
 
 @click.command("doctor")
 @click.argument("name", metavar="[FILE]", required=False)
-@region_option()
-@click.option("--profile", help="AWS profile.")
+@region_option
+@global_option("profile")
 @click.option("--role", help="Execution role ARN; default: SM_TRN_ROLE, or the notebook's.")
 @click.option("--bucket", help="The session's bucket; default: SM_TRN_BUCKET, or SageMaker's usual one.")
 @json_option

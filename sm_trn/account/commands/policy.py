@@ -7,30 +7,29 @@ import dataclasses
 import click
 
 from ...cli.files import files
-from ...cli.shared import bucket_name, emit, json_option, region_option, role_arn
+from ...cli.options import json_option, region_option
+from ...cli.shared import bucket_name, emit, role_arn
 from ...core.session.defaults import known_region
 from ...core.specs.destination import Destination
-from ..policies.conformance import CONFORMANCE, conformance_policy
 from ..policies.policy import policies
 
-KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution", *CONFORMANCE)
+KINDS = ("launch", "execution", "trust", "hosting", "hosting-execution")
 
 
 @click.command("policy")
-@click.argument("name", metavar="[FILE]", required=False)
+@click.argument("name", metavar="FILE")
 @click.option("--for", "whom", type=click.Choice(KINDS), help="Print only this policy. Default: all.")
 @click.option("--role", callback=role_arn, help="Execution role ARN; default: a visible placeholder.")
 @click.option("--bucket", callback=bucket_name, help="The session's bucket; default: a visible placeholder.")
-@region_option()
+@region_option
 @json_option
 def command(
-    name: str | None, *, whom: str | None, role: str | None, bucket: str | None, region: str | None, as_json: bool
+    name: str, *, whom: str | None, role: str | None, bucket: str | None, region: str | None, as_json: bool
 ) -> None:
     """Print least-privilege IAM policies for the job of FILE as JSON.
 
     launch is for the person who launches and watches the job. execution is for the role that the job runs under, and trust
-    is that role's trust policy. Endpoints and batch transforms need hosting and hosting-execution as well. The policies that
-    begin with conformance are for sm-trn conformance and its role, and need no FILE.
+    is that role's trust policy. Endpoints and batch transforms need hosting and hosting-execution as well.
 
     \b
     Example: sm-trn policy bert.toml --for launch --bucket my-bucket --role arn:aws:iam::111122223333:role/training
@@ -38,10 +37,5 @@ def command(
     del as_json  # a policy is JSON in any case
     given = {key: value for key, value in {"role": role, "bucket": bucket}.items() if value is not None}
     at = Destination(region=known_region(region), **given)
-    if whom in CONFORMANCE:
-        emit(conformance_policy(whom, at))
-        return
-    if name is None:
-        raise click.UsageError("Missing argument 'FILE': only the policies of conformance need none.")
-    found = policies(files.only(name), at)
-    emit(getattr(found, whom.replace("-", "_")) if whom else dataclasses.asdict(found))
+    documents = policies(files.only(name), at)
+    emit(getattr(documents, whom.replace("-", "_")) if whom else dataclasses.asdict(documents))

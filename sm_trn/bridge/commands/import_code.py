@@ -2,359 +2,292 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import os
-import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from ...cli.shared import emit, json_option, say
-from ...core.errors import SmTrnError
+from ...cli.options import json_option
+from ...cli.shared import Number, emit, say
 from ...core.formatting import numbers as fmt
-from ...core.jobfile import dump_job, in_json, in_toml, in_yaml
-from ...core.jobfile.sweep_file import dump_sweep
-from ...core.preflight.data import PLACEHOLDER
-from ...core.render import problems, render
-from ...core.specs.destination import Destination
+from ...core.jobfile import dump_job
 from ...core.specs.problems import Severity
-from ...rules import check
-from ..launchers.language.nodes import PLACEHOLDERS
-from ..launchers.launches import Launch, LauncherJob, Launchers
-from ..launchers.read import read_launchers
-from ..launchers.survey import survey
-from ..launchers.values import Given, Reason, Symbol
-from ..launchers.write import python_source
-from . import porting, shown
-from .asking import answers, on_terminal, prompt, value_of
+from ...sandbox import SEALED, TRUST, available
+from ...wiring import check
+from ..jobs import Launch
+from ..launchers import Imported, import_launcher
+from ..recorder import Recorded
+from ..trainers import KNOWN_DIFFERENCES
+from .saving import Saved, save
 
-FORMS = ("job.toml", "python", "estimator-v2", "model-trainer-v3", "training-job-v3", "notebook")
-_PARSERS = {".json": in_json.parse, ".toml": in_toml.parse, ".yaml": in_yaml.parse, ".yml": in_yaml.parse}
-_SUFFIX = {"job.toml": ".toml"}
+_CHANGES = ("Create", "Put", "Delete", "Start", "Stop", "Add")  # calls whose answers say nothing
 
 
-@click.command("import")
-@click.argument("names", nargs=-1, required=True, metavar="FILE…")
+@click.command("import", context_settings={"ignore_unknown_options": True})
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS…]")
 @click.option(
-    "--set", "given", multiple=True, metavar="NAME=VALUE", help="Give a value that the code leaves open. Repeatable."
+    "--call", metavar="CALL", default="", help="Import the file and call this: main, or 'Trainer().start(epochs=3)'."
 )
 @click.option(
-    "--to", "form", type=click.Choice(FORMS), metavar="FORM", help=f"Write the jobs as one of {', '.join(FORMS)}."
+    "--set",
+    "pairs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Replace what the file assigns to a name, or what the account answers: role, bucket, region, account. Repeatable.",
 )
 @click.option(
-    "--output", type=click.Path(file_okay=False, path_type=Path), help="Write a file for each job into this folder."
+    "--env",
+    "given",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Give the program a variable; without a value, that of your environment. Repeatable.",
 )
 @click.option(
-    "--verify", "verified", is_flag=True, help="Compare every field with what SDK v2 sends, without launching."
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("recorded"),
+    show_default=True,
+    help="Write the job files, programs for SDK v3 and sources into this folder.",
 )
-@click.option(
-    "--isolation",
-    metavar="WAY",
-    default="auto",
-    help="How --verify keeps the code from your files and the network; as sm-trn import --run has it.",
-)
-@click.option(
-    "--run",
-    is_flag=True,
-    expose_value=False,
-    help="Run the code instead, without launching, and keep the jobs that it sends: sm-trn import --run --help.",
-)
-@click.option(
-    "--call",
-    "called",
-    metavar="NAME",
-    default="",
-    help="Read this function too, as if the file called it at its end: for launches that it does not reach by itself.",
-)
-@click.option("--diff", "as_diff", is_flag=True, help="Show each program written for SDK v3, as a diff.")
-@click.option("--in-place", is_flag=True, help="Write that into the file, and keep the old one beside it as FILE.bak.")
+@click.option("--no-run", is_flag=True, help="Run nothing: list the launch sites and their literal arguments.")
 @click.option(
     "--python",
     type=click.Path(dir_okay=False, exists=True, path_type=Path),
     metavar="PATH",
-    help="A Python that has SDK v3, for --diff, --in-place and --to notebook. SM_TRN_SDK3_PYTHON names one too.",
+    help="A Python that has SDK v3, for a program of SDK v3. SM_TRN_SDK3_PYTHON names one too.",
 )
 @click.option(
-    "--arguments",
-    default="",
-    metavar="TEXT",
-    help="The command line of the program when these, or --verify, run it: '--epochs 3'.",
+    "--timeout",
+    "timeout_s",
+    type=Number(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    help="End the program after this many seconds.",
 )
 @click.option(
-    "--survey",
-    "survey_page",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="PAGE",
-    help="Read every script and notebook below FILE…, which are folders, and write a page about them.",
+    "--trust", is_flag=True, help="Run the program also where nothing keeps it from your files and the network."
 )
 @json_option
 def command(  # noqa: PLR0913 - its options
-    names: tuple[str, ...],
+    file: Path,
+    arguments: tuple[str, ...],
     *,
+    call: str,
+    pairs: tuple[str, ...],
     given: tuple[str, ...],
-    form: str | None,
-    output: Path | None,
-    survey_page: Path | None,
+    output: Path,
+    no_run: bool,
     python: Path | None,
-    arguments: str,
-    isolation: str,
-    called: str,
-    **how: bool,
+    timeout_s: float,
+    trust: bool,
+    as_json: bool,
 ) -> int:
-    """Read the launch code that you have, without running it: scripts and notebooks that call SageMaker SDK v1 or v2.
+    """Run a launcher without launching, and write each of its jobs as a job file and as a program for SDK v3.
 
-    Every estimator becomes a checked job. What cannot be known without running the code is a hole: the line it comes from,
-    why, and the name that --set takes; on a terminal you are asked for it. Nothing is written without --to. The exit code
-    is 1 while a job has a hole or a file cannot be read.
+    FILE is a script or notebook of SageMaker SDK v2 or v3, or of boto3. It runs in a sandbox: in a copy of this folder, without
+    network and without your credentials. Every AWS call is answered on this machine as if it had just ended well; nothing is started
+    and nothing is billed. All launch sites of the file are listed, reached or not, and each request is compared with the one
+    of its job file, field by field. Arguments of the program follow --. The exit code is 1 while a launch is open.
 
     \b
-    Example: sm-trn import train.ipynb --set epochs=3 --to job.toml
+    Example: sm-trn import launch.py --env EPOCHS=3 -- --model bert
     """
-    _refuse_others(names, folders=survey_page is not None)
-    values = _values(given)
-    as_json = how["as_json"]
-    if survey_page is not None:
-        return _survey(names, values, survey_page, as_json=as_json)
-    if how["verified"]:
-        return _verify(names, values, isolation, arguments, as_json=as_json)
-    if how["as_diff"] or how["in_place"] or form == "notebook":
-        ported = porting.ported(names, python, arguments, isolation)
-        if form == "notebook":
-            return porting.write_notebooks(ported, output)
-        return porting.write_in_place(ported) if how["in_place"] else porting.show(ported)
-    found = _read(names, values, called, asking=on_terminal() and not as_json)
+    _expect_code(file)
+    trusted = trust or (not no_run and not available() and not as_json and _trusts())
+    imported = import_launcher(
+        file,
+        arguments,
+        call=call,
+        environment=dict(_variable(pair) for pair in given),
+        values=dict(_pair(pair) for pair in pairs),
+        python=python,
+        run=not no_run,
+        trusted=trusted,
+        timeout_s=timeout_s,
+    )
     if as_json:
-        emit([shown.as_json(each) for each in found])
-    elif form is None:
-        for name, each in zip(names, found, strict=True):
-            say(shown.report(each))
-            say(_next(name, each))
-    elif not _write(found, form, output):
-        return 1
-    return int(any(_lacks(each) for each in found))
+        emit(_as_json(imported))
+        return int(not imported.complete)
+    saved = [save(launch, output) for launch in imported.launches]
+    _say_run(imported)
+    _say_launches(imported, saved)
+    _say_sites(imported)
+    if imported.recorded is not None:
+        _say_end(imported.recorded)
+        _say_doubts(imported.recorded)
+    if any(each.paths for each in saved):
+        say(f"Next: sm-trn check {output}/*.toml")
+    return int(not imported.complete or any(each.refusal for each in saved))
 
 
-def _refuse_others(names: tuple[str, ...], *, folders: bool) -> None:
-    """Raises UsageError for what is neither Python nor a notebook; ``folders`` may be surveyed."""
-    for name in names:
-        if Path(name).suffix in {".toml", ".yaml", ".yml"}:
-            raise click.UsageError(
-                f"got {name}, a job file already: sm-trn check reads it; wanted Python or a notebook"
-            )
-        if Path(name).is_dir() and not folders:
-            raise click.UsageError(
-                f"got {name}, a folder; --survey PAGE.html lists all launches in it; wanted Python or a notebook"
-            )
+def _expect_code(file: Path) -> None:
+    if file.suffix not in {".py", ".ipynb"}:
+        known = (
+            ", a job file already: sm-trn check reads it" if file.suffix in {".toml", ".yaml", ".yml", ".json"} else ""
+        )
+        raise click.UsageError(f"got {file}{known}; wanted Python or a notebook")
 
 
-def _lacks(found: Launchers) -> bool:
-    """Whether a job has a hole, or the file is not read: a script with a part that cannot be, a notebook without any launch."""
-    unread = found.unread and not (found.file.endswith(".ipynb") and found.launches)
-    return bool(unread) or any(launch.holes for launch in found.launches)
+def _trusts() -> bool:
+    """Ask on the terminal whether the program may run without a sandbox."""
+    return sys.stdin.isatty() and click.confirm(f"{TRUST} Run it?", default=False, err=True)
 
 
-def _read(names: tuple[str, ...], values: Given, called: str, *, asking: bool) -> list[Launchers]:
-    """Each file, read; while somebody answers for holes, read again with the answers."""
-    asked: set[str] = set(values)
-    while True:
-        found = [read_launchers(name, given=values, check=check, call=called) for name in names]
-        said = answers(found, asked, prompt) if asking else Given()
-        if not said:
-            return found
-        asked |= {hole.give for each in found for launch in each.launches for hole in (*launch.holes, *launch.asked)}
-        values = Given({**values, **said}, {**values.texts, **said.texts})
-
-
-def _survey(names: tuple[str, ...], values: dict[str, object], page: Path, *, as_json: bool) -> int:
-    """Read every file below the folders, and write one page; --json prints the same in numbers."""
-    found = survey([Path(name) for name in names], values, check)
-    page.write_text(found.html(), "utf-8")
-    if as_json:
-        emit(found.numbers())
-    else:
-        say(f"{found.sentence()}\n{page}")
-    return 0
-
-
-def _verify(names: tuple[str, ...], values: Given, isolation: str, arguments: str, *, as_json: bool) -> int:
-    """Read and record each file, and compare the two launch by launch; 1 if one differs, or was not reached."""
-    from ..recorder.verify import verify  # noqa: PLC0415 - reading needs no recorder
-
-    words = shlex.split(arguments)
-    results = [verify(Path(name), given=values, arguments=words, isolation=isolation) for name in names]
-    if as_json:
-        emit([shown.verified_json(*each) for each in results])
-    else:
-        for found, verified, recorded in results:
-            say(shown.verified(found, verified, recorded))
-    return int(any(not each.equal for _, verified, _ in results for each in verified))
-
-
-def _values(given: Sequence[str]) -> Given:
-    """What --set gives: ``name=value``, ``name=@file``, and ``name.key=value`` for a key of a mapping that is given before."""
-    values = Given()
-    for pair in given:
-        name, equals, text = pair.partition("=")
-        if not equals or not name:
-            raise click.UsageError(f"--set: got {pair!r}, wanted NAME=VALUE, such as --set epochs=3")
-        value = _of_file(name, Path(text[1:])) if text.startswith("@") else value_of(text)
-        head, *inner = name.split(".")
-        if not inner:
-            values[name] = value
-            if not text.startswith("@"):
-                values.texts[name] = text
-            continue
-        place = values.get(head)
-        for key in inner[:-1]:
-            place = place.get(key) if isinstance(place, dict) else None
-        if not isinstance(place, dict):
-            above = name.rpartition(".")[0]
-            raise click.UsageError(
-                f"--set: got {name!r}, a key of {above}, which no --set before it gives as a mapping; wanted --set {head}=@FILE, or "
-                f"--set \"{head}={{'{inner[-1]}': …}}\", first"
-            )
-        place[inner[-1]] = value
-    return values
-
-
-def _of_file(name: str, path: Path) -> object:
-    """The value in a file: JSON, TOML or YAML by its suffix, else a Python literal or the text itself."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not UTF-8 text"
+def _variable(text: str) -> tuple[str, str]:
+    """Return a variable that is given as NAME=VALUE, or as NAME for its value here. No message holds a value."""
+    name, equals, value = text.partition("=")
+    if not name or (not equals and name not in os.environ):
         raise click.UsageError(
-            f"--set: got {name}=@{path}, which cannot be read ({why}); wanted a file that is there. A value that begins with @ is "
-            f"given in quotes: --set {name}='\"@…\"'"
-        ) from None
+            f"--env: got {name!r}, which is no variable of this environment; wanted NAME or NAME=VALUE"
+        )
+    return name, value if equals else os.environ[name]
+
+
+def _pair(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.UsageError(f"--set: got {text!r}, wanted NAME=VALUE, such as --set epochs=3")
     try:
-        if path.suffix in _PARSERS:
-            return _PARSERS[path.suffix](text)[0]
-    except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"--set: got {name}=@{path}, which is no {path.suffix[1:].upper()}: {error}") from None
-    return value_of(text.strip())
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name, value
 
 
-def _write(found: list[Launchers], form: str, output: Path | None) -> bool:
-    """Write every job that the form can say, name the others, and say whether there are none."""
-    jobs = [(launch, job) for each in found for launch in each.launches if launch.complete for job in launch.jobs]
-    left = sum(not launch.complete for each in found for launch in each.launches)
-    if not jobs:
-        raise SmTrnError(
-            f"import: got no complete job, wanted at least one; sm-trn import {found[0].file} shows the holes"
+def _say_run(imported: Imported) -> None:
+    sites = fmt.counted(len(imported.sites), "launch site")
+    recorded = imported.recorded
+    if recorded is None:
+        say(f"{imported.file}: {sites}. Not run: {imported.not_run}. What stands in the file:")
+    else:
+        calls = fmt.counted(len(recorded.calls), "call")
+        say(
+            f"{imported.file}: {sites}, {fmt.jobs(len(imported.launches))} sent. Nothing was started, nothing is billed. "
+            f"{SEALED if recorded.sealed else TRUST} It ran {recorded.seconds:.1f} s, {calls}, exit code {recorded.exit_code}."
         )
-    taken: set[str] = set()
-    refused = 0
-    for launch, job in jobs:
-        placed = _placed(job, output or Path.cwd())
-        text = _written(placed, form, launch)
-        if text is None:
-            refused += 1
-            continue
-        text = _told(launch, job, text, form) + text
-        if output is None:
-            say((f"# {job.spec.name}: {launch.place}\n" if len(jobs) > 1 else "") + text)
-            continue
-        output.mkdir(parents=True, exist_ok=True)
-        path = output / f"{_unique(job.spec.name, taken)}{_SUFFIX.get(form, '.py')}"
-        path.write_text(text, "utf-8")
-        say(str(path))
-        if job.search is not None and form == "job.toml":
-            beside = path.with_suffix(".sweep.toml")
-            beside.write_text(dump_sweep(job.search.sweep, path.name, "toml"), "utf-8")
-            say(str(beside))
-    if left:
-        told = f"{fmt.counted(left, 'launch', 'launches')} {'is' if left == 1 else 'are'} not complete and"
-        click.echo(f"{told} {'was' if left == 1 else 'were'} not written.", err=True)
-    return not refused
+    for place, why in imported.unread:
+        say(f"✗ {place}: {why}")
 
 
-def _written(job: LauncherJob, form: str, launch: Launch) -> str | None:
-    """The text of a job; None for one that no form can say, which keeps no other from being written. What ModelTrainer refuses is
-    written as TrainingJob.create, which sends the same request."""
-    try:
-        return written(job, form)
-    except SmTrnError as error:
-        if form != "model-trainer-v3":
-            click.echo(f"{job.spec.name}, {launch.place}: not written. {error}", err=True)
-            return None
-        told = str(error).partition("\n")[0]
-        click.echo(
-            f"{job.spec.name}, {launch.place}: written as training-job-v3, for ModelTrainer cannot say it. {told}",
-            err=True,
+def _say_launches(imported: Imported, saved: Sequence[Saved]) -> None:
+    for launch, files in zip(imported.launches, saved, strict=True):
+        where = launch.site.place if launch.site else launch.place
+        cls = f"{launch.site.cls}(…)" if launch.site else "a job"
+        say(f"{'✗' if files.refusal else '✓'} {cls}, {where}: {launch.name}, {launch.region}")
+        if files.refusal:
+            say(f"   not written: {files.refusal}")
+        if launch.job is not None:
+            machines = " + ".join(f"{count} × {name}" for name, count in launch.job.compute.machines)
+            say(f"   {machines}" + (f"; {launch.proof}" if launch.proof else ""))
+        for note in launch.notes:
+            say(f"   ▲ {note}")
+        for path in files.paths:
+            say(f"   {path}")
+        if files.reason:
+            say(f"   as TrainingJob.create, for ModelTrainer cannot say it: {files.reason}")
+        for problem in check(files.job) if files.job is not None else ():
+            if problem.severity is not Severity.INFO:
+                say(f"   {problem.severity.word}[{problem.id}] {problem.where}: {problem.what}")
+
+
+def _say_sites(imported: Imported) -> None:
+    """List each site that sent nothing: how it is reached, and what the file says of it."""
+    for site, arguments in imported.arguments:
+        say(f"· {site.cls}(…), {site.place}{': not reached' if imported.recorded else ''}")
+        if imported.recorded and site.call:
+            say(f"   --call {site.call} runs it, where nothing in the file does")
+        for name, value in arguments.known.items():
+            say(f"   {name} = {value!r}")
+        for unknown in arguments.unknown:
+            say(f"   {unknown}")
+
+
+def _say_end(recorded: Recorded) -> None:
+    """Say how the program ended: the limit, the lines that failed, or its last words."""
+    if recorded.limit:
+        say(f"✗ The program was ended: {recorded.limit}.")
+    for failure in recorded.failures:
+        say(f"✗ {failure}")
+        for part, sentence in KNOWN_DIFFERENCES.items():
+            if part in failure.error:
+                say(f"  {sentence}")
+    if recorded.exit_code and not any(not each.error.startswith("SystemExit") for each in recorded.failures):
+        say(f"Its exit code is {recorded.exit_code}, its last lines are:")
+        say("\n".join(recorded.output.splitlines()[-8:]))
+
+
+def _say_doubts(recorded: Recorded) -> None:
+    """Say what the program lacked, and what in its answers was made up."""
+    for name in recorded.swallowed:
+        say(f"✗ {name}")
+    for call in recorded.calls:
+        for secret in call.secrets:
+            say(f"✗ {secret} was sent in clear text by {call.operation}. Its value is not kept.")
+    for refused in recorded.refused[:10]:
+        say(f"▲ refused: {refused}")
+    if recorded.stand_ins:
+        say(
+            f"▲ not here, a stub replaced them: {', '.join(recorded.stand_ins)}. --env PYTHONPATH=src finds packages of yours"
         )
-        return _written(job, "training-job-v3", launch)
+    if recorded.variables:
+        say(f"▲ variables that it looked for and did not find: {', '.join(recorded.variables)}. --env gives them")
+    answers = [call for call in recorded.calls if call.direct and not call.operation.startswith(_CHANGES)]
+    if names := dict.fromkeys(f"{call.service}.{call.operation}" for call in answers):
+        say(f"▲ answered by stubs, your account may answer otherwise: {', '.join(names)}")
+    if defaults := _defaults():
+        say(f"▲ The SDK's defaults in {' and '.join(defaults)} are not applied here; a real launch takes them.")
 
 
-def _told(launch: Launch, job: LauncherJob, text: str, form: str) -> str:
-    """Comments about what the text does not say, or says by a placeholder, and what keeps a program with one from running."""
-    lines = []
-    if "region" not in launch.placeholders:
-        lines.append(f"# The launcher starts it in {job.at.region}: launch it there, with --region {job.at.region}.")
-    words = list(dict.fromkeys(PLACEHOLDER.findall(text)))
-    if words:
-        lines.append(
-            f"# {', '.join(words)}: fill {'it' if len(words) == 1 else 'them'} in; sm-trn check refuses the job until then."
-        )
-    if "account" in launch.placeholders and (account := PLACEHOLDERS[Symbol.ACCOUNT]) in text:
-        lines.append(f"# {account} stands for your account: fill it in.")
-        words.append(account)
-    if words and form != "job.toml":
-        lines.append(f'raise SystemExit("fill in {", ".join(words)}, then delete this line")')
-    return "".join(f"{line}\n" for line in lines)
+def _defaults() -> list[str]:
+    """Return the SDK's own files of defaults on this machine: the program does not see them."""
+    own = os.environ.get("SAGEMAKER_USER_CONFIG_OVERRIDE") or "~/.config/sagemaker/config.yaml"
+    admin = os.environ.get("SAGEMAKER_ADMIN_CONFIG_OVERRIDE") or "/etc/xdg/sagemaker/config.yaml"
+    return [name for name in (admin, own) if name.startswith("s3://") or Path(name).expanduser().exists()]
 
 
-def _placed(job: LauncherJob, target: Path) -> LauncherJob:
-    """The job, and the sweep of it, with its source's path as it is seen from where it is written to."""
-    spec, folder = job.spec if job.search is None else job.search.sweep.job, job.folder
-    if spec.script is not None and folder is not None:
-        spec = spec.replace(script=spec.script.moved(lambda path: os.path.relpath(folder / path, target.resolve())))
-    search = job.search and dataclasses.replace(job.search, sweep=job.search.sweep.replace(job=spec))
-    return dataclasses.replace(job, spec=spec, search=search)
+def _as_json(imported: Imported) -> dict[str, object]:
+    recorded = imported.recorded
+    return {
+        "file": imported.file,
+        "complete": imported.complete,
+        "not_run": imported.not_run,
+        "sites": [{**dataclasses.asdict(site.place), "class": site.cls, "call": site.call} for site in imported.sites],
+        "launches": [_launch_json(launch) for launch in imported.launches],
+        "not_reached": [
+            {
+                **dataclasses.asdict(site.place),
+                "class": site.cls,
+                "known": dict(arguments.known),
+                "unknown": [dataclasses.asdict(each) for each in arguments.unknown],
+            }
+            for site, arguments in imported.arguments
+        ],
+        "unread": [{**dataclasses.asdict(place), "why": why} for place, why in imported.unread],
+        "run": None if recorded is None else _run_json(recorded),
+    }
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    number, word = 1, shown.file_name(name)
-    while word in taken:
-        number += 1
-        word = f"{shown.file_name(name)}-{number}"
-    taken.add(word)
-    return word
+def _run_json(recorded: Recorded) -> dict[str, object]:
+    row = dataclasses.asdict(dataclasses.replace(recorded, uploads={}, calls=()))
+    secrets = [secret for call in recorded.calls for secret in call.secrets]
+    return {**row, "calls": [f"{call.service}.{call.operation}" for call in recorded.calls], "secrets": secrets}
 
 
-def written(job: LauncherJob, form: str) -> str:
-    """The text of a job in one of the forms. Raises InvalidJob where the form refuses it."""
-    if form == "job.toml":
-        return dump_job(job.spec, "toml")
-    if form == "python":
-        return python_source(job.spec if job.search is None else job.search.sweep)
-    spec = job.spec
-    if job.search is not None:
-        click.echo(
-            f"{spec.name}: this form says a training job of the search alone; job.toml and python say the search",
-            err=True,
-        )
-    if form == "model-trainer-v3" and (spec.profiler or spec.debugger):
-        click.echo(f"{spec.name}: SDK v2's profiler and debugger hook are left out; ModelTrainer has neither", err=True)
-        spec = spec.replace(profiler=False, debugger=False)
-        spec = spec.replace(
-            kept=tuple(part for part in spec.kept if not part.at.startswith(("/ProfilerConfig", "/DebugHookConfig")))
-        )
-    at = Destination(role=job.at.role, region=job.at.region, bucket=job.at.bucket)
-    for problem in problems(spec, form):
-        if problem.severity is not Severity.ERROR:
-            click.echo(str(problem), err=True)
-    return str(render(spec, form, at=at))
-
-
-def _next(name: str, found: Launchers) -> str:
-    """What to do next, in one line: give all that is asked for, or run the file where no value would help."""
-    holes = [hole for launch in found.launches for hole in launch.holes if hole.reason is not Reason.REFUSED]
-    if holes and all(hole.give for hole in holes):
-        given = dict.fromkeys(f"--set {hole.give}=…" for hole in holes)
-        return f"Next: sm-trn import {name} {' '.join(given)}"
-    if holes:
-        called = next((f"--call {hole.call} " for hole in holes if hole.call), "")
-        return f"Next: sm-trn import --run {called}-- {'python ' if name.endswith('.py') else ''}{name}"
-    return f"Next: sm-trn import {name} --to job.toml --output jobs" if found.jobs else ""
+def _launch_json(launch: Launch) -> dict[str, object]:
+    return {
+        "name": launch.name,
+        "site": dataclasses.asdict(launch.site.place) if launch.site else None,
+        "place": dataclasses.asdict(launch.place) if launch.place else None,
+        "region": launch.region,
+        "request": dict(launch.request),
+        "job": dump_job(launch.job, "json") if launch.job is not None else None,
+        "sweep": launch.sweep is not None,
+        "fields": launch.proof.fields if launch.proof else None,
+        "differences": [dataclasses.asdict(each) for each in launch.proof.differences] if launch.proof else None,
+        "notes": list(launch.notes),
+        "refusal": launch.refusal,
+    }

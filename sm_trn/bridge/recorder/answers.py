@@ -1,6 +1,6 @@
-"""What the recorder answers: everything is there, everything has just ended well, and nothing was started.
+"""Answers of the recorder: everything is there, everything has just ended well, and nothing was started.
 
-Source of the shapes: botocore 1.44.5's service models; what launchers need of them was found by running them.
+Source of the shapes: botocore 1.44.5's service models; what launchers need of them was seen by running them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from ...core.specs.json import Json
 
 ACCOUNT: Final = "111122223333"
 ROLE: Final = f"arn:aws:iam::{ACCOUNT}:role/service-role/YOUR-ROLE"
-STOPPED: Final = "RecordedNotLaunched"
 
 
 @dataclass(slots=True)
 class Ledger:
-    """What was created in this run, by the name of its kind and its own."""
+    """Everything that was created in this run, by the name of its kind and its own."""
 
-    made: dict[tuple[str, str], dict[str, Json]] = field(default_factory=dict)
-    stop_at_submit: bool = False
+    created: dict[tuple[str, str], dict[str, Json]] = field(default_factory=dict)
+    role: str = ROLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +49,23 @@ def empty_archive() -> bytes:
     return packed.getvalue()
 
 
-def sagemaker(ledger: Ledger, operation: str, asked: Mapping[str, Json], region: str) -> Reply:
+def sagemaker(ledger: Ledger, operation: str, request: Mapping[str, Json], region: str) -> Reply:
     """The answer of an operation of SageMaker."""
     if operation.startswith("Create"):
-        return _created(ledger, operation, asked, region)
+        return _created(ledger, operation, request, region)
     if operation.startswith("Describe"):
-        return _described(ledger, operation, asked, region)
+        return _described(ledger, operation, request, region)
     if operation.startswith("List") or operation == "Search":
         return _json(_LISTED.get(operation, {}))
     return _json({})
 
 
-def _created(ledger: Ledger, operation: str, asked: Mapping[str, Json], region: str) -> Reply:
-    if ledger.stop_at_submit and operation in {
-        "CreateTrainingJob",
-        "CreateHyperParameterTuningJob",
-        "CreateTransformJob",
-    }:
-        return error(STOPPED, "recorded, not launched: stopped at the first job, as asked")
+def _created(ledger: Ledger, operation: str, request: Mapping[str, Json], region: str) -> Reply:
     kind = operation.removeprefix("Create")
     name = str(
-        asked.get(f"{kind}Name") or asked.get("HyperParameterTuningJobName") or asked.get("PipelineName") or kind
+        request.get(f"{kind}Name") or request.get("HyperParameterTuningJobName") or request.get("PipelineName") or kind
     )
-    ledger.made[kind, name] = dict(asked)
+    ledger.created[kind, name] = dict(request)
     arn = _arn(kind, name, region)
     return _json({f"{kind}Arn": arn})
 
@@ -82,12 +75,12 @@ def _arn(kind: str, name: str, region: str) -> str:
     return f"arn:aws:sagemaker:{region}:{ACCOUNT}:{word}/{name.lower()}"
 
 
-def _described(ledger: Ledger, operation: str, asked: Mapping[str, Json], region: str) -> Reply:
+def _described(ledger: Ledger, operation: str, request: Mapping[str, Json], region: str) -> Reply:
     kind = operation.removeprefix("Describe")
-    name = next((str(value) for key, value in asked.items() if key.endswith("Name")), "")
-    made = ledger.made.get((kind, name))
+    name = next((str(value) for key, value in request.items() if key.endswith("Name")), "")
+    row = ledger.created.get((kind, name))
     extra = _ENDED.get(kind)
-    body = {**(made or {}), **_named(kind, name), f"{kind}Arn": _arn(kind, name, region)}
+    body = {**(row or {}), **_named(kind, name), f"{kind}Arn": _arn(kind, name, region)}
     return _json({**body, **(extra(name, body) if extra is not None else {})})
 
 
@@ -95,9 +88,9 @@ def _named(kind: str, name: str) -> dict[str, str]:
     return {f"{kind}Name": name}
 
 
-def _training_job(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
+def _training_job(name: str, row: Mapping[str, Json]) -> dict[str, Json]:
     now = time.time()
-    given = made.get("OutputDataConfig")
+    given = row.get("OutputDataConfig")
     output = given if isinstance(given, Mapping) else {"S3OutputPath": "s3://recorded/"}
     place = str(output.get("S3OutputPath", "")).rstrip("/")
     return {
@@ -115,30 +108,11 @@ def _training_job(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
         "ModelArtifacts": {"S3ModelArtifacts": f"{place}/{name}/output/model.tar.gz"},
         "OutputDataConfig": {"KmsKeyId": "", **output},
         "FinalMetricDataList": [],
-        **{key: made.get(key, value) for key, value in _ATTACHED.items()},
     }
 
 
-# A job that nobody created here and a launcher attaches to.
-_ATTACHED: Final[Mapping[str, Json]] = MappingProxyType(
-    {
-        "AlgorithmSpecification": {
-            "TrainingImage": "763104351884.dkr.ecr.us-west-2.amazonaws.com/pytorch-training:1.13.1-gpu-py39",
-            "TrainingInputMode": "File",
-        },
-        "RoleArn": ROLE,
-        "ResourceConfig": {"InstanceCount": 1, "InstanceType": "ml.m5.xlarge", "VolumeSizeInGB": 30},
-        "StoppingCondition": {"MaxRuntimeInSeconds": 86400},
-        "HyperParameters": {
-            "sagemaker_program": '"train.py"', "sagemaker_submit_directory": '"s3://recorded/source/sourcedir.tar.gz"',
-            "sagemaker_container_log_level": "20", "sagemaker_job_name": '"recorded"', "sagemaker_region": '"us-west-2"',
-        },
-    }
-)  # fmt: skip
-
-
-def _tuning_job(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
-    given = made.get("TrainingJobDefinition")
+def _tuning_job(name: str, row: Mapping[str, Json]) -> dict[str, Json]:
+    given = row.get("TrainingJobDefinition")
     definition = given if isinstance(given, Mapping) else {}
     return {
         "HyperParameterTuningJobStatus": "Completed",
@@ -155,26 +129,26 @@ def _tuning_job(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _status(word: str, value: str) -> Callable[[str, Mapping[str, Json]], dict[str, Json]]:
-    def ended(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
-        del name, made
+    def ended(name: str, row: Mapping[str, Json]) -> dict[str, Json]:
+        del name, row
         return {**_now(), word: value}
 
     return ended
 
 
-def _endpoint(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
-    config = made.get("EndpointConfigName", name)
+def _endpoint(name: str, row: Mapping[str, Json]) -> dict[str, Json]:
+    config = row.get("EndpointConfigName", name)
     return {**_now(), "EndpointStatus": "InService", "EndpointConfigName": config, "ProductionVariants": []}
 
 
-def _endpoint_config(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
-    variants = made.get("ProductionVariants", [{"VariantName": "AllTraffic", "ModelName": name}])
+def _endpoint_config(name: str, row: Mapping[str, Json]) -> dict[str, Json]:
+    variants = row.get("ProductionVariants", [{"VariantName": "AllTraffic", "ModelName": name}])
     return {"ProductionVariants": variants, "CreationTime": time.time()}
 
 
-def _model(name: str, made: Mapping[str, Json]) -> dict[str, Json]:
+def _model(name: str, row: Mapping[str, Json]) -> dict[str, Json]:
     del name
-    return {"PrimaryContainer": made.get("PrimaryContainer", {}), "ExecutionRoleArn": ROLE, "CreationTime": time.time()}
+    return {"PrimaryContainer": row.get("PrimaryContainer", {}), "ExecutionRoleArn": ROLE, "CreationTime": time.time()}
 
 
 def _now() -> dict[str, float]:
@@ -212,25 +186,28 @@ _LISTED: Final[Mapping[str, Mapping[str, Json]]] = MappingProxyType(
 )
 
 
-def query(service: str, action: str, form: Mapping[str, str]) -> Reply:
+def query(ledger: Ledger, service: str, action: str, form: Mapping[str, str]) -> Reply:
     """STS and IAM: XML of the query protocol."""
-    inner = _QUERY.get((service, action), _fixed(""))(form)
+    inner = _QUERY.get((service, action), _fixed(""))({"OwnRole": ledger.role, **form})
     result = f"<{action}Result>{inner}</{action}Result><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata>"
     body = f"<{action}Response>{result}</{action}Response>"
     return Reply(200, body.encode(), "text/xml")
 
 
 def _identity(form: Mapping[str, str]) -> str:
-    del form
-    return f"<Arn>arn:aws:sts::{ACCOUNT}:assumed-role/YOUR-ROLE/recorded</Arn><UserId>R:recorded</UserId><Account>{ACCOUNT}</Account>"
+    account, name = form["OwnRole"].split(":")[4], form["OwnRole"].rpartition("/")[2]
+    arn = f"arn:aws:sts::{account}:assumed-role/{name}/recorded"
+    return f"<Arn>{arn}</Arn><UserId>R:recorded</UserId><Account>{account}</Account>"
 
 
 def _role(form: Mapping[str, str]) -> str:
-    name = escape(form.get("RoleName", "YOUR-ROLE"))
-    path = "/service-role/" if name == "YOUR-ROLE" else "/"
+    own, account = form["OwnRole"], form["OwnRole"].split(":")[4]
+    name = form.get("RoleName", own.rpartition("/")[2])
+    arn = own if name == own.rpartition("/")[2] else f"arn:aws:iam::{account}:role/{name}"
+    path = arn.partition(":role")[2].removesuffix(name)
     return (
-        f"<Role><Path>{path}</Path><RoleName>{name}</RoleName><RoleId>AROARECORDED</RoleId>"
-        f"<Arn>arn:aws:iam::{ACCOUNT}:role{path}{name}</Arn><CreateDate>2022-01-01T00:00:00Z</CreateDate></Role>"
+        f"<Role><Path>{escape(path)}</Path><RoleName>{escape(name)}</RoleName><RoleId>AROARECORDED</RoleId>"
+        f"<Arn>{escape(arn)}</Arn><CreateDate>2022-01-01T00:00:00Z</CreateDate></Role>"
     )
 
 
@@ -253,7 +230,6 @@ _QUERY: Final[Mapping[tuple[str, str], Callable[[Mapping[str, str]], str]]] = Ma
         ("iam", "GetRole"): _role,
         ("iam", "CreateRole"): _role,
         ("iam", "SimulatePrincipalPolicy"): _allowed,
-        ("iam", "ListAttachedRolePolicies"): _fixed("<AttachedPolicies/><IsTruncated>false</IsTruncated>"),
     }
 )
 
@@ -271,8 +247,6 @@ _LISTS: Final[Mapping[tuple[str, str], Mapping[str, Json]]] = MappingProxyType(
     {
         ("logs", "DescribeLogStreams"): {"logStreams": []},
         ("logs", "GetLogEvents"): {"events": [], "nextForwardToken": "f/1", "nextBackwardToken": "b/1"},
-        ("ecr", "DescribeRepositories"): {"repositories": []},
-        ("ecr", "GetAuthorizationToken"): {"authorizationData": []},
     }
 )
 

@@ -20,9 +20,10 @@ from xml.sax.saxutils import escape
 
 from ...core import loopback
 from ...core.specs.json import Json
+from ..sites import Place
 from . import answers
 from .answers import Reply
-from .recording import RecordedCall, RecordedPlace, without_secrets
+from .recording import RecordedCall, without_secrets
 
 _SCOPE: Final = re.compile(r"Credential=[^/]+/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 _KEY: Final = re.compile(r"(?:Credential=|AWS )(?P<key>\w+)[/:]")
@@ -30,127 +31,21 @@ _UNKNOWN: Final = b"recorded"  # an object that is there, as all are, and whose 
 LARGEST: Final = 2_000_000_000  # bytes of uploads in all
 
 
-class Answers:
-    """Answers for every service and keeps what it was asked: ``calls`` and ``uploads`` are what came in."""
-
-    def __init__(self, *, stop_at_submit: bool = False, hidden: Sequence[str] = ()) -> None:
-        self._hidden = hidden
-        self.ledger = answers.Ledger(stop_at_submit=stop_at_submit)
-        self.calls: list[RecordedCall] = []
-        self.uploads: dict[str, bytes] = {}
-        self.held = 0
-        self._parts: dict[str, dict[int, bytes]] = {}
-        self._lock = threading.Lock()
-
-    def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """Keep the call and answer it."""
-        scope = _SCOPE.search(headers.get("authorization", ""))
-        service, region = (scope["service"], scope["region"]) if scope else ("s3", "us-west-2")
-        places = _places(headers.get("x-recorded-place", ""))
-        with self._lock:
-            if service in {"s3", "s3express"}:
-                return self._s3(method, target, headers, body, places)
-            if "x-amz-target" in headers:
-                return self._json(service, headers["x-amz-target"].rpartition(".")[2], body, region, places)
-            if headers.get("smithy-protocol") == "rpc-v2-cbor":
-                self._keep(service, target.rpartition("/")[2], {}, places)
-                return Reply(200, b"\xbf\xff", "application/cbor", {"smithy-protocol": "rpc-v2-cbor"})
-            if service == "sagemaker" and "/endpoints/" in target:
-                self._keep("sagemaker-runtime", "InvokeEndpoint", {}, places)
-                return answers.error("ModelError", "recorded, not launched: no model answers", 424)
-            form = dict(urllib.parse.parse_qsl(body.decode("utf-8", "replace")))
-            self._keep(service, form.get("Action", f"{method} {target.partition('?')[0]}"), {}, places)
-            return (
-                answers.query(service, form["Action"], form)
-                if "Action" in form
-                else Reply(200, b"{}", "application/json")
-            )
-
-    def _keep(self, service: str, operation: str, asked: Mapping[str, Json], places: tuple[RecordedPlace, ...]) -> None:
-        request, found = without_secrets(asked, self._hidden)
-        self.calls.append(
-            RecordedCall(service=service, operation=operation, request=request, places=places, secrets=found)
-        )
-
-    def _json(self, service: str, operation: str, body: bytes, region: str, places: tuple[RecordedPlace, ...]) -> Reply:
-        try:
-            asked = json.loads(body or b"{}")
-        except (ValueError, RecursionError):
-            asked = {}
-        asked = asked if isinstance(asked, dict) else {}
-        self._keep(service, operation, asked, places)
-        return (
-            answers.sagemaker(self.ledger, operation, asked, region)
-            if service == "sagemaker"
-            else answers.plain(service, operation)
-        )
-
-    def _s3(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes, places: tuple[RecordedPlace, ...]
-    ) -> Reply:
-        path, _, query = target.partition("?")
-        asked = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
-        key = urllib.parse.unquote(path).lstrip("/")
-        bucket, _, name = key.partition("/")
-        self._keep("s3", _s3_operation(method, name, asked), {"Bucket": bucket, "Key": name} if bucket else {}, places)
-        if method == "PUT" and name:
-            return self._put(f"s3://{key}", asked, _unchunked(headers, body))
-        if method == "POST" and name:
-            return self._multipart(f"s3://{key}", key, asked)
-        if method in {"GET", "HEAD"} and name:
-            made_up = answers.empty_archive() if name.endswith(("model.tar.gz", "sourcedir.tar.gz")) else None
-            asked_for = made_up if method == "GET" else made_up or _UNKNOWN
-            return _object(self.uploads.get(f"s3://{key}", asked_for))
-        if method == "GET" and bucket:
-            return self._listed(bucket, asked)
-        if method == "GET":
-            return Reply(200, b"<ListAllMyBucketsResult><Buckets/></ListAllMyBucketsResult>", "application/xml")
-        return Reply(200 if method != "DELETE" else 204, b"", "application/xml", {"x-amz-bucket-region": "us-west-2"})
-
-    def _put(self, uri: str, asked: Mapping[str, str], body: bytes) -> Reply:
-        self.held += len(body)
-        if self.held > LARGEST:
-            return Reply(503, b"<Error><Code>SlowDown</Code></Error>", "application/xml")
-        if "partNumber" in asked:
-            self._parts.setdefault(asked.get("uploadId", ""), {})[int(asked["partNumber"])] = body
-        else:
-            self.uploads[uri] = body
-        return Reply(200, b"", "application/xml", {"ETag": '"recorded"'})
-
-    def _multipart(self, uri: str, key: str, asked: Mapping[str, str]) -> Reply:
-        bucket, _, name = key.partition("/")
-        if "uploads" in asked:
-            place = f"<Bucket>{escape(bucket)}</Bucket><Key>{escape(name)}</Key><UploadId>{len(self.calls)}</UploadId>"
-            body = f"<InitiateMultipartUploadResult>{place}</InitiateMultipartUploadResult>"
-            return Reply(200, body.encode(), "application/xml")
-        parts = self._parts.pop(asked.get("uploadId", ""), {})
-        self.uploads[uri] = b"".join(parts[number] for number in sorted(parts))
-        return Reply(
-            200,
-            b'<CompleteMultipartUploadResult><ETag>"recorded"</ETag></CompleteMultipartUploadResult>',
-            "application/xml",
-        )
-
-    def _listed(self, bucket: str, asked: Mapping[str, str]) -> Reply:
-        if "location" in asked:
-            return Reply(200, b"<LocationConstraint>us-west-2</LocationConstraint>", "application/xml")
-        prefix = f"s3://{bucket}/"
-        names = [uri.removeprefix(prefix) for uri in self.uploads if uri.startswith(prefix + asked.get("prefix", ""))]
-        items = "".join(_item(name, len(self.uploads[prefix + name])) for name in names)
-        head = f"<Name>{escape(bucket)}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>"
-        body = f"<ListBucketResult>{head}{items}</ListBucketResult>"
-        return Reply(200, body.encode(), "application/xml")
-
-
-class Endpoint(Answers):
-    """``Answers`` behind a loopback address, until it is closed; use it as a context.
+class Endpoint:
+    """An address that answers for every service until it is closed: ``calls`` and ``uploads`` are what came in. Use it as a context.
 
     It answers whoever brings ``key``, as an access key or in the header X-Recorded-Key: other programs of this machine, and pages
-    in a browser, do not know it.
+    in a browser, do not know it. ``role`` is the role that it has; values that are ``hidden`` are kept in no call.
     """
 
-    def __init__(self, *, stop_at_submit: bool = False, hidden: Sequence[str] = ()) -> None:
-        super().__init__(stop_at_submit=stop_at_submit, hidden=hidden)
+    def __init__(self, *, hidden: Sequence[str] = (), role: str = answers.ROLE) -> None:
+        self._hidden = hidden
+        self.ledger = answers.Ledger(role=role)
+        self.calls: list[RecordedCall] = []
+        self.uploads: dict[str, bytes] = {}
+        self._size = 0
+        self._parts: dict[str, dict[int, bytes]] = {}
+        self._lock = threading.Lock()
         self.key = "AKIA" + "".join(secrets.choice(string.ascii_uppercase) for _ in range(16))
         self._servers: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -171,7 +66,7 @@ class Endpoint(Answers):
         thread.start()
 
     def refusal(self, method: str, target: str, headers: Mapping[str, str]) -> str:
-        """Why a request is not answered; empty if it is."""
+        """Return why a request is not answered; empty if it is."""
         query = dict(urllib.parse.parse_qsl(target.partition("?")[2]))
         named = _KEY.match(headers.get("authorization", "").removeprefix("AWS4-HMAC-SHA256 "))
         presigned = query.get("AWSAccessKeyId") or query.get("X-Amz-Credential", "").partition("/")[0]
@@ -190,14 +85,117 @@ class Endpoint(Answers):
             server.server_close()
             thread.join()
 
+    def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """Keep the call and answer it."""
+        scope = _SCOPE.search(headers.get("authorization", ""))
+        service, region = (scope["service"], scope["region"]) if scope else ("s3", "us-west-2")
+        with self._lock:
+            if service in {"s3", "s3express"}:
+                return self._s3(method, target, headers, body)
+            if "x-amz-target" in headers:
+                return self._json(service, headers["x-amz-target"].rpartition(".")[2], body, region, headers)
+            if headers.get("smithy-protocol") == "rpc-v2-cbor":
+                self._keep(service, target.rpartition("/")[2], {}, headers)
+                return Reply(200, b"\xbf\xff", "application/cbor", {"smithy-protocol": "rpc-v2-cbor"})
+            if service == "sagemaker" and "/endpoints/" in target:
+                self._keep("sagemaker-runtime", "InvokeEndpoint", {}, headers)
+                return answers.error("ModelError", "recorded, not launched: no model answers", 424)
+            form = dict(urllib.parse.parse_qsl(body.decode("utf-8", "replace")))
+            self._keep(service, form.get("Action", f"{method} {target.partition('?')[0]}"), {}, headers)
+            if "Action" in form:
+                return answers.query(self.ledger, service, form["Action"], form)
+            return Reply(200, b"{}", "application/json")
+
+    def _keep(
+        self, service: str, operation: str, body: Mapping[str, Json], headers: Mapping[str, str], region: str = ""
+    ) -> None:
+        request, removed = without_secrets(body, self._hidden)
+        self.calls.append(
+            RecordedCall(
+                service=service,
+                operation=operation,
+                request=request,
+                region=region,
+                places=_places(headers.get("x-recorded-place", "")),
+                made_at=_places(headers.get("x-recorded-made", "")),
+                direct=headers.get("x-recorded-direct") == "1",
+                secrets=removed,
+            )
+        )
+
+    def _json(self, service: str, operation: str, body: bytes, region: str, headers: Mapping[str, str]) -> Reply:
+        try:
+            request = json.loads(body or b"{}")
+        except (ValueError, RecursionError):
+            request = {}
+        request = request if isinstance(request, dict) else {}
+        self._keep(service, operation, request, headers, region)
+        if service == "sagemaker":
+            return answers.sagemaker(self.ledger, operation, request, region)
+        return answers.plain(service, operation)
+
+    def _s3(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        path, _, text = target.partition("?")
+        query = dict(urllib.parse.parse_qsl(text, keep_blank_values=True))
+        key = urllib.parse.unquote(path).lstrip("/")
+        bucket, _, name = key.partition("/")
+        self._keep("s3", _s3_operation(method, name, query), {"Bucket": bucket, "Key": name} if bucket else {}, headers)
+        if method == "PUT" and name:
+            return self._put(f"s3://{key}", query, _unchunked(headers, body))
+        if method == "POST" and name:
+            return self._multipart(f"s3://{key}", key, query)
+        if method in {"GET", "HEAD"} and name:
+            archive = answers.empty_archive() if name.endswith(("model.tar.gz", "sourcedir.tar.gz")) else None
+            unknown = archive if method == "GET" else archive or _UNKNOWN
+            return _object(self.uploads.get(f"s3://{key}", unknown))
+        if method == "GET" and bucket:
+            return self._listed(bucket, query)
+        if method == "GET":
+            return Reply(200, b"<ListAllMyBucketsResult><Buckets/></ListAllMyBucketsResult>", "application/xml")
+        return Reply(200 if method != "DELETE" else 204, b"", "application/xml", {"x-amz-bucket-region": "us-west-2"})
+
+    def _put(self, uri: str, query: Mapping[str, str], body: bytes) -> Reply:
+        self._size += len(body)
+        if self._size > LARGEST:
+            return Reply(503, b"<Error><Code>SlowDown</Code></Error>", "application/xml")
+        if query.get("partNumber", "").isdecimal():
+            self._parts.setdefault(query.get("uploadId", ""), {})[int(query["partNumber"])] = body
+        else:
+            self.uploads[uri] = body
+        return Reply(200, b"", "application/xml", {"ETag": '"recorded"'})
+
+    def _multipart(self, uri: str, key: str, query: Mapping[str, str]) -> Reply:
+        bucket, _, name = key.partition("/")
+        if "uploads" in query:
+            place = f"<Bucket>{escape(bucket)}</Bucket><Key>{escape(name)}</Key><UploadId>{len(self.calls)}</UploadId>"
+            body = f"<InitiateMultipartUploadResult>{place}</InitiateMultipartUploadResult>"
+            return Reply(200, body.encode(), "application/xml")
+        parts = self._parts.pop(query.get("uploadId", ""), {})
+        self.uploads[uri] = b"".join(parts[number] for number in sorted(parts))
+        return Reply(
+            200,
+            b'<CompleteMultipartUploadResult><ETag>"recorded"</ETag></CompleteMultipartUploadResult>',
+            "application/xml",
+        )
+
+    def _listed(self, bucket: str, query: Mapping[str, str]) -> Reply:
+        if "location" in query:
+            return Reply(200, b"<LocationConstraint>us-west-2</LocationConstraint>", "application/xml")
+        prefix = f"s3://{bucket}/"
+        names = [uri.removeprefix(prefix) for uri in self.uploads if uri.startswith(prefix + query.get("prefix", ""))]
+        items = "".join(_item(name, len(self.uploads[prefix + name])) for name in names)
+        head = f"<Name>{escape(bucket)}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>"
+        body = f"<ListBucketResult>{head}{items}</ListBucketResult>"
+        return Reply(200, body.encode(), "application/xml")
+
 
 def _item(name: str, size: int) -> str:
     when = "<LastModified>2022-01-01T00:00:00Z</LastModified><ETag>&quot;r&quot;</ETag>"
     return f"<Contents><Key>{escape(name)}</Key><Size>{size}</Size>{when}</Contents>"
 
 
-def _s3_operation(method: str, name: str, asked: Mapping[str, str]) -> str:
-    if method == "POST" and "delete" in asked:
+def _s3_operation(method: str, name: str, query: Mapping[str, str]) -> str:
+    if method == "POST" and "delete" in query:
         return "DeleteObjects"
     if not name:
         return {"HEAD": "HeadBucket", "GET": "ListObjects", "PUT": "CreateBucket", "DELETE": "DeleteBucket"}.get(
@@ -228,7 +226,7 @@ def _unchunked(headers: Mapping[str, str], body: bytes) -> bytes:
         "x-amz-content-sha256", ""
     ):
         return body
-    made, at = [], 0
+    parts, at = [], 0
     while at < len(body):
         end = body.find(b"\r\n", at)
         if end < 0:
@@ -236,16 +234,16 @@ def _unchunked(headers: Mapping[str, str], body: bytes) -> bytes:
         size = int(body[at:end].partition(b";")[0] or b"0", 16)
         if size == 0:
             break
-        made.append(body[end + 2 : end + 2 + size])
+        parts.append(body[end + 2 : end + 2 + size])
         at = end + 2 + size + 2
-    return b"".join(made)
+    return b"".join(parts)
 
 
-def _places(header: str) -> tuple[RecordedPlace, ...]:
+def _places(header: str) -> tuple[Place, ...]:
+    """Return the places in a header of the hook: file, line and cell of each."""
     try:
-        listed = json.loads(header or "[]")
-        return tuple(RecordedPlace(file, int(line)) for file, _, line in (item.partition("\t") for item in listed))
-    except (ValueError, AttributeError, TypeError):
+        return tuple(Place(str(file), int(line), int(cell)) for file, line, cell in json.loads(header or "[]"))
+    except (ValueError, TypeError):
         return ()
 
 
@@ -255,8 +253,6 @@ def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
         timeout = 60
 
         def _handle(self) -> None:
-            if self.headers.get("Expect") == "100-continue":
-                pass  # the base class has answered it
             headers = {key.lower(): value for key, value in self.headers.items()}
             if why := endpoint.refusal(self.command, self.path, headers):
                 self.close_connection = True  # its body is not read
@@ -274,12 +270,12 @@ def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
 
         def _body(self) -> bytes:
             if "chunked" in self.headers.get("Transfer-Encoding", ""):
-                made = []
+                blocks = []
                 while size := int(self.rfile.readline().partition(b";")[0] or b"0", 16):
-                    made.append(self.rfile.read(size))
+                    blocks.append(self.rfile.read(size))
                     self.rfile.readline()
                 self.rfile.readline()
-                return b"".join(made)
+                return b"".join(blocks)
             return self.rfile.read(min(int(self.headers.get("Content-Length") or 0), LARGEST))
 
         do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = do_OPTIONS = _handle  # noqa: N815 - names of the base class

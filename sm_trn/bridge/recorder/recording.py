@@ -1,4 +1,4 @@
-"""What was recorded of a launcher's run: its calls, the requests that would have started something, what was refused."""
+"""A recorded run of a launcher: its calls, its uploads, and where it failed."""
 
 from __future__ import annotations
 
@@ -11,39 +11,29 @@ from typing import Any, Final
 from ...core.preflight import secrets
 from ...core.preflight.secrets import is_named_secret
 from ...core.specs.json import Json
+from ..sites import Place
 
-LAUNCHING: Final = (
-    "CreateTrainingJob", "CreateModel", "CreateEndpointConfig", "CreateEndpoint", "CreateHyperParameterTuningJob",
-    "CreateTransformJob", "CreateProcessingJob", "CreatePipeline",
-)  # fmt: skip
 REMOVED: Final = "REMOVED-BY-THE-RECORDER"
 STOOD_FOR: Final = re.compile(r"<[^<>]*: (?P<module>\w+) is not installed>")  # as the hook's stand-ins show themselves
 SHORTEST: Final = 6  # characters of a secret that is looked for inside of texts
 _GIVEN: Final = ("Environment", "HyperParameters", "StaticHyperParameters")  # their members are named by the user
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedPlace:
-    """A line of the launcher that made a call. ``file`` is as Python names it; ``<cell 7>`` is a notebook's."""
-
-    file: str
-    line: int
-
-    @property
-    def cell(self) -> int | None:
-        """The cell's number, counted from 1; None for a file."""
-        found = re.fullmatch(r"<cell (\d+)>", self.file)
-        return int(found[1]) if found else None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCall:
-    """One call of AWS as it was sent. ``request`` is its body where that is JSON, without the values of secrets."""
+    """A call of AWS as it was sent. ``request`` is its body where that is JSON, without the values of secrets.
+
+    ``places`` are the launcher's lines that made the call, the innermost first; ``made_at`` those that made its estimator.
+    ``direct`` calls are those that it made by boto3 itself, whose answers it sees.
+    """
 
     service: str
     operation: str
     request: Mapping[str, Json] = field(default_factory=dict)
-    places: tuple[RecordedPlace, ...] = ()
+    region: str = ""
+    places: tuple[Place, ...] = ()
+    made_at: tuple[Place, ...] = ()
+    direct: bool = False
     secrets: tuple[str, ...] = ()
 
 
@@ -51,8 +41,6 @@ class RecordedCall:
 class Failure:
     """Where the program, or a cell of it, raised: the cell's number (0 for a script) or the file, the innermost line of it and that
     line's code, and the exception in one line.
-
-    ``stopped`` says that it is the refusal of ``stop_at_submit``, as asked.
     """
 
     line: int
@@ -60,18 +48,34 @@ class Failure:
     error: str
     cell: int = 0
     file: str = ""
-    stopped: bool = False
 
     def __str__(self) -> str:
         where = f"cell {self.cell}, " if self.cell else f"{PurePath(self.file).name}, " if self.file else ""
         return f"{where}line {self.line} failed: {self.code}: {self.error}"
 
 
+@dataclass(frozen=True, slots=True)
+class Swallowed:
+    """An argument that an estimator does not know and that SDK v2 takes without a word, and the argument that was meant."""
+
+    name: str
+    meant: str
+    file: str
+    line: int
+    cell: int = 0
+
+    def __str__(self) -> str:
+        where = f"cell {self.cell}, " if self.cell else f"{PurePath(self.file).name}, " if self.file else ""
+        meant = f"; {self.meant!r} was meant" if self.meant else ""
+        return f"{where}line {self.line}: SDK v2 does not know {self.name!r} and drops it without a word{meant}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A run: its calls in order, uploads by their URI, what was refused, how it ended and how it was held.
+    """A run: its calls in order, uploads by their URI, addresses that were refused, and how it ended.
 
-    ``stand_ins`` are modules that the program imports and that are not installed: something stood for them.
+    ``stand_ins`` are modules and files that are not here and that something stood for, ``variables`` those that it looked for and
+    that are not set, ``swallowed`` arguments that SDK v2 dropped; ``limit`` is the limit that ended it.
 
     >>> Recorded(calls=(), uploads={}, refused=(), exit_code=0).jobs
     ()
@@ -85,17 +89,15 @@ class Recorded:
     seconds: float = 0.0
     failures: tuple[Failure, ...] = ()
     stand_ins: tuple[str, ...] = ()
-    isolation: str = ""
+    variables: tuple[str, ...] = ()
+    swallowed: tuple[Swallowed, ...] = ()
+    limit: str = ""
+    sealed: bool = True
 
     @property
     def jobs(self) -> tuple[RecordedCall, ...]:
         """The calls of CreateTrainingJob."""
         return self.of("CreateTrainingJob")
-
-    @property
-    def searches(self) -> tuple[RecordedCall, ...]:
-        """The calls of CreateHyperParameterTuningJob."""
-        return self.of("CreateHyperParameterTuningJob")
 
     def of(self, operation: str) -> tuple[RecordedCall, ...]:
         """The calls of one operation."""
@@ -106,32 +108,32 @@ def without_secrets(request: Mapping[str, Json], hidden: Sequence[str] = ()) -> 
     """The request with each secret's value replaced, and where they were: by the name that the user gave, by the value's form, or
     because it is one of the values that are ``hidden``.
     """
-    found: list[str] = []
-    cleaned = {key: _cleaned(value, key, found, hidden) for key, value in request.items()}
-    return cleaned, tuple(found)
+    paths: list[str] = []
+    cleaned = {key: _cleaned(value, key, paths, hidden) for key, value in request.items()}
+    return cleaned, tuple(paths)
 
 
-def _cleaned(value: Any, path: str, found: list[str], hidden: Sequence[str]) -> Any:
+def _cleaned(value: Any, path: str, paths: list[str], hidden: Sequence[str]) -> Any:
     if isinstance(value, Mapping):
         if "Key" in value and isinstance(value.get("Value"), str):  # a tag
-            return {**value, "Value": _text(value["Value"], f"{path}.{value['Key']}", str(value["Key"]), found, hidden)}
-        return {key: _cleaned(item, f"{path}.{key}", found, hidden) for key, item in value.items()}
+            return {**value, "Value": _text(value["Value"], f"{path}.{value['Key']}", str(value["Key"]), paths, hidden)}
+        return {key: _cleaned(item, f"{path}.{key}", paths, hidden) for key, item in value.items()}
     if isinstance(value, list):
         options = ["", *(item if isinstance(item, str) and item.startswith("--") else "" for item in value)]
         return [
-            _text(item, path, option, found, hidden) if isinstance(item, str) else _cleaned(item, path, found, hidden)
+            _text(item, path, option, paths, hidden) if isinstance(item, str) else _cleaned(item, path, paths, hidden)
             for option, item in zip(options, value, strict=False)
         ]
     above, _, last = path.rpartition(".")
     given = above.rpartition(".")[2] in _GIVEN
-    return _text(value, path, last if given else "", found, hidden) if isinstance(value, str) else value
+    return _text(value, path, last if given else "", paths, hidden) if isinstance(value, str) else value
 
 
-def _text(value: str, path: str, name: str, found: list[str], hidden: Sequence[str]) -> str:
+def _text(value: str, path: str, name: str, paths: list[str], hidden: Sequence[str]) -> str:
     named = is_named_secret(name.lstrip("-"), value)
     cleaned = REMOVED if named else secrets.without_secrets(without(value, hidden), REMOVED)
-    if cleaned != value and path not in found:
-        found.append(path)
+    if cleaned != value and path not in paths:
+        paths.append(path)
     return cleaned
 
 

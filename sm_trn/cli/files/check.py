@@ -13,9 +13,9 @@ from ...core.errors import InvalidJobFile, UnknownName
 from ...core.jobfile.files import JobFile
 from ...core.session.defaults import known_region
 from ...core.specs.job import JobSpec
-from ...core.specs.problems import Severity
 from ...rules import check, check_sweep_file
-from ..shared import cents, emit, json_option, region_option, say
+from ..options import json_option, region_option
+from ..shared import cents, emit, say
 from . import ceilings, files, problems, rules
 from .ceilings import Ceiling, Most
 from .problems import Located
@@ -43,7 +43,7 @@ class Checked:
     help="Choose how problems are shown: github as annotations of a workflow, sarif for code scanning.",
 )
 @ignore_option
-@region_option("Use the prices of this region for the highest possible cost.")
+@region_option
 @click.option(
     "--explain",
     metavar="[ID]",
@@ -52,11 +52,16 @@ class Checked:
     help="Explain what the rule ID checks, why, and on what evidence. Without an ID, list what check does not look at.",
 )
 @click.option(
+    "--run",
+    "runs",
+    is_flag=True,
+    help="Ask the script's own parser: the script runs here, sealed in a sandbox, until its parser has answered.",
+)
+@click.option(
     "--resolve",
     "resolves",
     is_flag=True,
-    help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints. "
-    "Follow the script's imports through them.",
+    help="Ask uv, over the network, for versions of the job's requirements that its image can have; print them as constraints.",
 )
 @click.option(
     "--install",
@@ -75,6 +80,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     ignore: tuple[str, ...],
     region: str | None,
     explain: str | None,
+    runs: bool,
     resolves: bool,
     installs: bool,
     show_schema: bool,
@@ -110,7 +116,7 @@ def command(  # noqa: PLR0913 - an argument for each option
         return max([*map(_resolved, jobs if resolves else ()), *map(_installed, jobs if installs else ())])
     priced_in = known_region(region)
     began = time.perf_counter()
-    checked = [entry for name in names for entry in _checked(name, ignore, priced_in)]
+    checked = [entry for name in names for entry in _checked(name, ignore, priced_in, runs=runs)]
     if as_json or style == "json":
         emit([_entry(entry) for entry in checked])
     elif style == "sarif":
@@ -129,24 +135,23 @@ def _resolved(job: JobSpec) -> int:
     """Print the pins of a job's requirements, or why there are none. Raises SmTrnError."""
     from ...wiring import resolve  # noqa: PLC0415 - sessions stay out of a check
 
-    found = resolve(job)
-    for line in found.unread:
+    solution = resolve(job)
+    for line in solution.unread:
         click.echo(f"{job.name}: not looked at, because only a build tells: {line}", err=True)
-    if found.conflict:
-        click.echo(f"{job.name}: its requirements cannot be installed into {found.image}: {found.conflict}", err=True)
+    if solution.conflict:
+        click.echo(
+            f"{job.name}: its requirements cannot be installed into {solution.image}: {solution.conflict}", err=True
+        )
         return 1
-    for name, there, wanted in found.replaced:
-        click.echo(f"{job.name}: pip replaces {name} {there} of {found.image} by {wanted}", err=True)
-    if found.drags:
-        click.echo(f"{job.name}: what {found.image} is built for cannot stay: {found.drags}", err=True)
-    for sentence in (*found.misfits, *found.excluded):
+    for name, there, wanted in solution.replaced:
+        click.echo(f"{job.name}: pip replaces {name} {there} of {solution.image} by {wanted}", err=True)
+    if solution.reason:
+        click.echo(f"{job.name}: what {solution.image} is built for cannot stay: {solution.reason}", err=True)
+    for sentence in solution.warnings:
         click.echo(f"{job.name}: {sentence}", err=True)
-    for problem in found.problems:
-        click.echo(f"{job.name}: with these versions: {problem}", err=True)
-    if found.pins:
-        click.echo("\n".join(found.pins))
-    failing = any(problem.severity is Severity.ERROR for problem in found.problems)
-    return int(bool(found.misfits) or failing)  # what is not allowed may work
+    if solution.pins:
+        click.echo("\n".join(solution.pins))
+    return 0
 
 
 def _installed(job: JobSpec) -> int:
@@ -156,20 +161,27 @@ def _installed(job: JobSpec) -> int:
     failure = install(job, tell=lambda line: click.echo(line, err=True))
     if failure is not None:
         click.echo(f"{job.name}: {failure}", err=True)
-    return int(failure is not None and not failure.doubts)
+    return int(failure is not None)
 
 
-def _checked(name: str, ignore: tuple[str, ...], region: str) -> list[Checked]:
+def _checked(name: str, ignore: tuple[str, ...], region: str, *, runs: bool) -> list[Checked]:
     try:
         file = files.read_file(name)
     except InvalidJobFile as error:
         return [_sweep(name, ignore, region, error)]
-    return [_one(file, index, ignore, region) for index in range(len(file.jobs))]
+    return [_one(file, index, ignore, region, runs=runs) for index in range(len(file.jobs))]
 
 
-def _one(file: JobFile, index: int, ignore: tuple[str, ...], region: str) -> Checked:
+def _one(file: JobFile, index: int, ignore: tuple[str, ...], region: str, *, runs: bool) -> Checked:
     job = file.jobs[index]
-    found = [problems.located(file, index, problem) for problem in check(job) if problem.id not in ignore]
+    every = list(check(job))
+    if runs:
+        from ...wiring import ask_parser  # noqa: PLC0415 - sessions stay out of a check
+
+        answer = ask_parser(job)
+        told = {problem.id for problem in answer} | {"SCRIPT023"}
+        every = [*(problem for problem in every if problem.id not in told), *answer]
+    found = [problems.located(file, index, problem) for problem in every if problem.id not in ignore]
     found += [problems.located(file, index, problem) for problem in problems.forbidden(file.name, job, region)]
     return Checked(label=files.label(file, job), found=problems.ordered(found), most=ceilings.ceiling_of(job, region))
 

@@ -10,7 +10,8 @@ import click
 from ...core.render.differences import diff
 from ...core.session.handles import Session
 from ..connection import connection_options
-from ..shared import emit, json_option, say
+from ..options import json_option
+from ..shared import emit, say
 from . import files
 
 

@@ -13,7 +13,8 @@ from ...core.session.defaults import known_region
 from ...core.specs.destination import Destination
 from ...core.specs.problems import Severity
 from ...rules import check
-from ..shared import bucket_name, emit, json_option, region_option, role_arn, say
+from ..options import json_option, region_option
+from ..shared import bucket_name, emit, role_arn, say
 from . import files
 
 
@@ -25,7 +26,7 @@ from . import files
 @click.option("--role", callback=role_arn, help="Execution role ARN; default: a visible placeholder.")
 @click.option("--bucket", callback=bucket_name, help="Bucket for sources and models; default: a visible placeholder.")
 @click.option("--host", help="The instance type that answers, for model-v2; default: ml.c5.xlarge.")
-@region_option("Region of the image.")
+@region_option
 @json_option
 def command(name: str, *, target: str, as_json: bool, region: str | None, **where: str | None) -> int:
     """Show the request that the jobs of FILE make, without sending it. You need no account.

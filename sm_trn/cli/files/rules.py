@@ -18,7 +18,6 @@ HOMES = (
     "core.preflight",
     "core.strategies",
     "core.render",
-    "core.render.machines",
     "core.aws.online",
     "core.session.policy",
     "images.rules",
@@ -53,11 +52,10 @@ FAMILIES = {
 UNSEEN = (
     ("what the script does when it runs: its code is read as text, and none of it runs", "a rehearsal: sm-trn rehearse"),
     (
-        "parsers other than argparse, click, typer, hydra, and HfArgumentParser or TrlParser of dataclasses: fire, absl",
-        "a rehearsal",
+        "arguments that are not literal calls of argparse or fields of the script's own dataclasses: SCRIPT023 names them",
+        "sm-trn check --run asks the script's own parser",
     ),
-    ("arguments that a script adds in a loop, from variables, or through a library", "a rehearsal"),
-    ("fields of transformers and trl where requirements.txt or an image chooses a release that is not in the table", "a rehearsal"),
+    ("keywords of transformers and trl, but for a dozen that releases renamed", "a rehearsal"),
     ("names that a script passes on to another program", "a rehearsal"),
     ("channels and hyperparameters that are read under a condition, in a try, or by a name that is put together", "a rehearsal"),
     ("whether the objects of an input exist, hold what the script expects, or are large", "sm-trn doctor, Session.check"),
@@ -89,7 +87,7 @@ def _modules(home: str) -> Iterator[object]:
 
 
 def _rules(module: object) -> Iterator[Rule]:
-    return (value for value in vars(module).values() if isinstance(value, Rule))
+    yield from {*getattr(module, "_RULES", {}).values(), *(v for v in vars(module).values() if type(v) is Rule)}
 
 
 def explain(name: str) -> str:

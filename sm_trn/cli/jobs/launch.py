@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -32,8 +31,10 @@ from ..files import files, problems
 from ..files.ceilings import ceiling_of
 from ..files.problems import Located
 from ..files.rules import ignore_option
-from ..shared import Number, Whole, bucket_name, cents, emit, json_option, role_arn, say
+from ..options import json_option
+from ..shared import Number, bucket_name, cents, emit, role_arn, say
 from . import facts
+from .selection import queue_option
 from .waiting import exit_code, waited
 
 Job = tuple[JobFile, int, JobSpec]
@@ -61,19 +62,7 @@ MOST = 1000  # jobs that a grid of the command line may have
 @click.option(
     "--max-usd", type=Number(min=0), metavar="USD", help="Start nothing if all jobs together can cost more than this."
 )
-@click.option(
-    "--queue",
-    "queue_name",
-    metavar="QUEUE",
-    help="Send the jobs to this training queue of AWS Batch, a name or an ARN. Default: the queue that a job file says, if any.",
-)
-@click.option("--priority", type=Whole(0, 9999), help="Set the jobs' priority within their share of the queue.")
-@click.option("--share", help="Use this share of a fair-share queue.")
-@click.option(
-    "--journal",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write what was queued to this file. After a kill the same command goes on, and queues nothing twice.",
-)
+@queue_option("Send the jobs to this training queue of AWS Batch. Default: the queue that a job file says, if any.")
 @click.option(
     "--environment",
     type=click.Choice(["twin"]),
@@ -97,10 +86,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     dry_run: bool,
     ignore: tuple[str, ...],
     max_usd: float | None,
-    queue_name: str | None,
-    priority: int | None,
-    share: str | None,
-    journal: Path | None,
+    queue: str | None,
     environment: str | None,
     as_json: bool,
     connection: Callable[[], Session],
@@ -119,10 +105,8 @@ def command(  # noqa: PLR0913 - an argument for each option
     Examples: sm-trn launch bert.toml gpt2.toml --wait
               sm-trn launch bert.toml --grid learning_rate=1e-5,3e-5 --grid seed=1,2
     """
-    jobs = _queued(_swept(files.all_jobs(names), grids), queue_name, priority, share)
-    queue = _queue_of([job for _, _, job in jobs])
-    if journal is not None and queue is None:
-        raise click.UsageError("--journal is for jobs in a queue, got jobs that start at once; add --queue")
+    jobs = _queued(_swept(files.all_jobs(names), grids), queue)
+    destination = _queue_of([job for _, _, job in jobs])
     rehearsed = emulator_asked()
     found = {n: _problems(file, index, job, ignore, rehearsed) for n, (file, index, job) in enumerate(jobs)}
     for line in dict.fromkeys(problems.short(item) for items in found.values() for item in items):
@@ -140,8 +124,8 @@ def command(  # noqa: PLR0913 - an argument for each option
     if not as_json:
         click.echo(_most(session, specs, max_usd), err=True)
     try:
-        if queue is not None:
-            return _wait_in_queue(session, specs, queue, journal, ignore, max_usd, wait=wait, as_json=as_json)
+        if destination is not None:
+            return _wait_in_queue(session, specs, destination, ignore, max_usd, wait=wait, as_json=as_json)
         launched = session.submit_all(specs, ignore=ignore, max_usd=max_usd)
     except (PartialLaunch, LaunchInterrupted) as error:
         if as_json:
@@ -178,23 +162,13 @@ def _swept(jobs: list[Job], grids: tuple[str, ...]) -> list[Job]:
     raise click.UsageError(f"--grid: got {twice} twice, wanted all of its values in one --grid")
 
 
-def _queued(jobs: list[Job], name: str | None, priority: int | None, share: str | None) -> list[Job]:
-    """The jobs with their queue: that of the command line, else their own. Raises UsageError for a place without a queue."""
-    if name == "":
-        raise click.UsageError("--queue: got '', wanted the name or the ARN of a job queue")
-    given: dict[str, Any] = {"name": name, "priority": priority, "share": share}
-    changes = {field: value for field, value in given.items() if value is not None}
+def _queued(jobs: list[Job], name: str | None) -> list[Job]:
+    """Give the jobs the queue of the command line, if any, in the place of their own."""
+    if name is None:
+        return jobs
     queued = []
     for file, index, job in jobs:
-        if changes and job.queue is None and name is None:
-            raise click.UsageError(f"--priority and --share are for a queue, and {job.name} has none; add --queue")
-        queue = (
-            dataclasses.replace(job.queue, **changes)
-            if job.queue is not None
-            else Queue(**changes)
-            if changes
-            else None
-        )
+        queue = Queue(name=name) if job.queue is None else dataclasses.replace(job.queue, name=name)
         queued.append((file, index, job.replace(queue=queue)))
     return queued
 
@@ -210,11 +184,10 @@ def _queue_of(specs: Sequence[JobSpec]) -> Queue | None:
     return queues[0]
 
 
-def _wait_in_queue(  # noqa: PLR0913, PLR0917 - what a launch was told
+def _wait_in_queue(
     session: Session,
     specs: Sequence[JobSpec],
     queue: Queue,
-    journal: Path | None,
     ignore: tuple[str, ...],
     max_usd: float | None,
     *,
@@ -222,12 +195,12 @@ def _wait_in_queue(  # noqa: PLR0913, PLR0917 - what a launch was told
     as_json: bool,
 ) -> int:
     """Put the jobs into their queue and tell where they are. The exit code is 1 where one was waited for and failed."""
-    jobs = session.submit_all(specs, ignore=ignore, max_usd=max_usd, queue=queue, journal=journal)
+    jobs = session.submit_all(specs, ignore=ignore, max_usd=max_usd, queue=queue)
     if as_json:
         emit([{**_entry(session, job), "queue": queue.name, "id": job.id} for job in jobs])
     else:
         say("\n".join(job.name for job in jobs))
-        click.echo(f"They wait in {queue.name}: sm-trn queue {queue.name}", err=True)
+        click.echo(f"They wait in {queue.name}: sm-trn list --queue {queue.name}", err=True)
     if not wait:
         return 0
     succeeded = [_succeeded(job, progress=not as_json) for job in jobs]  # every one is waited for

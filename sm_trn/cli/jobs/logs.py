@@ -19,7 +19,8 @@ from ...core.session.handles import Session
 from ...core.session.log_files import save_log
 from ...core.session.log_reader import JobLog
 from ..connection import connection_options
-from ..shared import Whole, emit, json_option
+from ..options import json_option
+from ..shared import Whole, emit
 
 
 @click.command("logs")

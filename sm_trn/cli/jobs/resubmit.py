@@ -10,12 +10,13 @@ import click
 from ...core.jobfile.changes import change_job
 from ...core.render import problems
 from ...core.render.differences import diff
-from ...core.session.handles import Session
+from ...core.session.handles import Session, TrainingJob
 from ...core.specs.job import JobSpec
 from ...rules import check
 from ..connection import connection_options
 from ..files.rules import ignore_option
-from ..shared import emit, json_option, say
+from ..options import json_option
+from ..shared import emit, say
 from . import waiting
 
 
@@ -28,8 +29,7 @@ from . import waiting
 @click.option(
     "--resume",
     is_flag=True,
-    expose_value=False,
-    help="Go on from the checkpoints of a stopped job instead: sm-trn resubmit --resume --help.",
+    help="Go on from the checkpoints of job NAME, which has ended. The new job writes its checkpoints to the same place.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the changes and start nothing.")
 @click.option(
@@ -45,6 +45,7 @@ def command(  # noqa: PLR0913 - one argument per option of the command line
     settings: tuple[str, ...],
     unset: tuple[str, ...],
     *,
+    resume: bool,
     dry_run: bool,
     wait: bool,
     ignore: tuple[str, ...],
@@ -56,11 +57,18 @@ def command(  # noqa: PLR0913 - one argument per option of the command line
 
     A value is read as in a job file: a number, true, false, or a text. The command shows what differs from NAME.
 
+    --resume refuses a job that still runs, that has no checkpoint location in S3, or that wrote no checkpoint.
+
     \b
-    Example: sm-trn resubmit bert-261120-101500-a1b2c3 --set compute.count=2 --set hyperparameters.epochs=3
+    Examples: sm-trn resubmit bert-261120-101500-a1b2c3 --set compute.count=2 --set hyperparameters.epochs=3
+              sm-trn resubmit bert-spot-261120-101500-a1b2c3 --resume --wait
     """
+    if resume and (settings or unset or dry_run):
+        raise click.UsageError("--resume starts the same job again, got --set, --unset or --dry-run beside it")
     session = connection()
     job = session.attach(name)
+    if resume:
+        return _resume(session, job, ignore, as_json=as_json, wait=wait)
     spec = change_job(job.spec, settings, unset=unset)
     if dry_run:
         return _preview(job.spec, spec, name, as_json=as_json)
@@ -68,6 +76,14 @@ def command(  # noqa: PLR0913 - one argument per option of the command line
         for problem in (*check(spec), *problems(spec, "request")):
             click.echo(str(problem), err=True)
     return waiting.answer(session, name, job.resubmit(spec, ignore=ignore), as_json=as_json, wait=wait, more={})
+
+
+def _resume(session: Session, job: TrainingJob, ignore: tuple[str, ...], *, as_json: bool, wait: bool) -> int:
+    stored = job.checkpoints()
+    if stored is not None and not as_json:
+        click.echo(f"checkpoints: {stored}", err=True)
+    more = {"checkpoints": {"uri": stored.uri, "objects": stored.count, "newest": stored.newest}} if stored else {}
+    return waiting.answer(session, job.name, job.resume(ignore=ignore), as_json=as_json, wait=wait, more=more)
 
 
 def _preview(before: JobSpec, after: JobSpec, name: str, *, as_json: bool) -> int:

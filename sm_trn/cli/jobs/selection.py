@@ -1,22 +1,28 @@
-"""Running jobs by a part of their name or by a tag, for the commands that take several."""
+"""Options that select jobs: by a part of their name, a tag, a sweep, or a queue of AWS Batch."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...core.errors import UnknownName
 from ...core.formatting import numbers as fmt
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.sweeps import SWEEP_TAG
 
+if TYPE_CHECKING:
+    from ...wiring import Session as WholeSession
+
+_QUEUED_ID = re.compile(r"(arn:.*/)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST = 1000  # jobs of a tag or a sweep
 NONE = "No running job matches. List all jobs: sm-trn list"
 
 
-def part_of_a_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The text; an empty one, as of a variable that is not set, would be part of every name. Raises click.BadParameter."""
+def name_filter(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse an empty text, as of a variable that is not set: every name contains it. Raises click.BadParameter."""
     if value == "":
         raise click.BadParameter("got '', wanted a part of a name", context, parameter)
     return value
@@ -28,7 +34,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     command = click.option("--tag", metavar="KEY=VALUE", help="Select running jobs with this tag.")(command)
     return click.option(
-        "--containing", metavar="TEXT", callback=part_of_a_name, help="Select running jobs whose name contains this."
+        "--contains", metavar="TEXT", callback=name_filter, help="Select running jobs whose name contains this."
     )(command)
 
 
@@ -61,3 +67,24 @@ def pair(tag: str | None, sweep: str | None = None) -> tuple[str, str] | None:
     if not key or not mark:
         raise click.UsageError(f"--tag: got {tag!r}, wanted KEY=VALUE")
     return key, value
+
+
+def queue_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add --queue to a command. An empty name is refused."""
+
+    def refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+        if value == "":
+            raise click.BadParameter("got '', wanted the name or the ARN of a job queue", context, parameter)
+        return value
+
+    return click.option("--queue", metavar="QUEUE", callback=refuse_empty, help=text)
+
+
+def queued_job(session: WholeSession, queue: str, name: str) -> Any:
+    """Return the job of ``queue`` by its id, ARN or name. Raises UnknownName where the queue has none."""
+    if _QUEUED_ID.fullmatch(name):
+        return session.queued(name)
+    job = session.queues.fetch_named(queue, name)
+    if job is None:
+        raise UnknownName(f"job: got {name!r}, wanted a job of {queue}; sm-trn list --queue {queue} lists them")
+    return session.queued(job.id)

@@ -8,7 +8,8 @@ import click
 
 from ...core.session.handles import Session
 from ..connection import connection_options
-from ..shared import Number, emit, json_option, say
+from ..options import json_option
+from ..shared import Number, emit, say
 from . import facts
 from .selection import NONE, pair, selection_options
 from .waiting import exit_code, watching
@@ -23,22 +24,15 @@ from .waiting import exit_code, watching
     metavar="USD",
     help="Stop the jobs that still run once all of them together have cost this much.",
 )
-@click.option(
-    "--usd-per-hour",
-    type=Number(min=0),
-    metavar="USD",
-    help="Assume this hourly price. It lets you test --max-usd on the emulator.",
-)
 @json_option
 @connection_options
-def command(  # noqa: PLR0913 - an argument for each option
+def command(
     names: tuple[str, ...],
     *,
-    containing: str | None,
+    contains: str | None,
     tag: str | None,
     sweep: str | None,
     max_usd: float | None,
-    usd_per_hour: float | None,
     as_json: bool,
     connection: Callable[[], Session],
 ) -> int:
@@ -51,18 +45,18 @@ def command(  # noqa: PLR0913 - an argument for each option
     code is 1 if a job failed, was deleted or learned nothing: its last losses are no numbers.
     """
     wanted = pair(tag, sweep)
-    if names and (containing is not None or wanted):
-        raise click.UsageError("wanted either names of jobs, or --containing, --tag or --sweep to find those that run")
+    if names and (contains is not None or wanted):
+        raise click.UsageError("wanted either names of jobs, or --contains, --tag or --sweep to find those that run")
     if max_usd is not None and not names:
         raise click.UsageError(
             "--max-usd stops jobs: wanted the names of those that it may stop; sm-trn list shows them"
         )
     session = connection()
-    jobs = [session.attach(name) for name in names] or session.running(containing=containing or "", tag=wanted)
+    jobs = [session.attach(name) for name in names] or session.running(containing=contains or "", tag=wanted)
     if not jobs and not as_json:
         say(NONE)
         return 0
-    final = watching(session.wait, jobs, as_json=as_json, max_usd=max_usd, usd_per_hour=usd_per_hour)
+    final = watching(session.wait, jobs, as_json=as_json, max_usd=max_usd)
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
     return exit_code(jobs, final)

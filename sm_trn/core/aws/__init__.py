@@ -7,7 +7,7 @@ from .git import Checkout, checkout
 from .identity import check_endpoint, configured_region, find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
 from .online import Boto3Account, online_problems
-from .prices import fetch_prices, fetch_region_prices
+from .prices import fetch_region_prices
 from .renewal import RenewableSession, configured
 from .storage import S3Storage, pack
 from .utilization import CloudWatchUtilization
@@ -25,7 +25,6 @@ __all__ = [
     "checkout",
     "configured",
     "configured_region",
-    "fetch_prices",
     "fetch_region_prices",
     "find_bucket",
     "find_region",

@@ -71,7 +71,7 @@ class Boto3Backend:
                 raise failure from failure.__cause__
             raise LaunchUnknown(
                 f"{failure}; whether the job was made could not be found out either: it may run, and be billed. Before you "
-                f"launch it again: sm-trn describe {name}",
+                f"launch it again: sm-trn list {name}",
                 name=name,
                 code=failure.code,
             ) from error

@@ -46,9 +46,9 @@ _SKEW_WORDS = ("signature expired", "signature not yet current")
 # What AWS says word for word, and what to do about it.
 _TOLD = {
     "Requested resource not found": "; sm-trn list shows the jobs that are here, --region looks elsewhere",
-    "Could not find endpoint": "; sm-trn endpoints lists those that are here, --region looks elsewhere",
+    "Could not find endpoint": "; sm-trn deploy lists those that are here, --region looks elsewhere",
     "is 0 Instances": "; request the quota in Service Quotas. A region that does not offer the type says 0 too: try another "
-    "--region, sm-trn catalog prices knows some. Nothing was started, nothing is billed",
+    "--region. Nothing was started, nothing is billed",
 }
 _ENUMERATION = re.compile(
     r"Value '(?P<got>[^']*)' at '(?P<field>[^']*)' failed to satisfy constraint: "

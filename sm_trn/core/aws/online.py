@@ -14,12 +14,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from ..catalog.images import image_uri
 from ..errors import UnknownName
-from ..pricing.book import Price
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, Field, Problem, rules_of
 from .backend import make_client
 from .errors import FOREIGN
-from .prices import fetch_prices
 
 LOCATION_OF_US_EAST_1 = None  # GetBucketLocation answers nothing for the oldest region
 
@@ -42,9 +40,6 @@ class Boto3Account:
 
     def problems(self, job: JobSpec) -> list[Problem]:
         return online_problems(self.session, job, role=self.role, bucket=self.bucket, region=self.region)
-
-    def fetch_prices(self, instance: str) -> list[Price]:
-        return fetch_prices(self.session, instance, self.region)
 
 
 def online_problems(session: boto3.Session, job: JobSpec, *, role: str, bucket: str, region: str) -> list[Problem]:

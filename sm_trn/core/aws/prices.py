@@ -17,12 +17,6 @@ API_REGION = "us-east-1"  # the Price List API answers for all regions from here
 SOURCE = "AWS Price List API"
 
 
-def fetch_prices(session: boto3.Session, instance: str, region: str) -> list[Price]:
-    """The training prices of one instance type in one region; empty when the list has none. Raises CloudError."""
-    products = _products(session, instance, instanceName=instance, regionCode=region)
-    return [price for product in products for price in parse_product(product, instance, region)]
-
-
 def fetch_region_prices(session: boto3.Session, region: str) -> list[Price]:
     """The training prices of every type in one region, in some thirty calls; empty when the list has none. Raises CloudError."""
     products = _products(session, region, productFamily="ML Instance", regionCode=region)

@@ -136,7 +136,7 @@ def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
         consequence="an interruption would start again at step 0",
         got=repr(job.script.entry),
         wanted=f"saving to and resuming from {path}",
-        fix=Advice("see sm_spot.py among the shipped scripts: sm-trn scripts copy sm_spot.py"),
+        fix=Advice("see sm_spot.py among the shipped scripts: sm-trn init --script sm_spot.py"),
     )
 
 

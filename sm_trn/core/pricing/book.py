@@ -200,7 +200,7 @@ def parse_prices(text: str, *, where: str = "prices") -> tuple[Price, ...]:
         ]
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise SmTrnError(
-            f"{where}: not a table of prices ({type(error).__name__}: {error}); wanted what sm-trn catalog prices --refresh --save writes"
+            f"{where}: not a table of prices ({type(error).__name__}: {error}); wanted what sm-trn catalog update writes"
         ) from error
     if wrong:
         raise SmTrnError(

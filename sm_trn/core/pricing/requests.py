@@ -54,7 +54,7 @@ class RequestCost(HasCard):
         """What the table stands on: machine, price, its date."""
         machine = f"{self.instance}{f' × {self.count}' if self.count > 1 else ''}"
         if self.price is None:
-            return f"No hosting price for {machine} is known; sm-trn catalog prices lists those that are."
+            return f"No hosting price for {machine} is known."
         return f"{machine} at {self.price} for hosting. 1,000 requests cost, at the rate that you state:"
 
     def table(self) -> list[tuple[str, str]]:

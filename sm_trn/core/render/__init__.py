@@ -13,6 +13,8 @@ from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Severity
 from ..specs.value import suggestion
 from . import (
+    local,
+    local_problems,
     model_v2,
     request,
     request_problems,
@@ -25,9 +27,7 @@ from .calls import EstimatorCall
 from .differences import Diff, Difference, diff
 from .from_describe import OWN_TAGS, as_request, destination_of
 from .from_request import parse_request
-from .machines import hyperpod, hyperpod_problems, local, local_problems, slurm, slurm_problems
-from .machines.local import LocalHost, LocalRun
-from .machines.slurm import SlurmJob
+from .local import LocalHost, LocalRun
 
 
 def _says_everything(job: JobSpec) -> Iterable[Problem]:
@@ -62,8 +62,6 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
         ),
         "model-v2": Target(render=model_v2.render, problems=model_v2.problems),
         "local": Target(render=local.render, problems=local_problems.problems),
-        "slurm": Target(render=slurm.render, problems=slurm_problems.problems),
-        "hyperpod-pytorch-job": Target(render=hyperpod.render, problems=hyperpod_problems.problems),
     }
 )
 
@@ -71,7 +69,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
 def render(job: JobSpec, target: str = "request", *, at: Destination | None = None) -> Any:
     """What would be sent: ``request`` is the CreateTrainingJob dict, the SDKs' targets an EstimatorCall (``model-v2`` that of
     the model which the job leaves, on ``at.host``), ``local``
-    a LocalRun, ``slurm`` a SlurmJob, ``hyperpod-pytorch-job`` a manifest. Each prints as what it is.
+    a LocalRun. Each prints as what it is.
 
     Without ``at``, role, bucket and account are visible placeholders. Raises UnknownName for an unknown target, or when
     the catalogue has no image for the job; InvalidJob when the target cannot say what the job asks for.
@@ -106,7 +104,6 @@ __all__ = [
     "EstimatorCall",
     "LocalHost",
     "LocalRun",
-    "SlurmJob",
     "Target",
     "as_request",
     "destination_of",

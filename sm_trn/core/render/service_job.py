@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from ..specs.json import Json, Object
-from ..specs.services import DAY_S, Queue, Retry, RetryRule
+from ..specs.services import Queue, Retry, RetryRule
 
 TYPE = "SAGEMAKER_TRAINING"
 INTERNAL_ERROR = (
@@ -51,26 +51,6 @@ def service_job(request: Object, queue: Queue, *, token: str = "") -> dict[str, 
     return job
 
 
-def parse_queue(job: Object) -> Queue:
-    """The queue of a SubmitServiceJob request; ``service_job`` of it says the same. Tags of the training job count as the queue's.
-
-    Raises ValueError for a request that Batch would refuse.
-    """
-    timeout = _mapping(job.get("timeoutConfig")).get("attemptDurationSeconds")
-    preemptions = _mapping(job.get("preemptionConfiguration")).get("preemptionRetriesBeforeTermination")
-    retry = job.get("retryStrategy")
-    return Queue(
-        str(job.get("jobQueue") or ""),
-        priority=_number(job.get("schedulingPriority")),
-        share=_text(job.get("shareIdentifier")),
-        quota_share=_text(job.get("quotaShareName")),
-        retry=_parsed_retry(retry) if isinstance(retry, Mapping) else None,
-        timeout_s=DAY_S if timeout is None else _number(timeout) or 0,
-        preemptions=_number(preemptions),
-        tags={name: str(value) for name, value in _mapping(job.get("tags")).items()},
-    )
-
-
 def _retry(retry: Retry) -> dict[str, Json]:
     strategy: dict[str, Json] = {"attempts": retry.attempts}
     if retry.rules:
@@ -81,31 +61,6 @@ def _retry(retry: Retry) -> dict[str, Json]:
     return strategy
 
 
-def _parsed_retry(said: Mapping[str, Json]) -> Retry | None:
-    """The retry of a request; None where it is the SDK's own."""
-    listed = said.get("evaluateOnExit")
-    rules = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, (list, tuple)) else []
-    retry = Retry(
-        attempts=_number(said.get("attempts")) or 0,
-        rules=tuple(
-            RetryRule(action=str(rule.get("action")), reason=_text(rule.get("onStatusReason"))) for rule in rules
-        ),
-    )
-    return None if retry == DEFAULT_RETRY else retry
-
-
 def _tags(said: Json) -> dict[str, str]:
     listed: Iterable[Json] = said if isinstance(said, (list, tuple)) else ()
     return {str(tag["Key"]): str(tag["Value"]) for tag in listed if isinstance(tag, Mapping)}
-
-
-def _mapping(said: Json) -> Mapping[str, Json]:
-    return said if isinstance(said, Mapping) else {}
-
-
-def _text(said: Json) -> str | None:
-    return said if isinstance(said, str) and said else None
-
-
-def _number(said: Json) -> int | None:
-    return said if isinstance(said, int) and not isinstance(said, bool) else None

@@ -7,26 +7,14 @@ from pathlib import Path
 
 from ..catalog import images
 from ..errors import NotConfigured
-from ..pricing.book import PriceBook, parse_prices, snapshot_book
+from ..pricing.book import PriceBook, snapshot_book
 from ..specs.destination import DEFAULT_REGION, region_named
 from ..specs.value import suggestion
 
 
 def known_prices() -> PriceBook:
-    """The prices that ship with the package and, when ``SM_TRN_PRICES`` names a file, those of the file.
-
-    Raises NotConfigured when there is no such file, SmTrnError when it holds something else.
-    """
-    path = os.environ.get("SM_TRN_PRICES")
-    if not path:
-        return snapshot_book()
-    try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotConfigured(
-            f"SM_TRN_PRICES: got {error}, wanted a file that sm-trn catalog prices --refresh --save wrote"
-        ) from error
-    return snapshot_book().with_prices(parse_prices(text, where=path))
+    """Return the prices that ship with the package, with those that ``sm-trn catalog update`` added."""
+    return snapshot_book()
 
 
 def known_region(region: str | None = None, *, profile: str | None = None) -> str:

@@ -88,7 +88,7 @@ class Policy:
                     "this instance type is not allowed here",
                     got=repr(instance),
                     wanted=" or ".join(self.types),
-                    fix=Advice(f"choose one with sm-trn plan JOB.toml --only '{self.types[0]}'"),
+                    fix=Advice(f"choose one with sm-trn estimate JOB.toml --plan --only '{self.types[0]}'"),
                 )
         if self.regions and region not in self.regions:
             yield POLICY003.problem(

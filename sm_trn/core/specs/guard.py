@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from .json import Json
 from .value import suggesting
 
 ACTS = ("tell", "stop", "resume")
@@ -31,7 +30,7 @@ class Guard:
 
     ``log_pattern`` is a regular expression that a line of progress matches, where the script logs in a way of its own; its group,
     if any, is the loss. A line that matches ``stop_pattern`` ends the watch. These names, and ``metric_evaluation_data_points``, are
-    those of HyperPod's log monitoring (``log_monitoring`` writes them).
+    those of HyperPod's log monitoring.
 
     ``act`` is ``tell``, ``stop`` (the script gets SIGTERM and saves), or ``resume``: stop, and start again from the checkpoints,
     once. Only what is proved is acted on, such as silence on idle accelerators. Silence alone is told, unless ``silence_suffices``;
@@ -88,33 +87,6 @@ class Guard:
             raise ValueError(f"guard.act: got {self.act!r}, wanted one of {', '.join(ACTS)}")
         _expression("log_pattern", self.log_pattern)
         _expression("stop_pattern", self.stop_pattern)
-
-    def log_monitoring(self) -> list[dict[str, Json]]:
-        """The same limits as HyperPod's ``logMonitoringConfiguration``; what it has no field for is left out.
-
-        >>> st.Guard(stall_s=600).log_monitoring()[0]["expectedRecurringFrequencyInSeconds"]
-        600
-        """
-        pattern = self.log_pattern or r".*\bloss['\"]?\s*[:=]\s*([0-9.eE+-]+).*"
-        hanging: dict[str, Json] = {"name": "hanging", "logPattern": pattern}
-        if self.no_first_step_s:
-            hanging["expectedStartCutOffInSeconds"] = self.no_first_step_s
-        if self.stall_s:
-            hanging["expectedRecurringFrequencyInSeconds"] = self.stall_s
-        if self.stop_pattern is not None:
-            hanging["stopPattern"] = self.stop_pattern
-        rules = [hanging]
-        if self.loss_above is not None:
-            rules.append(
-                {
-                    "name": "loss_above",
-                    "logPattern": pattern,
-                    "metricThreshold": self.loss_above,
-                    "operator": "gt",
-                    "metricEvaluationDataPoints": self.metric_evaluation_data_points,
-                }
-            )
-        return rules
 
 
 def _expression(name: str, text: str | None) -> None:

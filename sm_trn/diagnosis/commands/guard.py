@@ -14,7 +14,8 @@ from ...cli.connection import connection_options
 from ...cli.jobs import facts
 from ...cli.jobs.selection import NONE, pair, selection_options
 from ...cli.jobs.waiting import exit_code, watching
-from ...cli.shared import Number, emit, json_option, say
+from ...cli.options import json_option
+from ...cli.shared import Duration, Number, emit, say
 from ...core.formatting import numbers as fmt
 from ...core.specs.guard import ACTS, Guard
 from ...core.specs.snapshot import JobSnapshot
@@ -24,51 +25,11 @@ from ..handles import DiagnosedJob, GuardedSession
 from ..health.health import SAY_STEPS, Health
 
 
-def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
-    """``20m``, ``90s``, ``1h`` or seconds; ``off`` is 0."""
-    if value is None:
-        return None
-    unit = {"s": 1, "m": 60, "h": 3600}.get(value[-1:].lower())
-    digits = value[:-1] if unit else value
-    if value == "off":
-        return 0
-    if not digits.isdecimal() or int(digits) == 0:
-        raise click.BadParameter(f"got {value!r}, wanted a time such as 20m, 90s or 1h, or off")
-    return int(digits) * (unit or 1)
-
-
 @click.command("guard")
 @click.argument("names", nargs=-1)
 @selection_options
 @click.option("--once", is_flag=True, help="Look once and end, for cron or CI. Nothing is stopped.")
-@click.option(
-    "--stall", callback=_seconds, metavar="TIME", help="Find jobs that log no new step for this long. Default: 20m."
-)
-@click.option(
-    "--no-first-step",
-    callback=_seconds,
-    metavar="TIME",
-    help="Find jobs whose first step takes longer than this. Default: 1h.",
-)
-@click.option(
-    "--not-finite/--any-loss", default=True, help="Find jobs whose loss is NaN or infinite. This is the default."
-)
-@click.option(
-    "--diverging/--any-trend", default=True, help="Find jobs whose loss loses what it had learned. This is the default."
-)
-@click.option("--loss-above", type=Number(), help="Find jobs whose loss is above this.")
-@click.option(
-    "--slower-than",
-    type=Number(0, 1),
-    metavar="SHARE",
-    help="Find jobs slower than this share of their best speed. Default: 0.5.",
-)
-@click.option(
-    "--idle",
-    type=Number(0, 100),
-    metavar="PERCENT",
-    help="Find jobs whose accelerators stay below this for 10 minutes.",
-)
+@click.option("--stall", type=Duration(), help="Find jobs that log no new step for this long. Default: 20m.")
 @click.option("--max-usd", type=Number(min=0), metavar="USD", help="Find jobs that have cost this much.")
 @click.option("--act", type=click.Choice(ACTS), default="tell", show_default=True, help="Choose what is done about it.")
 @json_option
@@ -76,30 +37,32 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 def command(  # noqa: PLR0913 - an argument for each option
     names: tuple[str, ...],
     *,
-    containing: str | None,
+    contains: str | None,
     tag: str | None,
     sweep: str | None,
     once: bool,
+    stall: float | None,
+    max_usd: float | None,
     act: str,
     as_json: bool,
     connection: Callable[[], GuardedSession],
-    **limits: Any,
 ) -> int:
     """Watch jobs for stalls, NaN, slowness and cost: the ones you name, the running ones that match, or all running ones.
 
     --act stop stops only jobs that you name: the script gets SIGTERM and saves. --act resume starts them again from their
-    checkpoints, once. The exit code is 1 if a job needs you.
+    checkpoints, once. Other limits stand in the [guard] table of a job file. The exit code is 1 if a job needs you.
     """
     wanted = pair(tag, sweep)
-    if names and (containing is not None or wanted):
-        raise click.UsageError("wanted either names of jobs, or --containing, --tag or --sweep to find those that run")
+    if names and (contains is not None or wanted):
+        raise click.UsageError("wanted either names of jobs, or --contains, --tag or --sweep to find those that run")
     if act != "tell" and not names:
         raise click.UsageError(
             f"--act {act} stops jobs: wanted the names of those that it may stop; sm-trn list shows them"
         )
-    guard = _guard(act, **limits)
+    limits: dict[str, Any] = {"stall_s": None if stall is None else int(stall), "max_usd": max_usd}
+    guard = Guard(act=act, **{name: value for name, value in limits.items() if value is not None})
     session = connection()
-    jobs = [session.attach(name) for name in names] or session.running(containing=containing or "", tag=wanted)
+    jobs = [session.attach(name) for name in names] or session.running(containing=contains or "", tag=wanted)
     if not jobs and not as_json:
         say(NONE)
         return 0
@@ -109,22 +72,6 @@ def command(  # noqa: PLR0913 - an argument for each option
     if as_json:
         emit([facts.facts(snapshot) for snapshot in final])
     return exit_code(jobs, final)
-
-
-def _guard(act: str, **limits: Any) -> Guard:
-    known = {
-        "stall_s": limits["stall"],
-        "no_first_step_s": limits["no_first_step"],
-        "loss_above": limits["loss_above"],
-        "slower_than": limits["slower_than"],
-        "idle_accelerator": limits["idle"],
-        "max_usd": limits["max_usd"],
-    }
-    given: dict[str, Any] = {name: value for name, value in known.items() if value is not None}
-    try:
-        return Guard(act=act, not_finite=limits["not_finite"], diverging=limits["diverging"], **given)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _once(session: GuardedSession, jobs: Sequence[DiagnosedJob], guard: Guard, *, as_json: bool) -> int:

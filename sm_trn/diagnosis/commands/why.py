@@ -15,7 +15,8 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import group, group_options
-from ...cli.shared import emit, json_option, say
+from ...cli.options import json_option
+from ...cli.shared import emit, say
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.specs.json import Json

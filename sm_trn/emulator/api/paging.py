@@ -8,12 +8,12 @@ import json
 import math
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from typing_extensions import TypedDict
-
 from ..errors import validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from .shapes import Body
 
 _PAGE: Final = 10
 _SORT_BY: Final = {"Name": "name", "CreationTime": "created", "Status": "status"}
@@ -41,30 +41,7 @@ T = TypeVar("T", bound=Listed)
 N = TypeVar("N", bound=Named)
 
 
-class ListRequest(TypedDict, total=False):
-    """This is what is read of a request for a list; the last two are of training jobs only."""
-
-    NameContains: str
-    CreationTimeAfter: float
-    CreationTimeBefore: float
-    LastModifiedTimeAfter: float
-    LastModifiedTimeBefore: float
-    StatusEquals: str
-    SortBy: str
-    SortOrder: str
-    MaxResults: int
-    NextToken: str
-    WarmPoolStatusEquals: str
-    TrainingPlanArnEquals: str
-
-
-class NextPage(TypedDict, total=False):
-    """The end of a page's answer: nothing on the last page."""
-
-    NextToken: str
-
-
-def select(found: Iterable[T], body: ListRequest) -> tuple[list[T], NextPage]:
+def select(found: Iterable[T], body: Body) -> tuple[list[T], dict[str, str]]:
     """Return the page that is asked for, the newest first unless asked otherwise. Raises AwsError for a token that is none."""
     name = body.get("NameContains", "").lower()
     created = _between(body.get("CreationTimeAfter"), body.get("CreationTimeBefore"))
@@ -82,7 +59,7 @@ def select(found: Iterable[T], body: ListRequest) -> tuple[list[T], NextPage]:
     return page(kept, body.get("NextToken"), body.get("MaxResults"))
 
 
-def page(found: list[N], token: str | None, size: int | None) -> tuple[list[N], NextPage]:
+def page(found: list[N], token: str | None, size: int | None) -> tuple[list[N], dict[str, str]]:
     """Return a page, and the token of the next. It names the last one shown, so that new ones shift nothing. Raises AwsError."""
     start, size = 0, size or _PAGE
     if token:

@@ -8,37 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
-
-from typing_extensions import TypedDict
+from typing import TYPE_CHECKING, Final
 
 from ..errors import validation
-from .paging import NextPage, page
+from .paging import page
+
+if TYPE_CHECKING:
+    from .shapes import Body
 
 _DEPTH: Final = 20  # of SubExpressions: the model gives none, and a request must not exhaust the stack
 _PARAMETER: Final = ("NumberValue", "StringValue")  # the two forms of a trial component's parameter
-
-
-class Filter(TypedDict, total=False):
-    Name: str
-    Operator: str
-    Value: str
-
-
-class Expression(TypedDict, total=False):
-    Filters: list[Filter]
-    NestedFilters: list[object]
-    SubExpressions: list[Expression]
-    Operator: str
-
-
-class SearchRequest(TypedDict, total=False):
-    Resource: str
-    SearchExpression: Expression
-    SortBy: str
-    SortOrder: str
-    MaxResults: int
-    NextToken: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +30,7 @@ class Row:
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
-def search(rows: Sequence[Row], body: SearchRequest, properties: Collection[str]) -> tuple[list[Row], NextPage]:
+def search(rows: Sequence[Row], body: Body, properties: Collection[str]) -> tuple[list[Row], dict[str, str]]:
     """Return the page of those that the expression holds for, the newest first unless asked otherwise.
 
     ``properties`` are the members that the model gives a row, whether a row here has them or not.
@@ -64,7 +43,7 @@ def search(rows: Sequence[Row], body: SearchRequest, properties: Collection[str]
     return page(found, body.get("NextToken"), body.get("MaxResults"))
 
 
-def _expression(said: Expression, properties: Collection[str], depth: int) -> Callable[[Row], bool]:
+def _expression(said: Body, properties: Collection[str], depth: int) -> Callable[[Row], bool]:
     if said.get("NestedFilters"):
         raise validation("SearchExpression: the emulator knows Filters and SubExpressions, no NestedFilters")
     if depth > _DEPTH:
@@ -75,7 +54,7 @@ def _expression(said: Expression, properties: Collection[str], depth: int) -> Ca
     return lambda row: join(test(row) for test in tests)
 
 
-def _filter(entry: Filter, properties: Collection[str]) -> Callable[[Row], bool]:
+def _filter(entry: Body, properties: Collection[str]) -> Callable[[Row], bool]:
     name, operator, wanted = entry["Name"], entry.get("Operator", "Equals"), entry.get("Value", "")
     if name.partition(".")[0] not in {*properties, "Metrics"}:
         raise validation(f"Unknown property name: {name}")  # the service's words, as moto has them

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 Shape = Any  # botocore.model.Shape: botocore ships no types
+Body = dict[str, Any]  # a request that botocore's model has checked, or a part of one
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "structure": (dict,),
     "map": (dict,),
@@ -59,25 +60,15 @@ def known(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -
     return _known(service_model(service).operation_model(operation).input_shape, body)
 
 
-def operation_at(service: str, method: str, path: str) -> tuple[str, Mapping[str, str]] | None:
-    """Return the operation of a service whose requests have paths, and what the path says of them; None where none has it."""
-    for name, how, pattern in _paths(service):
-        found = pattern.fullmatch(path) if how == method else None
-        if found is not None:
-            return name, found.groupdict()
-    return None
-
-
-@functools.cache
-def _paths(service: str) -> list[tuple[str, str, re.Pattern[str]]]:
-    """The operations of a service with their methods and the patterns of their paths."""
-    model, found = service_model(service), []
-    for name in model.operation_names:
-        http = model.operation_model(name).http
-        parts = re.split(r"\{(\w+)\+?\}", http["requestUri"])
-        texts = [f"(?P<{part}>.+)" if place % 2 else re.escape(part) for place, part in enumerate(parts)]
-        found.append((name, http["method"], re.compile("".join(texts))))
-    return found
+def operation_at(service: str, method: str, path: str) -> str:
+    """Return the name of AWS Batch's operation that has the path; empty for another service, and for a path of none."""
+    if service != "batch":
+        return ""
+    model = service_model(service)
+    routes = {name: model.operation_model(name).http for name in model.operation_names}
+    return next(
+        (name for name, route in routes.items() if (route["method"], route["requestUri"]) == (method, path)), ""
+    )
 
 
 def given(**members: Any) -> dict[str, Any]:

@@ -5,33 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from typing_extensions import TypedDict
-
 from ..errors import validation
 from ..options import EMULATED_TAG, SUBSTITUTED_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from .shapes import Body
+
 _TAGS: Final = 50
 _MARKS: Final = (EMULATED_TAG, SUBSTITUTED_TAG)  # what marks a rehearsal must not be lost
-
-
-class Tag(TypedDict):
-    Key: str
-    Value: str
-
-
-class TagsRequest(TypedDict, total=False):
-    """This is what is read of AddTags, ListTags, DeleteTags, and of whatever creates a resource."""
-
-    ResourceArn: str
-    Tags: list[Tag]
-    TagKeys: list[str]
-
-
-class TagList(TypedDict, total=False):
-    Tags: list[Tag]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +25,7 @@ class Tagged:
     save: Callable[[dict[str, str]], object]
 
 
-def add_tags(resource: Tagged, body: TagsRequest) -> TagList:
+def add_tags(resource: Tagged, body: Body) -> Body:
     """AddTags: the answer lists all tags of the resource. Raises AwsError for tags that it does not take."""
     check_tags(body["Tags"], resource.tags)
     tags = {**resource.tags, **tags_of(body["Tags"])}
@@ -50,29 +33,29 @@ def add_tags(resource: Tagged, body: TagsRequest) -> TagList:
     return list_tags(Tagged(tags, resource.save), body)
 
 
-def list_tags(resource: Tagged, _body: TagsRequest) -> TagList:
+def list_tags(resource: Tagged, _body: Body) -> Body:
     """ListTags, in the order of their keys."""
     return {"Tags": tag_list(resource.tags)}
 
 
-def delete_tags(resource: Tagged, body: TagsRequest) -> TagList:
+def delete_tags(resource: Tagged, body: Body) -> Body:
     """DeleteTags: what marks a rehearsal stays."""
     gone = set(body["TagKeys"]) - set(_MARKS)
     resource.save({key: value for key, value in resource.tags.items() if key not in gone})
     return {}
 
 
-def tags_of(sent: Iterable[Tag]) -> dict[str, str]:
+def tags_of(sent: Iterable[Body]) -> dict[str, str]:
     """Return the tags that a resource gets where these were sent for it: it is marked as emulated."""
     return {tag["Key"]: tag["Value"] for tag in sent} | {EMULATED_TAG: "true"}
 
 
-def tag_list(tags: Mapping[str, str]) -> list[Tag]:
+def tag_list(tags: Mapping[str, str]) -> list[Body]:
     """Return tags as an answer has them, in the order of their keys."""
     return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
 
 
-def check_tags(sent: Iterable[Tag], kept: Iterable[str] = ()) -> None:
+def check_tags(sent: Iterable[Body], kept: Iterable[str] = ()) -> None:
     """Raise AwsError for tags that no resource takes. ``kept`` are the keys it has already.
 
     The API reference of Tag: keys are unique per resource; the rest is of

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ...cli.files import files
-from ...cli.shared import Whole, emit, json_option, say
+from ...cli.options import global_option, json_option
+from ...cli.shared import Whole, emit, say
 from ...wiring import connect
 from ..rehearsal import rehearse
 
@@ -23,13 +24,13 @@ from ..rehearsal import rehearse
 )
 @click.option("--seed", default=0, show_default=True, help="Choose the interrupted steps with this random seed.")
 @click.option("--no-notice", is_flag=True, help="Do not send SIGTERM before the interruption.")
-@click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
+@global_option("state")
 @json_option
 def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state: Path | None, as_json: bool) -> int:
     """Run the job of FILE twice on this machine, once with interruptions like those of spot capacity, and compare the final
     weights.
 
-    FILE#NAME selects one job of several. The exit code is 1 if the weights differ or a run fails.
+    FILE#NAME selects one job of several. The exit code is 1 if the weights differ, nothing was resumed, or a run fails.
 
     \b
     Example: sm-trn rehearse distilbert-spot.toml --interruptions 3
@@ -52,6 +53,7 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
         emit(
             {
                 "identical": found.identical,
+                "resumed": found.resumed,
                 "interruptions": found.interruptions,
                 "steps": found.steps,
                 "redone_at_most": found.redone,
@@ -63,4 +65,4 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
         )
     else:
         say(str(found))
-    return int(not found.identical)
+    return int(not (found.identical and found.resumed))

@@ -3,31 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from typing_extensions import TypedDict
-
-
-class S3Source(TypedDict, total=False):
-    S3DataType: str
-    S3Uri: str
-    S3DataDistributionType: str
-    CompressionType: str
-    InstanceGroupNames: list[str]
-
-
-class DataSource(TypedDict, total=False):
-    S3DataSource: S3Source
-
-
-class Channel(TypedDict, total=False):
-    ChannelName: str
-    DataSource: DataSource
-    InputMode: str
-    CompressionType: str
-    RecordWrapperType: str
-    ContentType: str
-
+if TYPE_CHECKING:
+    from ..api.shapes import Body
 
 # The one group's name in a cluster of equal hosts, as the service writes it.
 HOMOGENEOUS: Final = "homogeneousCluster"
@@ -62,7 +41,7 @@ class Plan:
     def group_of(self, host: str) -> Group:
         return next(group for group in self.groups if host in group.hosts)
 
-    def hosts_of(self, channel: Channel) -> tuple[str, ...]:
+    def hosts_of(self, channel: Body) -> tuple[str, ...]:
         """Return who gets a channel: the groups it names, or everybody."""
         named = channel["DataSource"].get("S3DataSource", {}).get("InstanceGroupNames")
         return tuple(host for group in self.groups if not named or group.name in named for host in group.hosts)

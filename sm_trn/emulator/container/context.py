@@ -11,22 +11,21 @@ if TYPE_CHECKING:
 
     from ..fault_injection import FaultInjector
     from ..iam.keys import Principals
+    from ..objects import Objects
     from ..options import Options
-    from ..s3.object_store import ObjectStore
     from .isolation import Isolation
-    from .slots import Capacity, JobSlots
+    from .slots import JobSlots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
     """This is what the jobs and models of every region need of the emulator. ``root`` is its state folder."""
 
-    objects: ObjectStore
+    objects: Objects
     principals: Principals
     options: Options
     isolation: Isolation
     slots: JobSlots
-    capacity: Capacity
     root: Path
     url: str
     toolkit_error: Callable[[], str]

@@ -8,17 +8,16 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from ...core.isolation import container_init
-from ...core.isolation.container_init import BROKEN_HOST, PYTHON, HostSpec, bubblewrap, hiding
+from ...sandbox import init
+from ...sandbox.init import BROKEN_HOST, PYTHON, HostSpec
 from ..telemetry.log_store import MAX_EVENT
 from .orphans import end_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_SEEN_SPEC: Final = "/opt/sm_trn/spec.json"
 _BLOCK = 65_536
 
 
@@ -38,7 +37,7 @@ class Host:
         file.write_text(json.dumps(spec._asdict()), encoding="utf-8")
         file.chmod(0o600)
         self._process = subprocess.Popen(
-            _bubblewrapped(spec, file) if spec.bubblewrap else [*PYTHON, container_init.__file__, str(file)],
+            [*PYTHON, init.__file__, str(file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -119,35 +118,3 @@ class LineSplitter:
     def end(self) -> list[str]:
         rest, self._rest = self._rest, b""
         return [rest.decode("utf-8", "replace")] if rest.strip() else []
-
-
-def _bubblewrapped(spec: HostSpec, file: Path) -> list[str]:
-    """How to start container init for a host whose specification is in ``file``: PID 1 of a namespace, and gone with us."""
-    arguments = ["--unshare-user", "--unshare-pid", "--unshare-uts", "--uid", "0", "--gid", "0"]
-    arguments += [
-        "--hostname",
-        spec.hostname,
-        "--as-pid-1",
-        "--die-with-parent",
-        "--dev-bind",
-        "/",
-        "/",
-        "--tmpfs",
-        "/opt",
-    ]
-    arguments += _opt_again()
-    arguments += ["--bind", spec.ml, "/opt/ml", "--bind", spec.own, "/opt/sm_trn", "--ro-bind", str(file), _SEEN_SPEC]
-    arguments += ["--ro-bind", spec.hosts, "/etc/hosts"]
-    arguments += [*hiding(spec.hidden), "--proc", "/proc", "--chdir", "/"]
-    return [bubblewrap() or "bwrap", *arguments, "--", *PYTHON, container_init.__file__, _SEEN_SPEC]
-
-
-def _opt_again() -> list[str]:
-    """What else lies in /opt: a Python, often."""
-    found = []
-    for entry in sorted(Path("/opt").iterdir()):
-        if entry.is_symlink():
-            found += ["--symlink", str(entry.readlink()), str(entry)]
-        elif entry.name not in {"ml", "sm_trn"}:
-            found += ["--dev-bind", str(entry), str(entry)]
-    return found

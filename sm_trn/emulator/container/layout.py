@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ...core.isolation.container_init import HostSpec
-from ...core.isolation.container_init import remove as remove_folder
+from ...sandbox.init import HostSpec
+from ...sandbox.init import remove as remove_folder
 from ..options import DATA_FOLDER
-from .isolation import Isolation, hidden_paths
+from .isolation import Isolation
 from .orphans import NOTE
 
 if TYPE_CHECKING:
@@ -29,6 +29,16 @@ ML: Final = "/opt/ml"
 # All of the caller's environment that a job may see: switches and paths, nothing that is ever a secret.
 _ALLOWED: Final = (
     "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "LD_LIBRARY_PATH", "TZ",
+)  # fmt: skip
+# Below a home: where people keep credentials. A job in a namespace sees them empty.
+_CREDENTIALS: Final = (
+    ".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure", ".config/gcloud", ".config/gh", ".netrc", ".git-credentials",
+    ".pypirc", ".pgpass", ".cache/huggingface/token", ".cache/huggingface/stored_tokens",
+)  # fmt: skip
+# Of the emulator's folder: what no job may see.
+_OWN: Final = (
+    "endpoint.json", "emulator.db", "emulator.db-wal", "emulator.db-shm", "jobs", "s3", "logs", "metrics", "tmp", "hosted",
+    "hosted-logs", "regions",
 )  # fmt: skip
 
 
@@ -111,8 +121,7 @@ def base_environment(where: Where, context: RunContext, key: Key, requested: Map
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
         "GLOO_SOCKET_IFNAME": "lo",
-        "PIP_DRY_RUN": "1",
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",  # a rehearsal must not change the user's interpreter
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "TAR_OPTIONS": "--no-same-owner",  # GNU tar gives files away as root, which the root of a namespace cannot
     }
     variables |= {name: localized(value, where) for name, value in requested.items()}
@@ -145,13 +154,17 @@ def localized(text: str, where: Where) -> str:
     return where.seen_ml if text == ML else text.replace(f"{ML}/", f"{where.seen_ml}/")
 
 
+def hidden_paths(state: Path) -> tuple[str, ...]:
+    """Return what a job in a namespace sees empty: where people keep credentials, and the emulator's own key."""
+    return (*(str(Path.home() / name) for name in _CREDENTIALS), *(str(state / name) for name in _OWN))
+
+
 def host_spec(
     where: Where, state: Path, isolation: Isolation, argv: tuple[str, ...], env: dict[str, str], *, toolkit: bool
 ) -> HostSpec:
     """Describe how a process starts on the host. ``state`` is the emulator's folder, of which it sees nothing but its own."""
     return HostSpec(
         namespace=isolation is Isolation.NAMESPACE,
-        bubblewrap=isolation is Isolation.BUBBLEWRAP,
         portable=isolation is Isolation.PORTABLE,
         hostname=where.name,
         argv=argv,

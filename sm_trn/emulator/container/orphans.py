@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ...core.extras import extra
-from ...core.isolation import container_init
+from ...sandbox import init
 
 _PLACES: Final = ("jobs", "tmp", "hosted")
 _PATIENCE_S: Final = 5.0
@@ -53,8 +53,8 @@ def processes(*folders: Path) -> list[int]:
         if process.pid != os.getpid():
             with contextlib.suppress(psutil.Error, OSError):
                 words = process.cmdline()
-                init = container_init.__file__ in words and any(word.startswith(places) for word in words)
-                localized = init or process.environ().get("HOME", "").startswith(places)
+                started = init.__file__ in words and any(word.startswith(places) for word in words)
+                localized = started or process.environ().get("HOME", "").startswith(places)
                 if localized and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process.pid)
     return found

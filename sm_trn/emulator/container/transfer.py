@@ -12,13 +12,13 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ..s3.object_store import parse_s3_uri
+from ..objects import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from ..s3.object_store import ObjectStore
-    from .cluster import Channel, S3Source
+    from ..api.shapes import Body
+    from ..objects import Objects
     from .layout import Where
 
 _COMPRESSION = 3  # weights hardly shrink; the level is a matter of time only
@@ -29,42 +29,29 @@ class TransferError(Exception):
 
 
 def download_channels(
-    objects: ObjectStore,
+    objects: Objects,
     hosts: Sequence[Where],
-    channels: Sequence[tuple[Channel, Collection[str]]],
+    channels: Sequence[tuple[Body, Collection[str], bool]],
     stopped: Callable[[], bool],
 ) -> None:
-    """Fill /opt/ml/input/data: each channel on the hosts named beside it. Returns early when ``stopped``."""
-    for channel, wanted in channels:
-        download_source(
-            objects,
-            channel["DataSource"]["S3DataSource"],
-            [host.ml / "input/data" / channel["ChannelName"] for host in hosts if host.name in wanted],
-            gzipped=channel.get("CompressionType") == "Gzip",
-            stopped=stopped,
-        )
+    """Fill /opt/ml/input/data: each channel on the hosts named beside it, read-only where that is said, whole or a shard each.
+    Returns early when ``stopped``. Raises TransferError."""
+    for channel, wanted, read_only in channels:
+        source, gzipped = channel["DataSource"]["S3DataSource"], channel.get("CompressionType") == "Gzip"
+        files = _files(objects, source)
+        folders = [host.ml / "input/data" / channel["ChannelName"] for host in hosts if host.name in wanted]
+        sharded = source.get("S3DataDistributionType") == "ShardedByS3Key"
+        for index, folder in enumerate(folders):
+            folder.mkdir(parents=True, exist_ok=True)
+            for bucket, key, name in files[index :: len(folders)] if sharded else files:
+                if stopped():
+                    return
+                _download(objects, bucket, key, folder / name, gzipped=gzipped)
+            for path in [folder, *folder.rglob("*")] if read_only else ():
+                path.chmod(path.stat().st_mode & ~0o222)
 
 
-def download_source(
-    objects: ObjectStore,
-    source: S3Source,
-    folders: Sequence[Path],
-    *,
-    gzipped: bool,
-    stopped: Callable[[], bool],
-) -> None:
-    """Fill a folder on each host from one data source, whole or a shard each. Returns early when ``stopped``. Raises TransferError."""
-    files = _files(objects, source)
-    sharded = source.get("S3DataDistributionType") == "ShardedByS3Key"
-    for index, folder in enumerate(folders):
-        folder.mkdir(parents=True, exist_ok=True)
-        for bucket, key, name in files[index :: len(folders)] if sharded else files:
-            if stopped():
-                return
-            _download(objects, bucket, key, folder / name, gzipped=gzipped)
-
-
-def _files(objects: ObjectStore, source: S3Source) -> list[tuple[str, str, Path]]:
+def _files(objects: Objects, source: Body) -> list[tuple[str, str, Path]]:
     """(bucket, key, name below the channel) of every object of a data source, in the order of their keys."""
     bucket, prefix = parse_s3_uri(source["S3Uri"])
     if source["S3DataType"] == "ManifestFile":
@@ -75,11 +62,11 @@ def _files(objects: ObjectStore, source: S3Source) -> list[tuple[str, str, Path]
     return [(bucket, key, _relative(prefix, key)) for key in keys]
 
 
-def _listed(objects: ObjectStore, bucket: str, key: str) -> list[tuple[str, str, Path]]:
+def _listed(objects: Objects, bucket: str, key: str) -> list[tuple[str, str, Path]]:
     """What a manifest names: ``[{"prefix": "s3://bucket/folder/"}, "a", "b", …]`` (the API reference of S3Uri)."""
     wrong = f"ClientError: Data download failed: s3://{bucket}/{key}: invalid manifest: "
     try:
-        document = json.loads(objects.path(bucket, key).read_bytes())
+        document = json.loads(objects.open(bucket, key).read())
     except (KeyError, OSError, ValueError, RecursionError) as error:
         raise TransferError(f"{wrong}{error}") from error
     first: Any
@@ -98,7 +85,7 @@ def _listed(objects: ObjectStore, bucket: str, key: str) -> list[tuple[str, str,
     return [(owner, folder + name, _inside(name)) for name in names]
 
 
-def download_folder(objects: ObjectStore, uri: str, folder: Path) -> set[str]:
+def download_folder(objects: Objects, uri: str, folder: Path) -> set[str]:
     """Copy everything under ``uri`` into ``folder``; the relative names."""
     bucket, prefix = parse_s3_uri(uri.rstrip("/") + "/")
     names = {key.removeprefix(prefix) for key in objects.keys(bucket, prefix) if not key.endswith("/")}
@@ -204,11 +191,10 @@ def _add(tar: tarfile.TarFile, name: str, path: Path) -> None:
             tar.addfile(member, source)
 
 
-def _download(objects: ObjectStore, bucket: str, key: str, target: Path, *, gzipped: bool) -> None:
+def _download(objects: Objects, bucket: str, key: str, target: Path, *, gzipped: bool) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _, source = objects.open(bucket, key)
-        with source:
+        with objects.open(bucket, key) as source:
             if gzipped and key.endswith(".gz"):
                 with gzip.open(source, "rb") as packed, target.with_suffix("").open("wb") as out:
                     shutil.copyfileobj(packed, out)

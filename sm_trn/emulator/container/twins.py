@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "twins"  # of a state folder
 NOTE: Final = "twin.json"  # of a finished twin
-PROGRAM: Final = INSIDE / "in_twin.py"
+PROGRAM: Final = INSIDE / "environment.py"
 _KEY: Final = re.compile(r"[0-9a-f]{16}")
 _SHOWN: Final = ("torch", "transformers", "accelerate", "datasets", "peft", "trl", "numpy")
 # Where pip looks. What holds a name and a password is left out: a job sees no secret of its user.
@@ -59,19 +59,23 @@ def twin_at(state: Path, key: str) -> Twin | None:
 
 
 def interpreter(where: Where) -> str:
-    """The Python of a host in a twin, as its job sees it: an environment of its own on top of the twin, which pip may change."""
-    return f"{where.seen_own}/twin/bin/python"
+    """The Python of a host, as its job sees it: an environment of its own on top of the twin or the user's Python, which pip may change."""
+    return f"{where.seen_own}/env/bin/python"
 
 
-def variables(where: Where, twin: Twin, state: Path, given: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a host in a twin: pip installs for real, from where the user's settings say."""
-    changed = {name: value for name, value in given.items() if name != "PIP_DRY_RUN"}
+def in_environment(where: Where, below: str, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what starts a program in the job's own environment on top of the Python ``below``."""
+    return (below, str(PROGRAM), f"{where.seen_own}/env", *argv)
+
+
+def variables(where: Where, state: Path, given: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a host in its own environment: pip installs from where the user's settings say, with one cache for all jobs."""
+    changed = dict(given)
     changed |= {name: os.environ[name] for name in _SETTINGS if "@" not in os.environ.get(name, "@")}
-    folder = str(Path(interpreter(where)).parent)
+    own = f"{where.seen_own}/bin:"
     return {
         **changed,
-        "PATH": changed["PATH"].replace(f"{where.seen_own}/bin:", f"{where.seen_own}/bin:{folder}:", 1),
+        "PATH": changed["PATH"].replace(own, f"{own}{where.seen_own}/env/bin:", 1),
         "PIP_CACHE_DIR": str(state / FOLDER / "pip"),
         "SM_TRN_PYTHON": interpreter(where),
-        "SM_TRN_TWIN": twin.interpreter,
     }

@@ -22,14 +22,14 @@ from ..container.archive import UnsafeArchive, unpack
 from ..container.host import Host
 from ..container.orphans import NOTE
 from ..iam.keys import Key, new_key
-from ..s3.object_store import parse_s3_uri
+from ..objects import parse_s3_uri
 from .request import model_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ..api.shapes import Body
     from ..container.context import RunContext
-    from .request import Container
 
 SERVE: Final = layout.INSIDE / "serve.py"
 LARGEST_ANSWER: Final = 6 * 2**20  # Body of InvokeEndpoint's answer, in the API's own model
@@ -60,8 +60,9 @@ class Reply:
 class ModelServer:
     """Started with ``start``; a dead or hanging one is started again by the request after."""
 
-    def __init__(self, container: Container, context: RunContext, say: Callable[[int, str], None]) -> None:
+    def __init__(self, container: Body, variant: str, context: RunContext, say: Callable[[int, str], None]) -> None:
         self._container = container
+        self._variant = variant
         self._context = context
         self._say = say
         self._key: Key = new_key()
@@ -146,7 +147,7 @@ class ModelServer:
     def _unpack(self, uri: str, folder: Path) -> None:
         bucket, key = parse_s3_uri(uri)
         try:
-            with self._context.shared.objects.path(bucket, key).open("rb") as packed:
+            with self._context.shared.objects.open(bucket, key) as packed:
                 unpack(packed, folder)
         except (KeyError, OSError) as error:
             raise ServingError(
@@ -192,7 +193,10 @@ class ModelServer:
                 if self._ask("GET", "/ping", b"", {}, _PING_S).status == 200:
                     return
         self._end_host()
-        raise ServingError("did not pass the ping health check. Please check CloudWatch logs")
+        raise ServingError(
+            f"The primary container for production variant {self._variant} did not pass the ping health check. Please check "
+            "CloudWatch logs for this endpoint."
+        )
 
     def _revive(self) -> None:
         with self._turn:
@@ -202,7 +206,7 @@ class ModelServer:
             try:
                 self.start()
             except ServingError as error:
-                raise NoAnswer(f"the container ended and could not be started again: it {error}", 503) from error
+                raise NoAnswer(f"the container ended and could not be started again: {error}", 503) from error
 
     def _end_host(self) -> None:
         host = self._host

@@ -10,19 +10,19 @@ import io
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from werkzeug.test import EnvironBuilder
 
-from ...core.specs.snapshot import EMULATED_ACCOUNT
+from ..options import EMULATED_ACCOUNT
 from .response import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .body import Spool
     from .request import HttpRequest
+
 
 _POLICIES: Final = "MOTO_IAM_LOAD_MANAGED_POLICIES"
 
@@ -39,6 +39,11 @@ class Moto:
     """moto as a function from request to answer."""
 
     def __init__(self, region: str) -> None:
+        self._region = region
+        self._application: Any = None
+
+    def load(self) -> None:
+        """Import moto, which takes longer than everything else; nothing is asked of it before."""
         from moto.server import (  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
             DomainDispatcherApplication,
             create_backend_app,
@@ -52,16 +57,17 @@ class Moto:
             finally:
                 os.environ[_POLICIES] = "true"
 
-        self._application: Any = DomainDispatcherApplication(create_lean_app)
-        self._region = region
+        self._application = DomainDispatcherApplication(create_lean_app)
 
-    def forward(self, request: HttpRequest, body: Spool) -> Answer:
-        """Pass an admitted request on. What moto cannot answer is a 501, which no client repeats."""
-        body.rewind()
-        own = {"wsgi.input": body.file, "CONTENT_LENGTH": str(body.length), "wsgi.errors": io.StringIO()}
+    def forward(self, request: HttpRequest, body: IO[bytes], length: int) -> Answer:
+        """Pass an admitted request on. What moto cannot answer is a 501, which no client repeats. Raises OSError for a full disk."""
+        body.seek(0)
+        own = {"wsgi.input": body, "CONTENT_LENGTH": str(length), "wsgi.errors": io.StringIO()}
         dropped = {"wsgi.input_terminated", "HTTP_TRANSFER_ENCODING"}
         try:
             return self._run({name: value for name, value in request.environ.items() if name not in dropped} | own)
+        except OSError:
+            raise
         except Exception:  # noqa: BLE001 - moto meets services and operations it does not know in many ways
             sys.stderr.write(traceback.format_exc())
             return Answer(501, (), b"")
@@ -78,12 +84,6 @@ class Moto:
         for name, value in headers.items():
             made[name.upper() if name == "content_type" else f"HTTP_{name.upper()}"] = value
         return self._run(made)
-
-    def create_bucket(self, name: str, region: str) -> None:
-        """Tell moto of a bucket, for its settings. Its objects are in our own store."""
-        place = f"<LocationConstraint>{region}</LocationConstraint>"
-        body = f"<CreateBucketConfiguration>{place}</CreateBucketConfiguration>"
-        self.call("s3", "PUT", f"/{name}", b"" if region == "us-east-1" else body.encode(), region=region)
 
     def query(
         self, service: str, action: str, version: str, parameters: Mapping[str, str], *, region: str | None = None

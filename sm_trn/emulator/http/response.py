@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..errors import AwsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-
-class Blocks(Protocol):
-    def __iter__(self) -> Iterator[bytes]: ...
-    def close(self) -> None: ...
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``body`` is bytes, or blocks that add up to the Content-Length among the headers; these have ``close``.
-
-    ``of_an_object``: the headers are those of an object of S3, with nothing to be added.
-    """
-
     status: int
     headers: tuple[tuple[str, str], ...]
-    body: bytes | Blocks
-    of_an_object: bool = False
+    body: bytes
 
 
 def document(body: bytes) -> Mapping[str, Any]:

@@ -15,13 +15,6 @@ _SLOWEST_S = 120  # between two pieces of a request that is known to be a caller
 _UNKNOWN_S = 30  # for everything up to the signature, however slowly it comes
 
 
-def _handler_base() -> Any:
-    """moto's handler keeps S3 metadata names with an underscore; older versions of moto have none."""
-    from moto import server  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
-
-    return getattr(server, "MotoRequestHandler", WSGIRequestHandler)
-
-
 def _no_application(_environ: Any, _start_response: Any) -> list[bytes]:
     raise RuntimeError("the server was started before it had an application")
 
@@ -44,7 +37,13 @@ class LoopbackServer(ThreadedWSGIServer):  # type: ignore[misc]  # werkzeug is n
         self._lock = threading.Lock()
         self._strangers: dict[Any, float] = {}  # in order of arrival
         self._known: set[Any] = set()
-        super().__init__(host, port, _no_application, handler=_make_handler())
+        super().__init__(host, port, _no_application, handler=_make_handler(WSGIRequestHandler))
+
+    def use_motos_handler(self) -> None:
+        """Keep S3 metadata names with an underscore, as moto's handler does from now on; older versions of moto have none."""
+        from moto import server  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
+
+        self.RequestHandlerClass = _make_handler(getattr(server, "MotoRequestHandler", WSGIRequestHandler))
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
@@ -91,8 +90,8 @@ def _cut(connection: Any) -> None:
         connection.shutdown(socket.SHUT_RDWR)
 
 
-def _make_handler() -> Any:
-    class Handler(_handler_base()):  # type: ignore[misc]  # werkzeug is not among our typed dependencies
+def _make_handler(base: Any) -> Any:
+    class Handler(base):  # type: ignore[misc]  # werkzeug is not among our typed dependencies
         timeout = _SLOWEST_S
         protocol_version = "HTTP/1.1"
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import re
 from typing import TYPE_CHECKING, Any, Final
-from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..errors import AwsError, validation
 from ..http.response import Answer
+from ..options import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
     import threading
@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
     from ..http.moto import Moto
 
-_MEMBERS: Final = {"CreateTrainingJob": "RoleArn", "CreateProcessingJob": "RoleArn", "CreateModel": "ExecutionRoleArn"}
-_HOUR: Final = 3600  # a role's MaxSessionDuration where nobody set it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
-    arn: str
-    id: str
-    longest_s: int
+TRUST: Final = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Effect": "Allow", "Principal": {"Service": "sagemaker.amazonaws.com"}, "Action": "sts:AssumeRole"}
+        ],
+    }
+)
+_MEMBERS: Final = {"CreateTrainingJob": "RoleArn", "CreateModel": "ExecutionRoleArn"}
+_VERSION: Final = "2010-05-08"
+_ROLE: Final = re.compile(r"arn:aws:iam::(\d{12}):role/(?:.*/)?([\w+=,.@-]{1,64})")
 
 
 class Roles:
@@ -35,10 +37,14 @@ class Roles:
         self._moto = moto
         self._ready = ready
 
+    def create(self, name: str) -> None:
+        """Make a role that SageMaker may assume."""
+        self._moto.query("iam", "CreateRole", _VERSION, {"RoleName": name, "AssumeRolePolicyDocument": TRUST})
+
     def check(self, operation: str, body: Mapping[str, Any]) -> None:
         """Raise what SageMaker answers to a role that it cannot assume."""
         arn = body.get(_MEMBERS.get(operation, ""))
-        if isinstance(arn, str) and arn.startswith("arn:aws:iam::") and self.find(arn) is None:
+        if isinstance(arn, str) and arn.startswith("arn:aws:iam::") and not self.exists(arn):
             raise validation(
                 f"Could not assume role {arn}. Please ensure that the role exists and allows principal 'sagemaker.amazonaws.com' "
                 "to assume the role."
@@ -50,7 +56,7 @@ class Roles:
         SDK v3 asks it of every role that it is given or finds (core/helper/iam_role_resolver.py, _simulate_denied_actions).
         """
         arn = parameters.get("PolicySourceArn", "")
-        if ":role/" not in arn or self.find(arn) is None:
+        if ":role/" not in arn or not self.exists(arn):
             raise AwsError("NoSuchEntity", f"The role with name {arn.rpartition('/')[2]} cannot be found.", 404)
         actions = [value for name, value in parameters.items() if name.startswith("ActionNames.member.")]
         resources = [value for name, value in parameters.items() if name.startswith("ResourceArns.member.")] or ["*"]
@@ -67,17 +73,11 @@ class Roles:
         )
         return Answer(200, (("Content-Type", "text/xml"),), text.encode())
 
-    def find(self, arn: str) -> Role | None:
-        """Find a role; None where the emulator's account has no such role. One of another account is taken at its word."""
-        account, _, path = arn.removeprefix("arn:aws:iam::").partition(":role/")
-        name = path.rpartition("/")[2]
-        if account != EMULATED_ACCOUNT:
-            return Role(arn=arn, id="AROASMTRNELSEWHERE", longest_s=12 * _HOUR)
+    def exists(self, arn: str) -> bool:
+        """Return True for a role of the emulator's account that is there, and for any of another account: it is taken at its word."""
+        match = _ROLE.fullmatch(arn)
+        if match is None or match[1] != EMULATED_ACCOUNT:
+            return match is not None
         self._ready.wait()
-        answer = self._moto.query("iam", "GetRole", "2010-05-08", {"RoleName": name})
-        if answer.status != 200 or not isinstance(answer.body, bytes):
-            return None
-        facts = {node.tag.rpartition("}")[2]: node.text or "" for node in ElementTree.fromstring(answer.body).iter()}  # noqa: S314 - moto's own words
-        if facts.get("Arn") != arn:
-            return None
-        return Role(arn=arn, id=facts["RoleId"], longest_s=int(facts.get("MaxSessionDuration") or _HOUR))
+        answer = self._moto.query("iam", "GetRole", _VERSION, {"RoleName": match[2]})
+        return answer.status == 200 and f"<Arn>{arn}</Arn>".encode() in answer.body

@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from .quota import no_room
+from .disk import no_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -1,6 +1,4 @@
-"""The registry keeps models, endpoints, their configurations, experiments, queues, and transform, processing, tuning and queued
-jobs; it saves each change.
-"""
+"""The registry keeps models, endpoints and their configurations; it saves each change."""
 
 from __future__ import annotations
 
@@ -9,16 +7,17 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ...core.specs.snapshot import EMULATED_ACCOUNT
-from ..api.paging import ListRequest, select
+from ..api.paging import select
 from ..api.shapes import given
 from ..api.tags import Tagged
 from ..errors import AwsError, validation
+from ..options import EMULATED_ACCOUNT
 from .registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ..api.shapes import Body
     from .store import Store
 
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 class Kind:
     """The service's words for a kind of thing: in messages, in its operations and their members, over a list of them.
 
-    ``unlisted`` is what a describe says and a row of the list does not. ``unique`` is a name that the service calls so when it is taken.
+    ``unlisted`` is what a describe says and a row of the list does not.
     """
 
     noun: str
@@ -34,35 +33,12 @@ class Kind:
     rows: str
     has_status: bool = False
     unlisted: str = ""
-    unique: bool = False
-    service: str = "sagemaker"
 
 
 KINDS: Final[Mapping[str, Kind]] = {  # by the word in their ARNs
     "model": Kind("model", "Model", "Models"),
     "endpoint-config": Kind("endpoint configuration", "EndpointConfig", "EndpointConfigs"),
     "endpoint": Kind("endpoint", "Endpoint", "Endpoints", has_status=True, unlisted="FailureReason"),
-    "transform-job": Kind(
-        "transform job", "TransformJob", "TransformJobSummaries", has_status=True, unlisted="TransformStartTime"
-    ),
-    "processing-job": Kind(
-        "processing job", "ProcessingJob", "ProcessingJobSummaries", has_status=True, unlisted="ProcessingStartTime"
-    ),
-    "hyper-parameter-tuning-job": Kind(
-        "hyperparameter tuning job",
-        "HyperParameterTuningJob",
-        "HyperParameterTuningJobSummaries",
-        has_status=True,
-        unlisted="FailureReason",
-    ),
-    "experiment": Kind("experiment", "Experiment", "ExperimentSummaries", unique=True),
-    "experiment-trial": Kind("trial", "Trial", "TrialSummaries", unique=True),
-    "experiment-trial-component": Kind("trial component", "TrialComponent", "TrialComponentSummaries", unique=True),
-    "job-queue": Kind("job queue", "JobQueue", "jobQueues", service="batch"),
-    "service-environment": Kind("service environment", "ServiceEnvironment", "serviceEnvironments", service="batch"),
-    "scheduling-policy": Kind("scheduling policy", "SchedulingPolicy", "schedulingPolicies", service="batch"),
-    "quota-share": Kind("quota share", "QuotaShare", "quotaShares", service="batch"),
-    "service-job": Kind("service job", "ServiceJob", "jobSummaryList", service="batch"),
 }
 
 
@@ -92,11 +68,7 @@ def row(resource: Resource) -> dict[str, object]:
     }
     if kind.has_status:
         found |= {f"{kind.word}Status": resource.status, "LastModifiedTime": resource.modified}
-    work = kind.word.removesuffix("Job")
-    times = {f"{work}StartTime": resource.facts.get("started"), f"{work}EndTime": resource.facts.get("ended")}
-    return found | given(
-        FailureReason=resource.reason or None, ExitMessage=resource.facts.get("message") or None, **times
-    )
+    return found | given(FailureReason=resource.reason or None)
 
 
 class Resources(Registry[Resource]):
@@ -104,7 +76,7 @@ class Resources(Registry[Resource]):
 
     def __init__(self, store: Store, region: str, clock: Callable[[], float] = time.time) -> None:
         super().__init__(
-            (Resource(**json.loads(text)) for text in store.records()),
+            (Resource(**json.loads(text)) for text in store.records(*KINDS)),
             lambda resource: store.save_record(resource.kind, resource.name, json.dumps(asdict(resource))),
             lambda resource: store.drop_record(resource.kind, resource.name),
             clock,
@@ -122,12 +94,10 @@ class Resources(Registry[Resource]):
         """Return those of a kind, of one status where it is named, in order of creation."""
         return [each for each in self.of_kind(kind) if status in {None, each.status}]
 
-    def listed(
-        self, kind: str, body: ListRequest, more: Callable[[Resource], Mapping[str, object]] = lambda _: {}
-    ) -> dict[str, object]:
-        """Answer a list of any kind; its rows say ``more``. Raises AwsError for a token that is none."""
+    def listed(self, kind: str, body: Body) -> dict[str, object]:
+        """Answer a list of any kind. Raises AwsError for a token that is none."""
         found, token = select(self.all(kind, body.get("StatusEquals")), body)
-        rows = [{**row(each), **more(each)} for each in found]
+        rows = [row(each) for each in found]
         for each in rows:
             each.pop(KINDS[kind].unlisted, None)
         return {KINDS[kind].rows: rows, **token}
@@ -175,38 +145,9 @@ class Resources(Registry[Resource]):
             if resource is not None:
                 self._save(replace(resource, modified=max(self._clock(), resource.modified), **changes))
 
-    def end(self, kind: str, name: str, status: str, reason: str | None = None, **facts: str) -> None:
-        """Say that a job is over, if it is still there. A reason has 1,024 letters at most, as the service's model says."""
-        known = self.find(kind, name)
-        if known is not None:
-            told = {**known.facts, **facts, "ended": self.now()}
-            self.change(kind, name, status=status, reason=reason[:1024] if reason else None, facts=told)
-
-    def end_cut_off(self, kind: str) -> None:
-        """After a restart of the emulator: no job of this kind can still be running."""
-        for resource in self.all(kind):
-            if resource.status in {"InProgress", "Stopping"}:
-                self.end(
-                    kind, resource.name, "Failed", "InternalServerError: the emulator was killed while the job ran."
-                )
-
     def _arn(self, kind: str, name: str) -> str:
-        if KINDS[kind].service == "batch":  # it keeps the case of names; a quota share is below its queue
-            return f"arn:aws:batch:{self._region}:{EMULATED_ACCOUNT}:{'job-queue' if kind == 'quota-share' else kind}/{name}"
         return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{kind}/{name.lower()}"
 
 
 def _taken(resource: Resource) -> AwsError:
-    kind = KINDS[resource.kind]
-    if resource.kind.endswith("-job"):
-        return AwsError(
-            "ResourceInUse",
-            "Job name must be unique within an AWS account and region, and a job with this name already "
-            f"exists ({resource.arn}).",
-        )
-    if kind.unique:
-        noun = kind.noun.capitalize()
-        return validation(
-            f"{noun} names must be unique within an AWS account and region. {noun} with name ({resource.name}) already exists."
-        )
-    return validation(f'Cannot create already existing {kind.noun} "{resource.arn}".')
+    return validation(f'Cannot create already existing {KINDS[resource.kind].noun} "{resource.arn}".')

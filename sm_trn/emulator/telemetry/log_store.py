@@ -50,7 +50,7 @@ class StreamFacts:
 
 
 class LogLines:
-    """It keeps all streams of one folder."""
+    """It keeps all streams of one folder, each as ``GROUP:NAME``."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -77,31 +77,30 @@ class LogLines:
                 entry.out.close()
                 entry.out = None
 
-    def streams(self, prefix: str = "") -> list[StreamFacts]:
-        """Return the streams in order of name."""
+    def streams(self, group: str, prefix: str = "") -> list[StreamFacts]:
+        """Return the streams of a group whose names begin with ``prefix``, in order of name."""
+        start = f"{group}:{prefix}"
         with self._lock:
             return [
                 StreamFacts(
-                    name=name,
+                    name=name.partition(":")[2],
                     created=entry.created,
                     size=entry.size,
                     first=entry.stamps[0] if entry.stamps else None,
                     last=entry.stamps[-1] if entry.stamps else None,
                 )
                 for name, entry in sorted(self._streams.items())
-                if name.startswith(prefix)
+                if name.startswith(start)
             ]
-
-    def has(self, stream: str) -> bool:
-        return stream in self._streams
 
     def count(self, stream: str) -> int:
         with self._lock:
             return len(self._streams[stream].offsets)
 
-    def stamps(self, stream: str) -> Sequence[int]:
+    def stamps(self, stream: str) -> Sequence[int] | None:
+        """Return the times of a stream's lines; None where there is no such stream."""
         with self._lock:
-            return tuple(self._streams[stream].stamps)
+            return tuple(self._streams[stream].stamps) if stream in self._streams else None
 
     def read(self, stream: str, start: int, stop: int) -> Iterator[Line]:
         """Yield lines ``start`` to ``stop`` (exclusive) of a stream, by position."""

@@ -1,6 +1,6 @@
 """These functions answer CloudWatch Logs' reading operations, for the groups that jobs and endpoints write to.
 
-Other groups are moto's.
+Other groups are moto's, whose store keeps every line in memory and looks at all of a group's for each page of a filter.
 https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetLogEvents.html
 """
 
@@ -12,23 +12,23 @@ import bisect
 import heapq
 import json
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from typing_extensions import TypedDict
-
-from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..api import shapes
 from ..api.shapes import given
 from ..errors import AwsError
+from ..options import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from .log_store import Line, LogLines, StreamFacts
 
+    LogRequest = Mapping[str, Any]
+    LogAnswer = dict[str, Any]
+
 GROUP: Final = "/aws/sagemaker/TrainingJobs"
-HOSTED: Final = ("/aws/sagemaker/Endpoints/", "/aws/sagemaker/TransformJobs", "/aws/sagemaker/ProcessingJobs")
+HOSTED: Final = "/aws/sagemaker/Endpoints/"
 _PAGE = 10_000  # events; one answer also ends at 1 MiB
 _PAGE_BYTES = 2**20
 _STREAMS = 50  # of one answer of DescribeLogStreams
@@ -37,84 +37,17 @@ _READERS: Final = frozenset({"DescribeLogStreams", "GetLogEvents", "FilterLogEve
 _WRITERS: Final = frozenset({"PutLogEvents", "CreateLogStream", "DeleteLogStream", "DeleteLogGroup", "CreateLogGroup"})
 
 
-class LogRequest(TypedDict, total=False):
-    """This is what is read of the requests. Those for other groups are moto's, and are not checked here."""
-
-    logGroupName: str
-    logGroupIdentifier: str
-    logStreamName: str
-    logStreamNames: list[str]
-    logStreamNamePrefix: str
-    filterPattern: str
-    startTime: int
-    endTime: int
-    startFromHead: bool
-    orderBy: str
-    descending: bool
-    limit: int
-    nextToken: str
-
-
-class LogAnswer(TypedDict, total=False):
-    """This is what the answers say."""
-
-    events: list[dict[str, str | int]]
-    logStreams: list[dict[str, str | int]]
-    searchedLogStreams: list[str]
-    nextToken: str
-    nextForwardToken: str
-    nextBackwardToken: str
-
-
-class _Group:
-    """The streams of one group: those whose names begin with ``prefix``, under their names without it."""
-
-    def __init__(self, lines: LogLines, prefix: str) -> None:
-        self._lines = lines
-        self._prefix = prefix
-
-    def streams(self, prefix: str) -> list[StreamFacts]:
-        found = self._lines.streams(self._prefix + prefix)
-        return [replace(facts, name=facts.name.removeprefix(self._prefix)) for facts in found]
-
-    def stamps(self, stream: str) -> Sequence[int] | None:
-        """Return the times of a stream's lines; None where there is no such stream."""
-        name = self._prefix + stream
-        return self._lines.stamps(name) if self._lines.has(name) else None
-
-    def read(self, stream: str, start: int, stop: int) -> Iterator[Line]:
-        return self._lines.read(self._prefix + stream, start, stop)
-
-    def timed(self, stream: str, start: int) -> Iterator[tuple[int, str, Line]]:
-        """Yield a stream's lines from a position on, to be merged with those of others."""
-        for line in self.read(stream, start, self._lines.count(self._prefix + stream)):
-            yield line.timestamp, stream, line
-
-
-class LogsApi:
-    """Answers one JSON request at a time. Jobs' lines are in a store of their own, those of other groups in ``hosted``."""
-
-    def __init__(self, lines: LogLines, region: str, hosted: LogLines | None = None) -> None:
-        self._lines = lines
-        self._region = region
-        self._hosted = hosted
-
-    def owns(self, operation: str, body: LogRequest) -> bool:
-        group = _group(body)
-        ours = group == GROUP or (self._hosted is not None and group.startswith(HOSTED))
-        return ours and operation in _READERS | _WRITERS
-
-    def answer(self, operation: str, body: LogRequest) -> LogAnswer:
-        """Answer an operation that this one owns. Raises AwsError."""
-        name = _group(body) or GROUP
-        if operation in _WRITERS:
-            raise AwsError("OperationAbortedException", f"{operation}: the emulator alone writes {name!r}")
-        _check(operation, body)
-        hosted = self._hosted if name.startswith(HOSTED) else None
-        group = _Group(self._lines, "") if hosted is None else _Group(hosted, f"{name}:")
-        if operation == "DescribeLogStreams":
-            return _describe(group, body, f"arn:aws:logs:{self._region}:{EMULATED_ACCOUNT}:log-group:{name}")
-        return _get(group, body) if operation == "GetLogEvents" else _filter(group, body)
+def answer(lines: LogLines, region: str, operation: str, body: LogRequest) -> LogAnswer | None:
+    """Answer an operation on a group of ours; None for any other. Raises AwsError."""
+    group = _group(body)
+    if not group.startswith((GROUP, HOSTED)) or operation not in _READERS | _WRITERS:
+        return None
+    if operation in _WRITERS:
+        raise AwsError("OperationAbortedException", f"{operation}: the emulator alone writes {group!r}")
+    _check(operation, body)
+    if operation == "DescribeLogStreams":
+        return _describe(lines, group, body, f"arn:aws:logs:{region}:{EMULATED_ACCOUNT}:log-group:{group}")
+    return _get(lines, group, body) if operation == "GetLogEvents" else _filter(lines, group, body)
 
 
 def _check(operation: str, body: LogRequest) -> None:
@@ -128,19 +61,19 @@ def _check(operation: str, body: LogRequest) -> None:
         raise AwsError("InvalidParameterException", "Cannot order by LastEventTime with a logStreamNamePrefix.")
 
 
-def _describe(group: _Group, body: LogRequest, arn: str) -> LogAnswer:
-    found = group.streams(str(body.get("logStreamNamePrefix") or ""))
+def _describe(lines: LogLines, group: str, body: LogRequest, arn: str) -> LogAnswer:
+    found = lines.streams(group, str(body.get("logStreamNamePrefix") or ""))
     if body.get("orderBy") == "LastEventTime":
         found.sort(key=lambda facts: facts.last or 0)
     if body.get("descending"):
         found.reverse()
     start = _index(body.get("nextToken"))
     limit = body.get("limit") or _STREAMS
-    more: LogAnswer = {"nextToken": str(start + limit)} if start + limit < len(found) else {}
+    more = {"nextToken": str(start + limit)} if start + limit < len(found) else {}
     return {"logStreams": [_stream(facts, arn) for facts in found[start : start + limit]], **more}
 
 
-def _stream(facts: StreamFacts, arn: str) -> dict[str, str | int]:
+def _stream(facts: StreamFacts, arn: str) -> dict[str, object]:
     return given(
         logStreamName=facts.name,
         creationTime=facts.created,
@@ -152,9 +85,9 @@ def _stream(facts: StreamFacts, arn: str) -> dict[str, str | int]:
     )
 
 
-def _get(group: _Group, body: LogRequest) -> LogAnswer:
-    stream = str(body.get("logStreamName"))
-    stamps = group.stamps(stream)
+def _get(lines: LogLines, group: str, body: LogRequest) -> LogAnswer:
+    stream = f"{group}:{body.get('logStreamName')}"
+    stamps = lines.stamps(stream)
     if stamps is None:
         raise AwsError("ResourceNotFoundException", "The specified log stream does not exist.")
     since, until = body.get("startTime"), body.get("endTime")
@@ -164,21 +97,19 @@ def _get(group: _Group, body: LogRequest) -> LogAnswer:
     forward, position = _direction(body, low, high)
     start, stop = (max(position, low), high) if forward else (low, min(position, high))
     start, stop = (start, min(stop, start + limit)) if forward else (max(start, stop - limit), max(start, stop))
-    page = _capped(list(group.read(stream, start, stop)), newest=not forward)
+    page = _capped(list(lines.read(stream, start, stop)), newest=not forward)
     first, last = (page[0].index, page[-1].index + 1) if page else (position, position)
-    events: list[dict[str, str | int]] = [
-        {"timestamp": line.timestamp, "message": line.message, "ingestionTime": line.ingestion} for line in page
-    ]
+    events = [{"timestamp": line.timestamp, "message": line.message, "ingestionTime": line.ingestion} for line in page]
     return {"events": events, "nextForwardToken": f"f/{last:034d}", "nextBackwardToken": f"b/{first:034d}"}
 
 
-def _filter(group: _Group, body: LogRequest) -> LogAnswer:
+def _filter(lines: LogLines, group: str, body: LogRequest) -> LogAnswer:
     wanted, names = _pattern(str(body.get("filterPattern") or "")), body.get("logStreamNames")
-    found = group.streams(str(body.get("logStreamNamePrefix") or ""))
+    found = lines.streams(group, str(body.get("logStreamNamePrefix") or ""))
     at, limit = _positions(body.get("nextToken")), body.get("limit") or _PAGE
     low, high = int(body.get("startTime") or 0), body.get("endTime")
     streams = [facts.name for facts in found if names is None or facts.name in names]
-    sources = [group.timed(name, at.get(name, 0)) for name in streams]
+    sources = [_timed(lines, group, name, at.get(name, 0)) for name in streams]
     answer: LogAnswer = {"events": [], "searchedLogStreams": []}
     size = 0
     for _, name, line in heapq.merge(*sources, key=lambda item: item[:2]):
@@ -190,6 +121,13 @@ def _filter(group: _Group, body: LogRequest) -> LogAnswer:
             answer["events"].append(_event(name, line))
             size += len(line.message)
     return answer
+
+
+def _timed(lines: LogLines, group: str, stream: str, start: int) -> Iterator[tuple[int, str, Line]]:
+    """Yield a stream's lines from a position on, to be merged with those of others."""
+    name = f"{group}:{stream}"
+    for line in lines.read(name, start, lines.count(name)):
+        yield line.timestamp, stream, line
 
 
 def _group(body: LogRequest) -> str:

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...core.specs.snapshot import EMULATED_ACCOUNT
 from ..api import shapes
 from ..api.search import Row, search
 from ..api.tags import Tagged, tag_list, tags_of
 from ..errors import AwsError, validation
-from ..options import SUBSTITUTED_TAG, Options
+from ..options import EMULATED_ACCOUNT, SUBSTITUTED_TAG, Options
 from . import engine, rules
 from .describe import describe, list_jobs
 from .job import KIND, Job
 from .jobs import Jobs
 from .plan import plan_of
-from .warm_pool import pool_of
 
 if TYPE_CHECKING:
-    from ..api.paging import ListRequest
-    from ..api.search import SearchRequest
-    from ..s3.object_store import ObjectStore
-    from .request import TrainingRequest
+    from ..api.shapes import Body
+    from ..objects import Objects
 
 _SEARCHABLE = "TrainingJob"
 
@@ -40,7 +36,7 @@ class Supervisor(Protocol):
 class TrainingApi:
     """The operations on training jobs, and the emulator's own on them. Every one raises AwsError."""
 
-    def __init__(self, jobs: Jobs, objects: ObjectStore, supervisor: Supervisor, options: Options, region: str) -> None:
+    def __init__(self, jobs: Jobs, objects: Objects, supervisor: Supervisor, options: Options, region: str) -> None:
         self._jobs = jobs
         self._objects = objects
         self._supervisor = supervisor
@@ -56,11 +52,12 @@ class TrainingApi:
             raise validation(f"{job.name!r} is in {job.state.secondary}; only a job in Training can be interrupted")
         self._supervisor.interrupt(job.name, notice=notice)
 
-    def check(self, body: TrainingRequest) -> None:
+    def check(self, body: Body) -> None:
         """Raise the AwsError that the request would meet."""
-        rules.check_request(body, self._has_objects, self._region)
+        self._objects.ready.wait()
+        rules.check_request(body, lambda bucket, prefix: bool(self._objects.keys(bucket, prefix)), self._region)
 
-    def create(self, body: TrainingRequest) -> dict[str, str]:
+    def create(self, body: Body) -> dict[str, str]:
         self.check(body)
         name = body["TrainingJobName"]
         arn = f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{KIND}/{name.lower()}"
@@ -69,25 +66,25 @@ class TrainingApi:
         if substituted:
             tags[SUBSTITUTED_TAG] = substituted
         state = engine.begin(self._jobs.now(), spot=bool(body.get("EnableManagedSpotTraining")))
+        self._objects.save()  # the job's source and data: while it waits it survives a kill
         self._jobs.add(Job(name=name, arn=arn, request=body, state=state, tags=tags))
         self._supervisor.start(name)
         return {"TrainingJobArn": arn}
 
-    def _has_objects(self, bucket: str, prefix: str) -> bool:
-        self._objects.ready.wait()
-        return bool(self._objects.keys(bucket, prefix))
-
-    def describe(self, body: TrainingRequest) -> dict[str, Any]:
+    def describe(self, body: Body) -> dict[str, Any]:
         return self._described(self._jobs.get(body["TrainingJobName"]))
 
     def _described(self, job: Job) -> dict[str, Any]:
         return describe(job, self._jobs.now(), self._options.spot_discount)
 
-    def listed(self, body: ListRequest) -> dict[str, Any]:
-        return list_jobs(self._jobs.all(), body, self._jobs.now())
+    def listed(self, body: Body) -> dict[str, Any]:
+        return list_jobs(self._jobs.all(), body)
 
-    def search(self, body: SearchRequest) -> dict[str, Any]:
-        """Search among training jobs: a row has the members that the model gives it, fewer than a describe answer."""
+    def search(self, body: Body) -> dict[str, Any] | None:
+        """Search among training jobs: a row has the members that the model gives it, fewer than a describe answer. None for a search
+        among other things, which is moto's."""
+        if body["Resource"] != _SEARCHABLE:
+            return None
         members = shapes.service_model().shape_for(_SEARCHABLE).members
         rows = [
             Row(
@@ -101,7 +98,7 @@ class TrainingApi:
         found, more = search(rows, body, members)
         return {"Results": [{_SEARCHABLE: {**row.document, "Tags": tag_list(row.tags)}} for row in found], **more}
 
-    def stop(self, body: TrainingRequest) -> dict[str, str]:
+    def stop(self, body: Body) -> dict[str, str]:
         """Answer StopTrainingJob. Raises AwsError for a job that has ended."""
         job = self._jobs.get(body["TrainingJobName"])
         if job.state.terminal:
@@ -109,21 +106,13 @@ class TrainingApi:
         self._supervisor.stop(job.name)
         return {}
 
-    def update(self, body: TrainingRequest) -> dict[str, str]:
-        job = self._jobs.get(body["TrainingJobName"])
-        request, pool_end = rules.updated(job, body, self._jobs.now())
-        self._jobs.update(job.name, request, pool_end=pool_end)
-        return {"TrainingJobArn": job.arn}
-
-    def delete(self, body: TrainingRequest) -> dict[str, str]:
+    def delete(self, body: Body) -> dict[str, str]:
         """Answer DeleteTrainingJob. Raises AwsError for a job that still runs."""
         job = self._jobs.get(body["TrainingJobName"])
-        pool = pool_of(job, self._jobs.now())
-        why = "" if job.state.terminal else f"is in status {job.status}."
-        if not why and pool is not None and pool.status == "Available":
-            why = "retains an Available warm pool; set its KeepAlivePeriodInSeconds to 0 first."
-        if why:
-            raise AwsError("ResourceInUse", f"The request was rejected because the training job {why}")
+        if not job.state.terminal:
+            raise AwsError(
+                "ResourceInUse", f"The request was rejected because the training job is in status {job.status}."
+            )
         self._jobs.drop(job.name)
         return {}
 

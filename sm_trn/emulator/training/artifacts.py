@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..container import transfer
 from ..errors import AwsError
-from ..s3.object_store import parse_s3_uri
+from ..objects import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from ..container.transfer import download_folder, plain_files
 from ..errors import AwsError
-from ..s3.object_store import parse_s3_uri
-from ..state.quota import no_room
+from ..objects import parse_s3_uri
+from ..state.disk import no_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from ..s3.object_store import ObjectStore
+    from ..objects import Objects
 
 _LOOK_S = 0.5
 _Stamp = tuple[int, int, int]
@@ -30,7 +30,7 @@ class CheckpointSync:
     no room for what was left."""
 
     def __init__(
-        self, objects: ObjectStore, uri: str, folders: Sequence[tuple[str, Path]], note: Callable[[str], None]
+        self, objects: Objects, uri: str, folders: Sequence[tuple[str, Path]], note: Callable[[str], None]
     ) -> None:
         self._objects = objects
         self._uri = uri

@@ -11,16 +11,15 @@ from ..container import twins
 from ..container.layout import ML, base_environment, localized
 
 if TYPE_CHECKING:
-    from ..container.cluster import Channel, Plan
+    from ..api.shapes import Body
+    from ..container.cluster import Plan
     from ..container.context import RunContext
     from ..container.layout import Where
-    from ..container.twins import Twin
     from ..iam.keys import Key
     from .job import Job
-    from .request import TrainingRequest
 
 
-def write_configuration(where: Where, plan: Plan, request: TrainingRequest) -> None:
+def write_configuration(where: Where, plan: Plan, request: Body) -> None:
     """hyperparameters.json, resourceconfig.json, inputdataconfig.json and checkpointconfig.json."""
     group = plan.group_of(where.name)
     documents: dict[str, Any] = {
@@ -53,13 +52,10 @@ def write_configuration(where: Where, plan: Plan, request: TrainingRequest) -> N
         (where.ml / "input/config" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
 
 
-def environment(
-    where: Where, plan: Plan, job: Job, context: RunContext, key: Key, *, port: int, twin: Twin | None = None
-) -> dict[str, str]:
+def environment(where: Where, plan: Plan, job: Job, context: RunContext, key: Key, *, port: int) -> dict[str, str]:
     """Return the job's whole environment, built from nothing."""
-    variables = base_environment(where, context, key, job.request.get("Environment") or {})
-    if twin is not None:
-        variables = twins.variables(where, twin, context.shared.root, variables)
+    given = base_environment(where, context, key, job.request.get("Environment") or {})
+    variables = twins.variables(where, context.shared.root, given)
     variables |= {
         "SAGEMAKER_TRAINING_MODULE": variables.get(
             "SAGEMAKER_TRAINING_MODULE", "sagemaker_pytorch_container.training:main"
@@ -73,14 +69,21 @@ def environment(
         variables["SM_TRN_WORKERS"] = str(plan.group_of(where.name).workers)
     if shell_reads_in(job.request["AlgorithmSpecification"].get("TrainingImage", "")):
         variables["SM_TRN_SHELL"] = "1"
+    if any(input_mode(channel, job.request) == "FastFile" for channel in job.request.get("InputDataConfig") or ()):
+        variables["SM_TRN_READ_ONLY"] = "1"
     if where.seen_ml != ML:
         variables["SM_STUDIO_LOCAL_MODE"] = "true"
     return variables
 
 
-def _channel(channel: Channel, request: TrainingRequest) -> dict[str, str]:
+def input_mode(channel: Body, request: Body) -> str:
+    """Return how a channel's data come to the job: File, FastFile or Pipe."""
+    return str(channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"])
+
+
+def _channel(channel: Body, request: Body) -> dict[str, str]:
     return given(
-        TrainingInputMode=channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"],
+        TrainingInputMode=input_mode(channel, request),
         S3DistributionType=channel["DataSource"]["S3DataSource"].get("S3DataDistributionType", "FullyReplicated"),
         RecordWrapperType=channel.get("RecordWrapperType", "None"),
         ContentType=channel.get("ContentType"),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Event(enum.Enum):
     """This is what can happen to a job."""
 
-    WAIT = "every slot of the machine is taken"
+    QUEUE = "every slot of the machine is taken"
     PREPARE = "a slot was found"
     DOWNLOAD = "hosts are up, data is on its way"
     TRAIN = "the script starts"
@@ -38,7 +38,7 @@ class Event(enum.Enum):
 MESSAGES: Final[Mapping[str, str]] = {
     "Starting": "Starting the training job",
     "Preparing": "Preparing the instances for training",
-    "Pending": "Insufficient capacity error from EC2 while launching instances, retrying!",
+    "Pending": "",
     "Downloading": "Downloading the training image",
     "Training": "Training image download completed. Training in progress.",
     "Uploading": "Uploading generated training model",
@@ -93,6 +93,11 @@ class JobState:
         return self.status in TERMINAL
 
     @property
+    def waiting(self) -> bool:
+        """True for a job of which nothing has begun, and that nobody has stopped."""
+        return self.secondary in {"Starting", "Pending"} and not self.attempts and self.ending is None
+
+    @property
     def started(self) -> float | None:
         """Start of the first Downloading: from here on the service bills."""
         return self.attempts[0][0] if self.attempts else None
@@ -131,6 +136,8 @@ def advance(state: JobState, event: Event, now: float, *, reason: str = "") -> J
     now = max(now, state.transitions[-1].start, state.modified)
     if event is Event.FAIL:
         return _enter(replace(state, failure_reason=reason[:_FAILURE_REASON_LIMIT]), "Failed", now)
+    if event is Event.QUEUE:
+        return _enter(state, "Pending", now, reason) if state.waiting else state
     rule = _RULES.get((state.secondary, event))
     return state if rule is None else rule(state, now)
 
@@ -178,7 +185,6 @@ def _interrupt(state: JobState, now: float) -> JobState:
 
 
 _RULES: Final[Mapping[tuple[str, Event], Callable[[JobState, float], JobState]]] = {
-    ("Starting", Event.WAIT): _to("Pending"),
     ("Starting", Event.PREPARE): _prepare,
     ("Pending", Event.PREPARE): _prepare,
     ("Starting", Event.DOWNLOAD): _to("Downloading"),

@@ -12,8 +12,8 @@ from . import engine
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..api.shapes import Body
     from .engine import JobState
-    from .request import TrainingRequest
 
 
 KIND: Final = "training-job"  # as in its ARN
@@ -21,17 +21,15 @@ KIND: Final = "training-job"  # as in its ARN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A request as it was sent, and what became of it. ``pool_end`` is when its warm pool ended before its time."""
+    """A request as it was sent, and what became of it."""
 
     name: str
     arn: str
-    request: TrainingRequest
+    request: Body
     state: JobState
     tags: Mapping[str, str]
     metrics: tuple[FinalMetric, ...] = ()
     model_uri: str | None = None
-    pool_end: float | None = None
-    reused_by: str | None = None
 
     @property
     def kind(self) -> str:

@@ -16,7 +16,6 @@ from ..state.registry import Registry
 from . import engine
 from .engine import Event, JobState
 from .job import KIND, Job, dump, load
-from .warm_pool import matches, pool_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,16 +24,18 @@ if TYPE_CHECKING:
     from ..telemetry.log_store import LogLines
     from ..telemetry.metric_store import MetricStore
     from ..telemetry.metrics import FinalMetric
-    from .request import TrainingRequest
 
 
 class Jobs(Registry[Job]):
     """It keeps all training jobs of a region, by name."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
-        found = (load(text) for text in store.jobs())
+        found = (load(text) for text in store.records(KIND))
         super().__init__(
-            found, lambda job: store.save_job(job.name, dump(job)), lambda job: store.drop_job(job.name), clock
+            found,
+            lambda job: store.save_record(KIND, job.name, dump(job)),
+            lambda job: store.drop_record(KIND, job.name),
+            clock,
         )
 
     def get(self, name: str) -> Job:
@@ -93,32 +94,18 @@ class Jobs(Registry[Job]):
                 )
             )
 
-    def update(self, name: str, request: TrainingRequest, *, pool_end: float | None = None) -> None:
-        """Change what was asked, and say when."""
-        with self._lock:
-            job = self.get(name)
-            state = replace(job.state, modified=max(self._clock(), job.state.modified))
-            self._save(replace(job, request=request, state=state, pool_end=job.pool_end or pool_end))
-
-    def claim_pool(self, name: str) -> str | None:
-        """Give the job the oldest warm pool that fits it; the name of the job that kept it."""
-        with self._lock:
-            now, wanted = self._clock(), self.get(name).request
-            for job in self.all():
-                pool = pool_of(job, now)
-                if job.name != name and pool and pool.status == "Available" and matches(job.request, wanted):
-                    self._save(replace(job, pool_end=now, reused_by=name))
-                    return job.name
-            return None
-
-    def fail_unfinished(self) -> None:
-        """After a restart no job can still be running: fail those that were."""
+    def fail_unfinished(self) -> list[str]:
+        """After a restart no job can still be running: fail those that were. Those that had not begun wait again; their names."""
+        waiting = [job.name for job in self.all() if job.state.waiting]
         for job in self.all():
+            if job.state.waiting:
+                continue
             reason = (
                 f"InternalServerError: the emulator was killed while the job was in {job.state.secondary}; "
                 "the job's processes were ended with it. Please try again."
             )
             self.apply(job.name, Event.FAIL, reason=reason)
+        return waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

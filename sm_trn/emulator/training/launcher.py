@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 from ..container.archive import UnsafeArchive, unpack
 from ..container.layout import INSIDE
 from ..container.transfer import TransferError
-from ..s3.object_store import parse_s3_uri
+from ..objects import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..api.shapes import Body
     from ..container.layout import Where
-    from ..s3.object_store import ObjectStore
-    from .request import TrainingRequest
+    from ..objects import Objects
 
 LAUNCH: Final = INSIDE / "launch.py"
 NOTE: Final = "the interpreter has no sagemaker-training toolkit; the emulator's own launcher stands in for it"
@@ -25,7 +25,7 @@ def arguments(python: str, *, toolkit: bool) -> tuple[str, ...]:
     return (python, "-m", "sm_trn_toolkit") if toolkit else (python, str(LAUNCH))
 
 
-def unpack_source(objects: ObjectStore, request: TrainingRequest, places: Sequence[Where]) -> None:
+def unpack_source(objects: Objects, request: Body, places: Sequence[Where]) -> None:
     """Bring the job's code to /opt/ml/code of every host, which the toolkit does by itself. Raises TransferError."""
     text = (request.get("HyperParameters") or {}).get("sagemaker_submit_directory", '""')
     try:
@@ -36,8 +36,7 @@ def unpack_source(objects: ObjectStore, request: TrainingRequest, places: Sequen
         return
     try:
         for where in places:
-            _, packed = objects.open(*parse_s3_uri(uri))
-            with packed:
+            with objects.open(*parse_s3_uri(uri)) as packed:
                 unpack(packed, where.ml / "code")
     except KeyError as error:
         raise TransferError(f"ClientError: the source {uri!r} does not exist") from error

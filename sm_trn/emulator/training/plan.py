@@ -16,8 +16,8 @@ from ..container.cluster import HOMOGENEOUS, Group, Plan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..api.shapes import Body
     from ..options import Options
-    from .request import InstanceGroup, Resources, TrainingRequest
 
 # Hyperparameters that the SDK writes for `distribution=`, and what stands in for each on a CPU.
 _LAUNCHERS: Final[Mapping[str, str]] = {
@@ -29,7 +29,7 @@ _LAUNCHERS: Final[Mapping[str, str]] = {
 _TORCHRUN: Final = "sagemaker_torch_distributed_enabled"
 
 
-def plan_of(request: TrainingRequest, options: Options, cores: int | None = None) -> Plan:
+def plan_of(request: Body, options: Options, cores: int | None = None) -> Plan:
     """Return hosts and workers for this machine: at least one worker a host, else the cores shared by the hosts."""
     switched = _switched_on(request.get("HyperParameters") or {})
     substituted = _substituted(switched)
@@ -44,7 +44,7 @@ def plan_of(request: TrainingRequest, options: Options, cores: int | None = None
     )
 
 
-def _groups(resources: Resources, cores: int) -> tuple[Group, ...]:
+def _groups(resources: Body, cores: int) -> tuple[Group, ...]:
     """The hosts are numbered through all groups, in the order of the request."""
     requested = resources.get("InstanceGroups") or [_only_group(resources)]
     whole, first, groups = sum(group["InstanceCount"] for group in requested), 1, []
@@ -65,7 +65,7 @@ def _groups(resources: Resources, cores: int) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def _only_group(resources: Resources) -> InstanceGroup:
+def _only_group(resources: Body) -> Body:
     count, instance = resources["InstanceCount"], resources["InstanceType"]
     return {"InstanceGroupName": HOMOGENEOUS, "InstanceType": instance, "InstanceCount": count}
 
@@ -108,7 +108,7 @@ def _substituted(switched: frozenset[str]) -> str:
     return " and ".join(parts)
 
 
-def _refusal(request: TrainingRequest, substituted: str, entrypoint: tuple[str, ...], options: Options) -> str:
+def _refusal(request: Body, substituted: str, entrypoint: tuple[str, ...], options: Options) -> str:
     if options.strict and substituted:
         return f"ClientError: strict emulation: {substituted} would be substituted; start without strict to allow it"
     hyperparameters = request.get("HyperParameters") or {}

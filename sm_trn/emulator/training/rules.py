@@ -1,4 +1,4 @@
-"""These are the rules of CreateTrainingJob, and of UpdateTrainingJob, that need more than one member or more than the shape.
+"""These are the rules of CreateTrainingJob that need more than one member or more than the shape.
 
 Texts marked (verbatim) are the service's own; the others say the same in our words.
 """
@@ -7,38 +7,64 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...core.catalog import images
 from ..errors import AwsError, validation
-from ..s3.object_store import parse_s3_uri
-from .warm_pool import pool_of
+from ..objects import parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..container.cluster import Channel, S3Source
-    from .job import Job
-    from .request import Algorithm, InstanceGroup, Resources, TrainingRequest
+    from ..api.shapes import Body
 
 _DAY = 86_400
-_REMOTE_DEBUG = ("Downloading", "Training")  # the API reference of UpdateTrainingJob
+_RESERVED = ("/opt/ml", "/tmp", "/usr/local/nvidia")  # noqa: S108 - AWS's words
 
 
-def check_request(body: TrainingRequest, has_objects: Callable[[str, str], bool], region: str) -> None:
+def check_request(body: Body, has_objects: Callable[[str, str], bool], region: str) -> None:
     """Raise the AwsError that the service would answer with. ``has_objects(bucket, prefix)`` looks into S3."""
     _check_algorithm(body.get("AlgorithmSpecification"))
     _check_resources(body.get("ResourceConfig"))
     _check_warm_pool(body)
     _check_times(body)
     _check_channels(body, has_objects, region)
+    local = (body.get("TensorBoardOutputConfig") or {}).get("LocalPath") or ""
+    if local.startswith(_RESERVED):  # verbatim
+        raise validation(
+            "LocalPath of TensorBoardOutputConfig cannot start with the following reserved path: "
+            f"[{', '.join(_RESERVED)}]"
+        )
 
 
-def _check_algorithm(algorithm: Algorithm | None) -> None:
+def _check_algorithm(algorithm: Body | None) -> None:
     if algorithm is None:
         raise validation("AlgorithmSpecification: missing; the emulator runs training images only, no serverless jobs")
     if bool(algorithm.get("TrainingImage")) == bool(algorithm.get("AlgorithmName")):
         raise validation("AlgorithmSpecification: give exactly one of TrainingImage and AlgorithmName")
+    _check_image(algorithm.get("TrainingImage", ""))
 
 
-def _check_resources(resources: Resources | None) -> None:
+def _check_image(uri: str) -> None:
+    """Refuse an image of AWS's own whose version or Python was never published; any other image is taken at its word."""
+    framework = images.recognise(uri)
+    if framework is None or framework.pytorch is None:
+        return
+    repository = uri.partition("/")[2].partition(":")[0]
+    published = [
+        row
+        for family in images.families()
+        for row in images.rows(family)
+        if row.repository == repository
+        and images.minor(row.pytorch) == images.minor(framework.pytorch)
+        and framework.python in {row.python, None}
+    ]
+    if not published:
+        raise validation(
+            f"The requested image does not exist: {uri}. Please ensure that the repository has the tag; AWS's own images are "
+            "listed by 'sm-trn catalog images', and newer ones can be added to the file that SM_TRN_CATALOG names."
+        )
+
+
+def _check_resources(resources: Body | None) -> None:
     if not resources:
         raise validation("ResourceConfig: missing; wanted InstanceType, InstanceCount and VolumeSizeInGB")
     if resources.get("InstancePreferences"):
@@ -62,7 +88,7 @@ def _check_resources(resources: Resources | None) -> None:
         raise AwsError("ResourceLimitExceeded", f"the emulator runs at most 16 hosts on one machine, got {whole}")
 
 
-def _check_groups(resources: Resources, groups: Sequence[InstanceGroup]) -> None:
+def _check_groups(resources: Body, groups: Sequence[Body]) -> None:
     """In a heterogeneous cluster InstanceType and InstanceCount belong to the groups, whose names differ."""
     alone = {"InstanceType": resources.get("InstanceType"), "InstanceCount": resources.get("InstanceCount")}
     both = [name for name, value in alone.items() if value]
@@ -73,13 +99,13 @@ def _check_groups(resources: Resources, groups: Sequence[InstanceGroup]) -> None
         raise validation(f"ResourceConfig.InstanceGroups: names must be unique, got {names}")
 
 
-def _check_warm_pool(body: TrainingRequest) -> None:
+def _check_warm_pool(body: Body) -> None:
     # https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html: no managed spot training
     if body["ResourceConfig"].get("KeepAlivePeriodInSeconds") and body.get("EnableManagedSpotTraining"):
         raise validation("KeepAlivePeriodInSeconds: managed spot training has no warm pools; leave out one of the two")
 
 
-def _check_times(body: TrainingRequest) -> None:
+def _check_times(body: Body) -> None:
     limits = body.get("StoppingCondition", {})
     longest, wait = limits.get("MaxRuntimeInSeconds", _DAY), limits.get("MaxWaitTimeInSeconds")
     if longest > 28 * _DAY:
@@ -97,11 +123,21 @@ def _check_times(body: TrainingRequest) -> None:
         )
 
 
-def _check_channels(body: TrainingRequest, has_objects: Callable[[str, str], bool], region: str) -> None:
+def _check_channels(body: Body, has_objects: Callable[[str, str], bool], region: str) -> None:
     names = [channel["ChannelName"] for channel in body.get("InputDataConfig") or ()]
     if len(set(names)) < len(names):
         raise validation(f"InputDataConfig: channel names must be unique, got {names}")
     groups = {group["InstanceGroupName"] for group in body["ResourceConfig"].get("InstanceGroups") or ()}
+    assigned = [
+        channel["ChannelName"]
+        for channel in body.get("InputDataConfig") or ()
+        if (channel["DataSource"].get("S3DataSource") or {}).get("InstanceGroupNames")
+    ]
+    others = [name for name in names if name not in assigned]
+    if assigned and others:  # verbatim
+        raise validation(
+            f"Some channels have assigned instance groups: [{', '.join(assigned)}] while others not: [{', '.join(others)}]"
+        )
     for channel in body.get("InputDataConfig") or ():
         source = channel["DataSource"].get("S3DataSource")
         if source is None:
@@ -116,7 +152,7 @@ def _check_channels(body: TrainingRequest, has_objects: Callable[[str, str], boo
             )
 
 
-def _check_source(channel: Channel, source: S3Source, groups: set[str], body: TrainingRequest) -> None:
+def _check_source(channel: Body, source: Body, groups: set[str], body: Body) -> None:
     name = channel["ChannelName"]
     unknown = sorted(set(source.get("InstanceGroupNames") or ()) - groups)
     if unknown:
@@ -126,32 +162,3 @@ def _check_source(channel: Channel, source: S3Source, groups: set[str], body: Tr
     mode = channel.get("InputMode") or body["AlgorithmSpecification"]["TrainingInputMode"]
     if source["S3DataType"] == "AugmentedManifestFile" and mode != "Pipe":  # the API reference of S3DataType
         raise validation(f"channel {name!r}: AugmentedManifestFile needs the input mode Pipe, got {mode}")
-
-
-def updated(job: Job, body: TrainingRequest, now: float) -> tuple[TrainingRequest, float | None]:
-    """Return the job's request after the change, and when its warm pool ends if the change ends it. Raises AwsError."""
-    request, pool_end = job.request.copy(), None
-    profiler, rules = body.get("ProfilerConfig"), body.get("ProfilerRuleConfigurations")
-    if (profiler or rules) and job.state.terminal:
-        name = "ProfilerConfig" if profiler else "ProfilerRuleConfigurations"
-        raise validation(f"{name}: the training job is in status {job.status}; its profiling is over")
-    if profiler:
-        request["ProfilerConfig"] = {**request.get("ProfilerConfig", {}), **profiler}
-    if rules:
-        request["ProfilerRuleConfigurations"] = rules
-    if body.get("RemoteDebugConfig"):
-        if job.state.secondary not in _REMOTE_DEBUG:
-            raise validation(
-                f"RemoteDebugConfig: got a training job in {job.state.secondary}, wanted one in {' or '.join(_REMOTE_DEBUG)}"
-            )
-        request["RemoteDebugConfig"] = body["RemoteDebugConfig"]
-    if body.get("ResourceConfig"):
-        pool = pool_of(job, now)
-        if pool is None or pool.status not in {"InUse", "Available"}:
-            raise validation(
-                f"ResourceConfig.KeepAlivePeriodInSeconds: the training job's warm pool is {pool.status if pool else 'absent'}; "
-                "wanted one that is InUse or Available"
-            )
-        request["ResourceConfig"] = {**request["ResourceConfig"], **body["ResourceConfig"]}
-        pool_end = None if body["ResourceConfig"]["KeepAlivePeriodInSeconds"] else now
-    return request, pool_end

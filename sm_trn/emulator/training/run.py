@@ -8,11 +8,9 @@ from __future__ import annotations
 import contextlib
 import enum
 import errno
-import json
 import socket
 import time
 import traceback
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..container import layout, transfer, twins
@@ -23,7 +21,8 @@ from ..errors import INTERNAL_ERROR
 from ..fault_injection import CAPACITY
 from ..iam.keys import Key, new_key
 from ..options import TWIN_TAG
-from ..state.quota import disk_full, no_room, reason_of
+from ..state.disk import disk_full, no_room, reason_of
+from ..telemetry.logs import GROUP
 from ..telemetry.metrics import MetricReader
 from . import artifacts, configuration, launcher
 from .checkpoints import CheckpointSync
@@ -32,17 +31,14 @@ from .engine import Event
 from .plan import announcement, plan_of, substitution_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from ..api.shapes import Body
     from ..container.layout import Where
     from .job import Job
     from .jobs import Control, TrainingContext
-    from .request import TrainingRequest
 
 _OPERATION = "CreateTrainingJob"
 _SHUTDOWN_GRACE_S = 5.0
 _KILLED_S = 15.0
-_LOOK_S = 0.2  # between two looks whether there are machines
 
 
 class BrokenHostError(Exception):
@@ -104,41 +100,16 @@ class JobRun:
         if self._context.shared.faults.insufficient_capacity(_OPERATION):
             self._fail(CAPACITY)
             return
-        machines: Counter[str] = Counter()
-        for group in self._plan.groups:
-            machines[group.instance_type] += len(group.hosts)
-        if not self._found_machines(machines):
-            return
-        try:
-            self._attempts()
-        finally:
-            self._context.shared.capacity.give(machines)
-
-    def _found_machines(self, machines: Mapping[str, int]) -> bool:
-        """Take the job's machines. Where there are none a job fails, but for one that says how long it waits for them."""
-        if self._context.shared.capacity.take(machines):
-            return True
-        if self._deadlines.while_waiting == float("inf"):
-            self._fail(CAPACITY)
-            return False
-        self._apply(Event.WAIT)
-        while not self._context.shared.capacity.take(machines):
-            self._control.wait(_LOOK_S)
-            if self._cancelled_early():
-                return False
-        self._apply(Event.PREPARE)
-        return True
+        self._attempts()
 
     def _attempts(self) -> None:
         attempt = 0
-        warm = self._context.jobs.claim_pool(self._job.name)
         while True:
             attempt += 1
-            if (self._cancelled_early() if warm else self._delayed()) or not self._attempt(attempt, warm):
+            if self._delayed() or not self._attempt(attempt):
                 return
             self._apply(Event.RELAUNCH)
             self._apply(Event.PREPARE)
-            warm = None
 
     def _delayed(self) -> bool:
         """The time instances take to start; True when the job was ended meanwhile."""
@@ -151,15 +122,15 @@ class JobRun:
             self._control.wait(left)
         return self._cancelled_early()
 
-    def _attempt(self, number: int, warm: str | None) -> bool:
+    def _attempt(self, number: int) -> bool:
         """One launch of the cluster; True when another launch is due: capacity was taken away, or an error is retried."""
         self._apply(Event.DOWNLOAD)
         root = self._context.state / "jobs" / self._job.name / str(number)
-        self._stream = f"{self._job.name}/{{}}-{int(time.time() * 1000)}"
+        self._stream = f"{GROUP}:{self._job.name}/{{}}-{int(time.time() * 1000)}"
         places: list[Where] = []
         try:
             if number == 1:
-                self._announce(warm)
+                self._announce()
             lacking = "" if self._plan.entrypoint or self._twin else self._context.shared.toolkit_error()
             refusal = self._refusal() or (lacking if self._context.shared.options.strict else "")
             if refusal:
@@ -206,7 +177,10 @@ class JobRun:
         transfer.download_channels(
             context.shared.objects,
             places,
-            [(channel, self._plan.hosts_of(channel)) for channel in request.get("InputDataConfig") or ()],
+            [
+                (channel, self._plan.hosts_of(channel), configuration.input_mode(channel, request) == "FastFile")
+                for channel in request.get("InputDataConfig") or ()
+            ],
             lambda: self._control.stopped,
         )
         if context.shared.faults.breaks_host(_OPERATION):
@@ -260,7 +234,7 @@ class JobRun:
             tail = f"; {disk_full(self._context.shared.root)}{tail}"
         return "AlgorithmError: " + transfer.read_failure(where.ml)[: 1024 - 16 - len(tail)] + tail
 
-    def _announce(self, warm: str | None) -> None:
+    def _announce(self) -> None:
         image = self._job.request["AlgorithmSpecification"].get("TrainingImage", "")
         context = self._context
         stand_in = context.shared.options.job_python if self._twin is None else "a twin"
@@ -269,8 +243,6 @@ class JobRun:
             self._note(line)
         if self._plan.substituted and not self._plan.refusal:
             self._say(substitution_line(self._plan))
-        if warm is not None:
-            self._note(f"the warm pool of {warm!r} is reused: no instances had to start")
 
     def _checkpoints(self, places: list[Where]) -> CheckpointSync | None:
         config = self._job.request.get("CheckpointConfig")
@@ -283,25 +255,22 @@ class JobRun:
         return sync
 
     def _launch(self, places: list[Where]) -> list[Host]:
-        port, fault = _free_port(), self._context.shared.faults.worker_fault(_OPERATION)
-        told = {} if fault is None else {"kind": fault.kind, "rank": fault.rank, "after_s": fault.after_s}
-        return [self._start(where, port, told) for where in places]
+        port = _free_port()
+        return [self._start(where, port) for where in places]
 
-    def _start(self, where: Where, port: int, fault: Mapping[str, str | float | None]) -> Host:
+    def _start(self, where: Where, port: int) -> Host:
         context, plan = self._context, self._plan
-        python = context.shared.options.job_python if self._twin is None else twins.interpreter(where)
+        python = twins.interpreter(where)
         configuration.write_configuration(where, plan, self._job.request)
         group = plan.group_of(where.name)
         layout.write_programs(where, python, plan.hosts, group.workers if group.neuron else 0)
-        env = configuration.environment(where, plan, self._job, context, self._key, port=port, twin=self._twin)
-        if fault:
-            env["SM_TRN_WORKER_FAULT"] = json.dumps(fault)
+        env = configuration.environment(where, plan, self._job, context, self._key, port=port)
         argv = tuple(layout.localized(part, where) for part in plan.entrypoint)
         argv = argv or launcher.arguments(python, toolkit=not self._built_in)
         if "/" not in argv[0]:
             argv = ("/usr/bin/env", *argv)
-        if self._twin is not None:
-            argv = (self._twin.interpreter, str(twins.PROGRAM), f"{where.seen_own}/twin", *argv)
+        below = self._twin.interpreter if self._twin is not None else context.shared.options.job_python
+        argv = twins.in_environment(where, below, argv)
         shared = context.shared
         spec = layout.host_spec(where, shared.root, shared.isolation, argv, env, toolkit=not plan.entrypoint)
         stream = self._stream.format(where.name)
@@ -372,9 +341,13 @@ class JobRun:
         self._context.jobs.change(self._job.name, metrics=tuple(known.values()))
 
     def _apply(self, event: Event) -> None:
+        if event is Event.FINISH:
+            self._context.shared.objects.save()
         self._context.jobs.apply(self._job.name, event)
 
     def _fail(self, reason: str) -> None:
+        with contextlib.suppress(OSError):  # the job has failed already
+            self._context.shared.objects.save()
         self._context.jobs.apply(self._job.name, Event.FAIL, reason=reason)
 
     def _note(self, text: str) -> None:
@@ -386,7 +359,7 @@ class JobRun:
                 self._context.lines.append(self._stream.format("algo-1"), int(time.time() * 1000), part)
 
 
-def _metric_rules(request: TrainingRequest) -> list[tuple[str, str]]:
+def _metric_rules(request: Body) -> list[tuple[str, str]]:
     defined = request["AlgorithmSpecification"].get("MetricDefinitions") or ()
     return [(each["Name"], each["Regex"]) for each in defined]
 

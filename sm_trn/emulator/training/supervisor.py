@@ -40,10 +40,12 @@ class JobSupervisor:
         """The job has a place, or is Pending, when this returns."""
         job = self._context.jobs.get(name)
         due = deadlines_of(job, plan_of(job.request, self._context.shared.options)).while_waiting
-        slot = SlotRequest(partial(self._begin, name), partial(self._give_up, name), due)
+        slot = SlotRequest(name, partial(self._begin, name), partial(self._give_up, name), due)
         with self._lock:
             self._entries[name] = _Entry(slot, Control())
-        self._context.shared.slots.acquire(slot, lambda: self._apply(name, Event.WAIT))
+        self._context.shared.slots.acquire(
+            slot, lambda reason: self._context.jobs.apply(name, Event.QUEUE, reason=reason)
+        )
 
     def stop(self, name: str) -> None:
         """The job is Stopping when this returns, or already past the point where a stop matters; one that waits is Stopped."""
@@ -99,7 +101,7 @@ class JobSupervisor:
         finally:
             self._forget(name)
             shutil.rmtree(self._context.state / "jobs" / name, ignore_errors=True)
-            self._context.shared.slots.release()
+            self._context.shared.slots.release(name)
 
     def _entry(self, name: str) -> _Entry | None:
         with self._lock:

@@ -11,107 +11,167 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.files import files
-from ...cli.shared import Number, emit, json_option, role_arn, say
+from ...cli.options import json_option
+from ...cli.shared import Duration, Number, Whole, emit, say
 from ...core.errors import SmTrnError
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
+from ...core.formatting.printable import printable
 from ...core.logs.saved import read_log
 from ...core.session.defaults import known_prices, known_region
 from ...core.session.handles import Session, TrainingJob
 from ...core.specs.job import JobSpec
-from ..jobs import Calibration, estimate
+from ..jobs import Calibration, estimate, read_calibration
 from ..jobs.estimate import calibration_from
 from ..jobs.facts import Known
+from ..planning import GOALS, Limits, Plan, plan
 from ..trial import MAX_RUN_S, STEPS, measure_steps, trial_spec
-from .known import calibration_of, known_of, known_options
+
+_PLAN_OPTIONS = ("goal", "deadline", "max_usd", "only", "take", "save")
+
+
+def _training_data(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    del context, parameter
+    if value is not None and value.endswith((".toml", ".yaml", ".yml", ".py", ".ipynb")):
+        raise click.UsageError(
+            f"--data: got {value}, a job file or code; wanted the training data: .jsonl, .json, .csv, .tsv, .txt, .parquet or a folder"
+        )
+    return value
 
 
 @click.command("estimate")
 @click.argument("name", metavar="FILE")
-@known_options
+@click.option("--examples", type=Number(min=1), help="Number of training examples.")
+@click.option(
+    "--data",
+    type=click.Path(exists=True),
+    callback=_training_data,
+    metavar="PATH",
+    help="Count the examples of this local file or folder.",
+)
+@click.option("--length", type=Number(min=1), help="Tokens per training example.")
+@click.option("--batch", type=Number(min=1), help="Per-device batch size.")
+@click.option("--epochs", type=Number(min=0, min_open=True), help="Number of epochs.")
+@click.option("--steps", type=Number(min=1), help="Number of optimizer steps.")
+@click.option("--model", metavar="NAME", help="Public name, size such as 7b, or folder with a config.json.")
+@click.option(
+    "--calibration",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Use measurements of your own jobs (st.calibrate).",
+)
 @click.option(
     "--log",
     type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
-    help="Use the seconds of a step that this log of the job tells, instead of estimated ones.",
+    help="Use the step times in this log of the job.",
 )
 @click.option(
     "--measure",
     is_flag=True,
-    help=f"Start the job on AWS, time {STEPS} of its steps, and stop it. The command asks first, and says the highest possible cost.",
-)
-@click.option(
-    "--trial-max-run",
-    type=Number(min=60),
-    default=MAX_RUN_S,
-    show_default=True,
-    metavar="SECONDS",
-    help="The longest time that the trial of --measure may run.",
+    help=f"Start the job on AWS, time {STEPS} of its steps, and stop it. The command asks first and shows the highest possible cost.",
 )
 @click.option("--yes", is_flag=True, help="Start the trial of --measure without a question.")
+@click.option("--plan", "ranked", is_flag=True, help="Rank the machines that the job can run on by time and cost.")
+@click.option("--goal", type=click.Choice(GOALS), help="With --plan: which choice comes first. Default: cheapest.")
+@click.option("--deadline", type=Duration(), help="With --plan: the job must end in this time, such as 3h.")
 @click.option(
-    "--keep",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Keep what --log or --measure taught in this file, for --calibration.",
+    "--max-usd", type=Number(min=0, min_open=True), metavar="USD", help="With --plan: the job must not cost more."
 )
-@click.option("--role", callback=role_arn, help="Execution role ARN of the trial. Default: SM_TRN_ROLE.")
+@click.option(
+    "--only", multiple=True, metavar="PATTERN", help="With --plan: only these instances, such as 'ml.trn1.*'."
+)
+@click.option("--take", type=Whole(min=1), metavar="N", help="With --plan: save choice N as a job file, with --save.")
+@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where --take saves it.")
 @connection_options
 @json_option
-def command(  # noqa: PLR0913 - an argument for each option
+def command(
     *,
     name: str,
     log: str | None,
     measure: bool,
-    trial_max_run: float,
     yes: bool,
-    keep: Path | None,
+    ranked: bool,
     as_json: bool,
     connection: Callable[[], Session],
     **options: Any,
 ) -> int:
     """Estimate memory, speed, time and cost of the job in FILE before it runs, without an account.
 
-    FILE#NAME selects one of several jobs. What the file does not say is asked for by name. The exit code is 1 if the job does not
-    fit the memory whatever its script does.
-
-    An estimate assumes how fast a step is. --log and --measure replace that by a measurement. A trial writes and reads no checkpoint.
+    FILE#NAME selects one of several jobs. The command names the facts that it lacks. --log and --measure replace the estimated
+    speed by a measured one. The exit code is 1 if the job does not fit in memory, or no machine of --plan is within the limits.
 
     \b
     Examples: sm-trn estimate squad.toml --examples 88524
-              sm-trn estimate squad.toml --measure --keep squad.json
+              sm-trn estimate squad.toml --plan --deadline 3h --max-usd 50
     """
     if log is not None and measure:
         raise click.UsageError("got --log and --measure, wanted one of them")
-    if keep is not None and log is None and not measure:
-        raise click.UsageError("--keep: nothing is measured; add --log FILE or --measure")
-    job, known, taught = files.only(name), known_of(options), calibration_of(options)
+    if not ranked and any(options[option] for option in _PLAN_OPTIONS):
+        raise click.UsageError("--goal, --deadline, --max-usd, --only, --take and --save are for --plan")
+    if (options["take"] is None) != (options["save"] is None):
+        raise click.UsageError("--take N and --save FILE go together")
+    job = files.only(name)
+    known: Known = {key: options[key] for key in Known.__annotations__ if options.get(key) is not None}  # type: ignore[assignment]  # the options' names
+    calibration = read_calibration(options["calibration"]) if options["calibration"] else None
     if log is not None:
-        taught = calibration_from(read_log(log, rules=job.metrics), job, taught, **known)
+        calibration = calibration_from(read_log(log, rules=job.metrics), job, calibration, **known)
     if measure:
-        estimate(job, **known)  # asks for what is missing before anything is paid for
-        ran = _trial(connection(), trial_spec(job, int(trial_max_run)), yes=yes)
-        measure_steps(ran, job, known)
-        _say_cost(ran)
-        taught = calibration_from(ran, job, taught, **known)
-    if keep is not None and taught is not None:
-        taught.save(keep)
-    return _show(name, job, known, taught, as_json=as_json)
+        estimate(job, **known)  # names missing facts before anything is paid for
+        trial = _run_trial(connection(), trial_spec(job, MAX_RUN_S), yes=yes)
+        measure_steps(trial, job, known)
+        _print_cost(trial)
+        calibration = calibration_from(trial, job, calibration, **known)
+    if ranked:
+        return _show_plan(name, job, known, calibration, options, as_json=as_json)
+    return _show_estimate(name, job, known, calibration, as_json=as_json)
 
 
-def _show(name: str, job: JobSpec, known: Known, taught: Calibration | None, *, as_json: bool) -> int:
+def _region() -> str:
     given = click.get_current_context().params
-    region = known_region(given["region"], profile=given["profile"])
-    found = estimate(job, prices=known_prices(), region=region, calibration=taught, **known)
+    return known_region(given["region"], profile=given["profile"])
+
+
+def _show_estimate(name: str, job: JobSpec, known: Known, calibration: Calibration | None, *, as_json: bool) -> int:
+    result = estimate(job, prices=known_prices(), region=_region(), calibration=calibration, **known)
     if as_json:
-        emit(found.to_dict())
+        emit(result.to_dict())
     else:
-        say(str(found))
-        say(f"Next: sm-trn plan {name}")
-    return 0 if found.fits or found.may_fit else 1
+        say(str(result))
+        say(f"Next: sm-trn estimate {name} --plan")
+    return 0 if result.fits or result.may_fit else 1
 
 
-def _trial(session: Session, trial: JobSpec, *, yes: bool) -> TrainingJob:
+def _show_plan(
+    name: str, job: JobSpec, known: Known, calibration: Calibration | None, options: dict[str, Any], *, as_json: bool
+) -> int:
+    limits = Limits(goal=options["goal"] or "cheapest", deadline_s=options["deadline"], max_usd=options["max_usd"])
+    region = _region()
+    result = plan(
+        job, limits=limits, only=options["only"], prices=known_prices(), region=region, calibration=calibration, **known
+    )
+    if as_json:
+        emit(result.to_dict())
+    else:
+        say(str(result))
+    if options["save"] is not None:
+        _save_choice(result, options["take"], options["save"], name, as_json=as_json)
+    elif not as_json and result.choices:
+        say(f"Next: sm-trn estimate {name} --plan --take 1 --save chosen.toml")
+    return 0 if result.choices else 1
+
+
+def _save_choice(result: Plan, take: int, path: Path, name: str, *, as_json: bool) -> None:
+    if take > len(result.front):
+        raise click.UsageError(f"--take: got {take}, wanted at most {len(result.front)}, the choices of the table")
+    choice = result.front[take - 1]
+    files.save(path, choice.job)
+    limit = f", with max_run_s = {choice.job.max_run_s:_}, where {name} has {result.job.max_run_s:_}"
+    message = f"Saved {path}: {choice.name}{limit if result.retimed(choice) else ''}. Next: sm-trn check {path}"
+    click.echo(printable(message), err=as_json)
+
+
+def _run_trial(session: Session, trial: JobSpec, *, yes: bool) -> TrainingJob:
     """Start the trial after a yes. Raises UsageError where nobody can answer, Abort for a no, SmTrnError on the emulator."""
     if session.emulated:
         raise SmTrnError(
@@ -119,8 +179,10 @@ def _trial(session: Session, trial: JobSpec, *, yes: bool) -> TrainingJob:
         )
     most = session.ceiling(trial)
     cost = str(Missing.NO_PRICE) if most is None else f"at most {fmt.usd(most)}"
-    words = f"{trial.name}: {cost}, for {trial.max_run_s:,} s of {fmt.instances(trial.compute.instances[0], trial.compute.hosts)}"
-    click.echo(f"{words}. It is stopped after {STEPS} steps.", err=True)
+    machines = fmt.instances(trial.compute.instances[0], trial.compute.hosts)
+    click.echo(
+        f"{trial.name}: {cost}, for {trial.max_run_s:,} s of {machines}. It is stopped after {STEPS} steps.", err=True
+    )
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("--measure starts a job that is billed, wanted a yes; add --yes")
     if not yes:
@@ -130,7 +192,7 @@ def _trial(session: Session, trial: JobSpec, *, yes: bool) -> TrainingJob:
     return job
 
 
-def _say_cost(trial: TrainingJob) -> None:
+def _print_cost(trial: TrainingJob) -> None:
     cost = trial.cost()
-    told = str(Missing.NOT_BILLED_YET) if cost is None else f"cost {fmt.usd(cost.usd)}"
-    click.echo(f"{trial.name}: {told}.", err=True)
+    text = str(Missing.NOT_BILLED_YET) if cost is None else f"cost {fmt.usd(cost.usd)}"
+    click.echo(f"{trial.name}: {text}.", err=True)

@@ -19,13 +19,13 @@ from ...core.specs.job import JobSpec
 from ...core.strategies import plan
 from ...core.strategies.smp import SMModelParallel
 from ...core.strategies.smp_v2 import SMModelParallelV2
-from ...scripts.arguments import declared
-from ...scripts.parsers import called, constants, literal
-from ...scripts.sources import programs
-from ...scripts.training import DECIDED_LATER, arguments_of
+from ...scripts.arguments import options
+from ...scripts.programs import programs
+from ...scripts.syntax import called, constants, literal
 from ..architectures import STAND_IN, Architecture, ImageModel, Model, generic, sizes_in
 from ..configuration import Configuration, Head, Recompute, Style
 from ..method import Method, method_of
+from ..training import DECIDED_LATER, arguments_of
 from .facts import ACCUMULATION, BATCH, MODEL, SHIPPED, TARGET, Facts, Known, MissingFact
 from .images import Loaders, loaders_of
 from .lengths import lengths, packs
@@ -252,7 +252,9 @@ def _precision(facts: Facts, chip: Chip, release: float, assumed: list[str]) -> 
     if "precision" in facts.known:
         asked = str(facts.known["precision"])
         if asked not in {"fp16", "bf16", "tf32", "fp32", "fp8"}:
-            raise MissingFact("precision", f"the precision {asked!r}", "--precision fp32, tf32, fp16, bf16 or fp8")
+            raise MissingFact(
+                "precision", f"the precision {asked!r}", "precision='fp32', 'tf32', 'fp16', 'bf16' or 'fp8' in Python"
+            )
         return asked, 1.0
     named = facts.text(
         ("torch_dtype", "dtype", "precision", "mixed_precision", "amp_dtype", "half_precision_backend")
@@ -336,10 +338,10 @@ def _head(facts: Facts, model: Model) -> Head:
 
 def batch_name(job: JobSpec) -> str:
     """The hyperparameter that says a worker's batch; empty where the script has it in its code, and no argument for it."""
-    parser = declared(job)
-    names = (*(parser.names if parser is not None else ()), *job.hyperparameters)
+    taken = options(job)
+    names = (*(taken.names if taken is not None else ()), *job.hyperparameters)
     spelled = {name.replace("-", "_"): name for name in names}
-    in_code = parser is None and BATCH[0] in arguments_of(job)
+    in_code = taken is None and BATCH[0] in arguments_of(job)
     return next((spelled[each] for each in BATCH if each in spelled), "" if in_code else BATCH[0])
 
 

@@ -152,7 +152,7 @@ def _expect_unit(c: Configuration) -> None:
         raise MissingFact(
             "precision",
             "how fast it is",
-            f"{given} instead of {c.precision}, or a machine that has it: sm-trn plan FILE ranks those",
+            f"{given} instead of {c.precision}, or a machine that has it: sm-trn estimate FILE --plan ranks those",
             why=f"{name} has no {c.precision}, which the job asks for",
         )
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ...core.preflight import reading, source
 from ...core.specs.job import JobSpec
-from ...scripts.parsers import called, constants, literal
-from ...scripts.sources import programs
+from ...scripts.programs import programs
+from ...scripts.syntax import called, constants, literal
 from ..intervals import Interval
 from .facts import Facts
 

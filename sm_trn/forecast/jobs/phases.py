@@ -12,8 +12,8 @@ from ...core.preflight.spot import MODEL, SAVE_STEPS, inside
 from ...core.specs.framework import PyTorch
 from ...core.specs.job import JobSpec
 from ...core.specs.json import Json
-from ...scripts.parsers import called
-from ...scripts.sources import programs
+from ...scripts.programs import programs
+from ...scripts.syntax import called
 from ..configuration import Configuration
 from ..intervals import Interval, exactly
 from .facts import Facts

@@ -72,7 +72,7 @@ def moved(job: JobSpec, place: Place, *, runs_on_xla: bool = False) -> JobSpec |
     if neuron == on_neuron(job):
         return _distributed(base, place)
     if not (runs_on_xla or portable(job)):
-        return "another kind of accelerator: the job's own script may not run there (--runs-on-xla says that it does)"
+        return "another kind of accelerator: the job's own script may not run there"
     if neuron:
         hugging = isinstance(job.framework, HuggingFace) and not shipped(job)
         framework = HUGGING_FACE_ON_NEURON if hugging else ON_NEURON

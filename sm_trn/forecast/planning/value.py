@@ -109,7 +109,7 @@ class Plan:
         }
 
     def text(self, *, everything: bool = False) -> str:
-        """The table of ``sm-trn plan``; with ``everything`` each excluded choice has its line."""
+        """The table of ``sm-trn estimate --plan``; with ``everything`` each excluded choice has its line."""
         return "\n".join([*_title(self), "", *_table(self), *_rest(self, everything), "", *_notes(self)])
 
     def __str__(self) -> str:

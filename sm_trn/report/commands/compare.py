@@ -9,7 +9,8 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import group, group_options
-from ...cli.shared import Completed, Region, at_option, json_option, say
+from ...cli.options import Region, json_option
+from ...cli.shared import Completed, at_option, say
 from ...core.session.handles import Session
 from ..comparing import as_record, compare
 from ..published import published_names
@@ -50,7 +51,7 @@ def command(  # noqa: PLR0913 - an argument for each option
 ) -> None:
     """Compare throughput, loss, billable time and cost of jobs.
 
-    NAMES are training jobs, files saved by attach --record, or published pairs. --sweep compares the jobs of a grid, --tag those
+    NAMES are training jobs, files saved by list --record, or published pairs. --sweep compares the jobs of a grid, --tag those
     with a tag.
 
     \b

@@ -10,8 +10,9 @@ import click
 from click.core import ParameterSource
 
 from ...cli.connection import connection_options
-from ...cli.jobs.selection import pair, part_of_a_name
-from ...cli.shared import Whole, at_option, emit, json_option, say
+from ...cli.jobs.selection import name_filter, pair
+from ...cli.options import json_option
+from ...cli.shared import Whole, at_option, emit, say
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, missing_cost, no_price_for
 from ...core.pricing.cost import JobCost, job_cost
@@ -27,7 +28,7 @@ from ..handles import ReportingSession
 @click.argument("names", nargs=-1)
 @at_option
 @click.option("--all", "every", is_flag=True, help="Sum all jobs.")
-@click.option("--containing", callback=part_of_a_name, help="Sum jobs whose name contains this.")
+@click.option("--contains", callback=name_filter, help="Sum jobs whose name contains this.")
 @click.option("--tag", metavar="KEY=VALUE", help="Sum jobs with this tag.")
 @click.option("--since", metavar="DATE", help="Sum jobs created on this date or later.")
 @click.option("--until", metavar="DATE", help="Sum jobs created on this date or earlier.")
@@ -47,7 +48,6 @@ from ..handles import ReportingSession
 @click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path), help="Write fleet.html, figures, CSV and JSON here."
 )
-@click.option("--health", is_flag=True, help="Read the logs of jobs that train, and name those that are sick.")
 @json_option
 @connection_options
 def command(  # noqa: PLR0913 - one parameter an option
@@ -55,14 +55,13 @@ def command(  # noqa: PLR0913 - one parameter an option
     *,
     at: str | None,
     every: bool,
-    containing: str | None,
+    contains: str | None,
     tag: str | None,
     since: str | None,
     until: str | None,
     by: str,
     limit: int,
     output: Path | None,
-    health: bool,
     as_json: bool,
     connection: Callable[[], ReportingSession],
 ) -> None:
@@ -74,9 +73,9 @@ def command(  # noqa: PLR0913 - one parameter an option
     \b
     Example: sm-trn cost --since 2026-11-01 --by tag:team --output fleet/
     """
-    searched = every or any((containing, tag, since, until))
+    searched = every or any((contains, tag, since, until))
     if bool(names) == searched:
-        raise click.UsageError("wanted either NAMES or a search: --all, --containing, --tag, --since, --until")
+        raise click.UsageError("wanted either NAMES or a search: --all, --contains, --tag, --since, --until")
     if names:
         _refuse_search_options()
         _each(names, at, connection, as_json=as_json)
@@ -90,14 +89,13 @@ def command(  # noqa: PLR0913 - one parameter an option
     if first is not None and last is not None and first > last:
         raise click.UsageError(f"--since: got {since}, wanted a date that is not after --until {until}")
     found = connection().fleet(
-        containing or "",
+        contains or "",
         tag=wanted,
         after=since,
         before=until,
         tags=by == "person" or by.startswith("tag:"),
         at=at,
         limit=limit,
-        health=health,
     )
     written = found.save(output, by=by) if output is not None else ()
     if as_json:
@@ -111,7 +109,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 def _refuse_search_options() -> None:
     """Raises UsageError for an option that would do nothing beside names."""
     context = click.get_current_context()
-    for name in ("by", "output", "limit", "health"):
+    for name in ("by", "output", "limit"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} is for a search, got names of jobs beside it")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from ...cli.shared import emit, json_option, say
+from ...cli.options import global_option, json_option
+from ...cli.shared import emit, say
 from ...core import __version__
 from ...core.extras import expect_library
 from ...core.formatting import numbers as fmt
@@ -88,7 +89,7 @@ class Story:
     type=click.Path(file_okay=False, path_type=Path),
     help="Write figures and reports to this folder.",
 )
-@click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
+@global_option("state")
 @json_option
 def command(output: Path, state: Path | None, *, as_json: bool) -> int:
     """Run the whole workflow on this machine: check, launch two jobs, watch and compare them. You need no account and no
@@ -245,6 +246,6 @@ def _next_steps(jobs: list[TrainingJob], output: Path) -> list[tuple[str, str]]:
     return [
         (f"sm-trn logs {jobs[-1].name}", "what the job printed"),
         ("sm-trn estimate JOB.toml", "what your own job would take and cost"),
-        ("sm-trn scripts copy train_text_classification.py my-job", "the script you just ran"),
+        ("sm-trn init --script train_text_classification.py --output my-job", "the script you just ran"),
         (f"open {output / 'published' / 'report.html'}", "the page for your manager"),
     ]

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import html
-import os
 import shlex
-import tempfile
-import webbrowser
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -29,7 +24,7 @@ PORT = 8765
     show_default=True,
     help="Listen on this port, or on the next free one.",
 )
-@click.option("--containing", metavar="TEXT", default="", help="Show only jobs with this text in their name.")
+@click.option("--contains", metavar="TEXT", default="", help="Show only jobs with this text in their name.")
 @click.option(
     "--limit",
     type=Whole(1, 2_000),
@@ -38,11 +33,8 @@ PORT = 8765
     help="Show at most this many jobs, the newest.",
 )
 @click.option("--allow-stop", is_flag=True, help="Let the page stop jobs, after you have typed the job's name.")
-@click.option("--open", "browse", is_flag=True, help="Open the page in your browser.")
 @connection_options
-def command(
-    *, port: int, containing: str, limit: int, allow_stop: bool, browse: bool, connection: Callable[[], Session]
-) -> None:
+def command(*, port: int, contains: str, limit: int, allow_stop: bool, connection: Callable[[], Session]) -> None:
     """Show jobs, logs, comparisons and costs on a live page in your browser.
 
     The page is served to this machine only. Its link works once, and then for the browser that opened it. The page reads, and
@@ -61,7 +53,7 @@ def command(
     calls = Calls(SystemClock().now)
     with calls.counted():
         session = connection()
-    settings = PageSettings(limit=limit, containing=containing, options=_options(), allow_stop=allow_stop)
+    settings = PageSettings(limit=limit, containing=contains, options=_options(), allow_stop=allow_stop)
     listening = bind(port)
     taken = listening.getsockname()[1]
     page = make_page(session, settings, Comparer(session).document, port=taken, calls=calls.recent)
@@ -71,23 +63,9 @@ def command(
             click.echo(f"Port {port} is taken; the page is on {taken}.", err=True)
         click.echo(f"Open this link; it works once: {page.keys.url}")
         click.echo("Ctrl-C ends the page and never stops a job.", err=True)
-        if browse:
-            webbrowser.open(_link_in(Path(private), page.keys.url).as_uri())
 
-    with tempfile.TemporaryDirectory(prefix="sm-trn-ui-") as private:  # mode 0700
-        serve(page, listening, ready)
+    serve(page, listening, ready)
     click.echo("The page has ended. Jobs go on.", err=True)
-
-
-def _link_in(folder: Path, url: str) -> Path:
-    """A file that leads to ``url``: what a browser is started with can be read by everybody on this machine."""
-    file = folder / "open.html"
-    address = html.escape(url, quote=True)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
-        out.write(
-            f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={address}"><a href="{address}">Open</a>'
-        )
-    return file
 
 
 def _options() -> str:

@@ -31,7 +31,6 @@ from .text import comparison_text
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from ..tracking import Tracked
 
 _EARLY = datetime.min.replace(tzinfo=timezone.utc)  # a publication gives no creation time, and is older than your jobs
 
@@ -56,22 +55,6 @@ class Comparison(HasCard, Figures, Compared):
             from .page import save  # noqa: PLC0415 - matplotlib is loaded on use
 
         return save(self, Path(directory), now=now or datetime.now(timezone.utc))
-
-    def track(self, uri: str, *, experiment: str | None = None) -> tuple[Tracked, ...]:
-        """Log the jobs to the MLflow server at ``uri``, a run for each. A job that is logged again gets what is new.
-
-        A run has the hyperparameters and machines as parameters, but for what looks like a secret; the numbers of the log as metrics,
-        with their steps and times; the job's columns as ``summary/…``, and its page as an artifact. An emulated job has no cost: its
-        tag ``sm_trn.cost`` says why. ``experiment`` None is the one that the job's ``mlflow`` names, else 'sm_trn'. Raises
-        NotConfigured where no server answers, MissingLibrary without MLflow's client, SmTrnError for what the server refuses.
-        """
-        from ..tracking import track  # noqa: PLC0415 - only who tracks needs it
-
-        return track({row.label: (row.record, self._alone(row)) for row in self.rows}, uri, experiment=experiment)
-
-    def _alone(self, row: Row) -> Comparison:
-        estimates = {} if row.estimated is None else {row.snapshot.name: row.estimated}
-        return compare([row.record], book=self.book, at=self.at, region=self.region, estimates=estimates)
 
     def text(self, width: int = 80, color: bool = False, *, ascii_only: bool = False) -> str:
         """The comparison for a terminal of ``width`` columns."""

@@ -14,10 +14,6 @@ class Figures:
 
     __slots__ = ()
 
-    plot_slice = Plot("What a sweep's jobs reached, by each hyperparameter: a dot for a job, a line through the means.")
-    plot_parallel = Plot(
-        "Parallel coordinates of a sweep of three or more hyperparameters: a line for each job, the best in blue."
-    )
     plot_throughput = Plot(
         "Steady work per second of a workload's measured jobs. Emulated jobs get a hatched row and no bar."
     )
@@ -27,9 +23,6 @@ class Figures:
     )
     plot_pareto = Plot(
         "Cost against billable minutes of a workload's completed measured jobs, and which of them no other beats."
-    )
-    plot_padding = Plot(
-        "What share of each batch is text and what is padding, and how often a workload's jobs compiled."
     )
     plot_loss = Plot("Training loss by epoch, step, billable minutes and USD, as far as they are known.")
     plot_accuracy = Plot("Held-out accuracy, and the baselines that the logs name.")

@@ -66,7 +66,7 @@ def _bar(row: Row, book: PriceBook) -> Bar:
     if row.cost is None or row.price is None:
         job = row.snapshot
         reason = missing_cost(emulated=False, billed=job.billable_s is not None, in_tokens=job.in_tokens)
-        unpriced = f"{no_price_for(row.snapshot.instance)}: SM_TRN_PRICES=FILE"
+        unpriced = f"{no_price_for(row.snapshot.instance)}: sm-trn catalog update"
         missing = unpriced if reason is Missing.NO_PRICE else str(reason)
         return Bar(label=row.label, slot=row.slot, missing=missing)
     cost = float(row.cost.usd)

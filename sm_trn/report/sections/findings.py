@@ -404,7 +404,7 @@ def _missing(section: Section) -> Iterator[Finding]:
     for row in section.measured:
         if row.price is None and row.snapshot.instance:
             there = f" --region {row.region}" if row.region else ""
-            fix = f"sm-trn catalog prices --refresh{there} --save FILE asks AWS for it, SM_TRN_PRICES=FILE uses it"
+            fix = f"sm-trn catalog update{there} asks AWS for it"
             text = f"{row.label}: {no_price_for(row.snapshot.instance, row.region)}; {fix}."
             yield Finding(kind=Kind.MISSING, text=text, job=row.label, workload=section.workload)
         if not row.completed and len(section.measured) > 1 and section.sweep is None:

@@ -235,7 +235,7 @@ def cost_words(row: WatchRow, now: datetime) -> str:
         billed = row.billed_s(now) is not None
         reason = missing_cost(emulated=row.emulated, billed=billed, in_tokens=row.snapshot.in_tokens)
         if reason is Missing.NO_PRICE:
-            return f"{no_price_for(row.snapshot.instance)}; SM_TRN_PRICES=FILE gives one"
+            return f"{no_price_for(row.snapshot.instance)}; sm-trn catalog update asks AWS for one"
         return str(reason)
     most = "at most " if row.at_most else ""
     so_far = "" if row.snapshot.terminal else " so far"

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import click
 
-from ...cli.shared import Number, Whole, emit, json_option, region_option, say
-from ...core.errors import EmulatorError, MissingLibrary, NotConfigured
+from ...cli.options import global_option, json_option, region_option
+from ...cli.shared import Duration, Number, emit, say
+from ...core import _entry
+from ...core.errors import EmulatorError, MissingLibrary, NotConfigured, UnknownName
 from ...core.extras import expect_library
 from ...core.session.defaults import known_prices, known_region
+from ...core.specs.value import suggestion
 from ...core.status import why_command
 from ...wiring import connect
+from ..copying import copy_script
 from ..first_steps import FirstSteps, take
 from ..project import chosen_template, design
 from ..reading import in_s3
@@ -26,12 +30,15 @@ from ..writing import JOB, in_folder, write
 @click.option("--data", metavar="PATH", help="A file or folder of this machine, or s3://bucket/prefix.")
 @click.option("--template", type=click.Choice(list(TEMPLATES)), help="What to train. Default: what reads the data.")
 @click.option("--model", metavar="NAME", help="A model of the Hugging Face hub, or a folder with one.")
-@click.option("--script", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Your own script.")
-@click.option("--budget", type=Number(min=0, min_open=True), metavar="USD", help="The job must not cost more.")
-@click.option("--deadline", type=Number(min=0, min_open=True), metavar="HOURS", help="The job must end in this time.")
+@click.option(
+    "--script", metavar="FILE|NAME", help="Your own script. With the name of a script of the package, only copy that."
+)
+@click.option(
+    "--max-usd", "budget", type=Number(min=0, min_open=True), metavar="USD", help="The job must not cost more."
+)
+@click.option("--deadline", type=Duration(), help="The job must end in this time, such as 3h.")
 @click.option("--instance", metavar="TYPE", help="Take this machine, such as ml.g5.xlarge, and look at no other.")
 @click.option("--examples", type=Number(min=1), help="How many rows there are, where the data lies in S3.")
-@click.option("--length", type=Whole(min=8), metavar="TOKENS", help="Train on at most this many tokens of a row.")
 @click.option("--name", help="The job's name. Default: of model and template.")
 @click.option(
     "--output",
@@ -42,20 +49,19 @@ from ..writing import JOB, in_folder, write
 )
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @click.option("--no-run", is_flag=True, help="Do not try the first steps on the emulator.")
-@click.option("--state", type=click.Path(path_type=Path), help="The emulator's state folder.")
-@region_option("Use the prices of this region.")
+@global_option("state")
+@region_option
 @json_option
 def command(  # noqa: PLR0913 - an argument for each option
     *,
     data: str | None,
     template: str | None,
     model: str | None,
-    script: Path | None,
+    script: str | None,
     budget: float | None,
     deadline: float | None,
     instance: str | None,
     examples: float | None,
-    length: int | None,
     name: str | None,
     output: Path,
     force: bool,
@@ -70,20 +76,21 @@ def command(  # noqa: PLR0913 - an argument for each option
     On a terminal it asks for what is not given. The exit code is 1 if the first steps fail.
 
     \b
-    Example: sm-trn init --model Qwen/Qwen3-8B --data ./chats.jsonl --budget 50
+    Example: sm-trn init --model Qwen/Qwen3-8B --data ./chats.jsonl --max-usd 50
     """
+    if script is not None and not Path(script).is_file():
+        return _copy_shipped(script, output, as_json=as_json)
     asks = sys.stdin.isatty() and not as_json
     asked = Asked(
         data=_place(data, asks=asks),
         template=template,
         model=model,
         budget_usd=budget,
-        deadline_s=None if deadline is None else deadline * 3600,
+        deadline_s=deadline,
         name=name,
-        script=script,
+        script=None if script is None else Path(script),
         instance=instance,
         examples=examples,
-        length=length,
         region=known_region(region),
     )
     project = design(_answers(asked) if asks else asked, known_prices())
@@ -97,6 +104,19 @@ def command(  # noqa: PLR0913 - an argument for each option
         say(str(steps) if steps is not None else f"First steps were not tried: {skipped}")
         _next(project, output, steps)
     return int(steps is not None and not steps.completed)
+
+
+def _copy_shipped(name: str, folder: Path, *, as_json: bool) -> int:
+    """Copy a script of the package with the modules that it imports. Raises UnknownName."""
+    names = _entry.shipped_scripts()
+    if name not in names:
+        raise UnknownName(f"script: got {name!r}, wanted a file, or one of {', '.join(names)}{suggestion(name, names)}")
+    copy_script(name, folder)
+    if as_json:
+        emit({"script": name, "source_dir": folder})
+    else:
+        say(f"Copied {name} to {folder}. A job uses it with script.entry = {name!r} and source_dir = {str(folder)!r}.")
+    return 0
 
 
 def _place(data: str | None, *, asks: bool) -> str:

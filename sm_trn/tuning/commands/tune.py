@@ -14,13 +14,13 @@ import click
 from ...cli.connection import connection_options, emulator_asked
 from ...cli.files import files
 from ...cli.files.rules import ignore_option
-from ...cli.shared import Number, bucket_name, emit, json_option, role_arn, say, terminal
+from ...cli.options import json_option
+from ...cli.shared import Number, bucket_name, emit, role_arn, say, terminal
 from ...core.errors import JobFailed
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import EMULATED_COST, Missing
 from ...core.formatting.table import Align, Cell, Column, Row, Table, cells_of
 from ...core.formatting.text import NAMES, table_lines
-from ...core.jobfile.json_schema import sweep_schema
 from ...core.session.budget import as_usd
 from ...core.session.defaults import known_prices, known_region
 from ...core.session.jobfiles import FORMAT_OF
@@ -39,13 +39,6 @@ from ..worst_case import refuse_over, worst_case, worst_case_line
 _ROLES = {"Completed": "ok", "Failed": "err"}
 
 
-def _print_schema(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
-    """Print the schema in the place of what the command does."""
-    if asked:
-        emit(sweep_schema())
-        context.exit()
-
-
 @click.command("tune")
 @click.argument("target", metavar="FILE|NAME")
 @click.option(
@@ -60,14 +53,6 @@ def _print_schema(context: click.Context, _parameter: click.Parameter, asked: bo
     help="Save the job with the best values as a job file: .toml, .json or .yaml.",
 )
 @click.option("--max-usd", type=Number(min=0), metavar="USD", help="Start nothing that can cost more than this.")
-@click.option(
-    "--schema",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_schema,
-    help="Print the JSON Schema of sweep files, for editors.",
-)
 @ignore_option
 @click.option("--role", callback=role_arn, help="Execution role ARN. Default: SM_TRN_ROLE, else the notebook's own.")
 @click.option(

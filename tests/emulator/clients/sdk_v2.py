@@ -1,4 +1,4 @@
-"""A whole job by SageMaker SDK v2, which knows nothing of us: fit, logs, attach, metrics, deploy, predict, transform.
+"""A whole job by SageMaker SDK v2, which knows nothing of us: fit, logs, attach, metrics, deploy, predict.
 
 Run as ``python sdk_v2.py FOLDER wait|nowait ROLE BUCKET``: with ``wait`` every wait is the SDK's own (every 10 to 30 s), else boto3's
 waiters stand in for them. Prints one JSON document, the last line.
@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import boto3
 import sagemaker
 from sagemaker.analytics import TrainingJobAnalytics
 from sagemaker.deserializers import JSONDeserializer
@@ -43,8 +42,6 @@ def main(folder: Path, wait: bool) -> dict[str, Any]:
     (folder / "source").mkdir()
     (folder / "source/train.py").write_text(SCRIPT)
     (folder / "rows.txt").write_text("1\n2\n3\n")
-    (folder / "in").mkdir()
-    (folder / "in/numbers.json").write_text("1\n2\n")
     session = sagemaker.Session(default_bucket=sys.argv[4])
     client = session.sagemaker_client
     estimator = PyTorch(
@@ -77,22 +74,12 @@ def main(folder: Path, wait: bool) -> dict[str, Any]:
     )
     predicted = predictor.predict(21)
     predictor.delete_endpoint()
-    rows = session.upload_data(str(folder / "in"), key_prefix="sdk-v2/in")
-    transformer = attached.transformer(
-        1, "ml.c5.xlarge", strategy="SingleRecord", assemble_with="Line", output_path=f"s3://{sys.argv[4]}/sdk-v2/out"
-    )
-    transformer.transform(rows, content_type="application/json", split_type="Line", wait=wait, logs=wait)
-    client.get_waiter("transform_job_completed_or_stopped").wait(
-        TransformJobName=transformer.latest_transform_job.name, WaiterConfig={"Delay": 1, "MaxAttempts": 120}
-    )
-    out = boto3.client("s3").get_object(Bucket=sys.argv[4], Key="sdk-v2/out/numbers.json.out")["Body"].read().decode()
     return {
         "name": name,
         "model": attached.model_data,
         "hyperparameters": attached.hyperparameters(),
         "metrics": [[row.metric_name, float(row.value)] for row in frame.itertuples()],
         "predicted": predicted,
-        "transformed": out,
     }
 
 

@@ -174,7 +174,7 @@ def main() -> int:
     given = {name: decoded(value) for name, value in read["hyperparameters"].items()}
     told = Told(base, given, read["resourceconfig"], read["inputdataconfig"])
     code = base / "code"
-    if (code / "requirements.txt").exists() and "SM_TRN_TWIN" in os.environ:
+    if (code / "requirements.txt").exists():
         print("Installing dependencies from requirements.txt", flush=True)  # noqa: T201 - the job's log
         words = [sys.executable, "-m", "pip", "install", "-r", "requirements.txt"]
         status, said = run(words, code, dict(os.environ))

@@ -1,8 +1,7 @@
 """This program does what a hosting container does: it answers the invocations of one model on a Unix socket.
 
 The model's own model_fn, input_fn, predict_fn and output_fn (or transform_fn) are called as the PyTorch and Hugging Face
-containers call them, by their real handlers where sagemaker-pytorch-inference is installed, else by ones of the same
-contract. It must not import anything of this package. ``python serve.py SOCKET``; everything else is environment.
+containers call them. It must not import anything of this package. ``python serve.py SOCKET``; everything else is environment.
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ import inspect
 import io
 import json
 import os
-import re
 import socketserver
 import sys
 import threading
 import traceback
 from http.server import BaseHTTPRequestHandler
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -173,44 +170,6 @@ class Model:
         return 200, kind, result if isinstance(result, bytes) else str(result).encode()
 
 
-class RealModel:
-    """The same by sagemaker-inference's Transformer and the PyTorch container's handler."""
-
-    def __init__(self, model_dir: str) -> None:
-        from sagemaker_inference.transformer import Transformer
-        from sagemaker_pytorch_serving_container.default_pytorch_inference_handler import DefaultPytorchInferenceHandler
-
-        self._turn = threading.Lock()
-        self._transformer = Transformer(DefaultPytorchInferenceHandler())
-        self._folder = model_dir
-        self._transformer.validate_and_initialize(model_dir=model_dir)
-
-    def answer(self, body: bytes, content_type: str, accept: str) -> tuple[int, str, bytes]:
-        with self._turn:
-            context = Context(self._folder, content_type, accept)
-            result = self._transformer.transform([{"body": body}], context)[0]
-        return context.code, context.kind, result if isinstance(result, bytes) else str(result).encode()
-
-
-class Context:
-    """This is what the toolkit expects of a model server's context."""
-
-    def __init__(self, folder: str, content_type: str, accept: str) -> None:
-        self.system_properties = {"model_dir": folder}
-        self.request_processor = [self]
-        self.code, self.kind = 200, JSON
-        self._headers = {"Content-Type": content_type, **({"Accept": accept} if accept else {})}
-
-    def get_request_properties(self) -> dict[str, str]:
-        return self._headers
-
-    def set_response_status(self, code: int = 200, **_more: Any) -> None:
-        self.code = int(code)
-
-    def set_response_content_type(self, _index: int, kind: str) -> None:
-        self.kind = kind
-
-
 def _user_module() -> Any:
     name = os.environ.get("SAGEMAKER_PROGRAM") or "inference.py"
     module = name.removesuffix(".py").replace("/", ".")
@@ -271,53 +230,10 @@ def _handler(model: Any) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def about_requirements(folders: list[str]) -> list[str]:
-    """Return what is said of a requirements.txt beside the model's code: a container installs it, this interpreter is the user's."""
-    lines = []
-    for file in (Path(folder, "requirements.txt") for folder in folders):
-        wanted = file.read_text("utf-8", "replace").splitlines() if file.is_file() else []
-        wanted = [line.partition("#")[0].strip() for line in wanted]
-        missing = [line for line in wanted if line and not line.startswith("-") and not _here(line)]
-        if any(wanted):
-            state = f"missing here: {', '.join(missing)}" if missing else "all of it is here"
-            lines.append(f"requirements.txt is checked, not installed: this interpreter is yours; {state}")
-    return lines
-
-
-def _here(requirement: str) -> bool:
-    """Whether a requirement is met; versions and markers are looked at where the packaging library is there."""
-    name = re.match(r"[A-Za-z0-9._-]*", requirement)
-    version = _version(name[0] if name else "")
-    try:
-        from packaging.requirements import InvalidRequirement, Requirement
-    except ImportError:
-        return version is not None
-    try:
-        asked = Requirement(requirement)
-    except InvalidRequirement:
-        return False
-    if asked.marker is not None and not asked.marker.evaluate():
-        return True
-    return version is not None and asked.specifier.contains(version, prereleases=True)
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except (metadata.PackageNotFoundError, ValueError):
-        return None
-
-
 def main() -> int:
     folder = os.environ["SM_TRN_MODEL_DIR"]
     sys.path[:0] = [part for part in os.environ["SM_TRN_CODE"].split(":") if Path(part).is_dir()]
-    real = importlib.util.find_spec("sagemaker_pytorch_serving_container") is not None
-    real = real and "huggingface" not in os.environ.get("SM_TRN_IMAGE", "") and "SM_TRN_PLAIN_SERVING" not in os.environ
-    sys.stdout.write(f"sm_trn emulator: served by {'sagemaker-inference' if real else 'the built-in handlers'}\n")
-    for line in about_requirements(os.environ["SM_TRN_CODE"].split(":")):
-        sys.stdout.write(f"sm_trn emulator: {line}\n")
-    sys.stdout.flush()
-    model = RealModel(folder) if real else Model(folder)
+    model = Model(folder)
     with Server(sys.argv[1], _handler(model)) as server:
         server.serve_forever()
     return 0

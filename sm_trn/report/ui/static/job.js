@@ -53,7 +53,7 @@ export function jobView(name) {
     const row = state.rows.get(name), detail = state.detail?.name === name ? state.detail : null;
     if (!row) {
       put(title, `${name} is not shown here`);
-      put(wait, `The page shows the newest ${state.head?.limit ?? ""} jobs. In a terminal: sm-trn describe ${name}`);
+      put(wait, `The page shows the newest ${state.head?.limit ?? ""} jobs. In a terminal: sm-trn list ${name}`);
       return;
     }
     put(status, `${row.glyph} ${row.word}`);

@@ -10,7 +10,6 @@ import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import os
 import socket
 import sys
 from pathlib import Path
@@ -71,14 +70,5 @@ def _run_the_installations_own() -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def _begin_the_fault() -> None:
-    with contextlib.suppress(Exception):  # a test's fault must break nothing else
-        from sm_trn_fault import begin  # type: ignore[import-not-found]  # noqa: PLC0415 - it lies beside this file, on the path of a job
-
-        begin()
-
-
 sys.meta_path.insert(0, _BeforeDistributed())
 _run_the_installations_own()
-if "SM_TRN_WORKER_FAULT" in os.environ:
-    _begin_the_fault()

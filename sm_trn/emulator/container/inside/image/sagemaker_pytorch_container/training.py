@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import shlex
-from pathlib import Path
 from typing import Any
 
 from sagemaker_training import (  # type: ignore[import-untyped]  # the toolkit ships no types
@@ -35,8 +34,6 @@ def train(training_environment: environment.Environment) -> None:
     launched = training_environment.current_instance_group in training_environment.distribution_instance_groups
     distributed = launched and workers is not None
     files.download_and_extract(training_environment.module_dir, environment.code_dir)
-    if (Path(environment.code_dir) / "requirements.txt").exists():
-        logger.warning("sm_trn emulator: requirements.txt is checked, not installed: this interpreter is yours")
     if "SM_TRN_SHELL" in os.environ and training_environment.user_entry_point.endswith(".py"):
         asyncio.create_subprocess_exec = in_a_shell  # type: ignore[assignment]  # the toolkit calls it with words alone
     logger.info("Invoking user training script.")

@@ -1,1 +1,0 @@
-"""Python as a launcher is written in it: values, statements, calls, and objects of the SDK."""
