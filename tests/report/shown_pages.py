@@ -21,8 +21,6 @@ from sm_trn.hosting.table import EndpointRow
 from sm_trn.report import compare, fleet, published_record, watch_html
 from sm_trn.report.cards.handles import job_card, rehearsal_card
 from sm_trn.report.comparison.page import page, pictures
-from sm_trn.report.figures.drawing import page_figure
-from sm_trn.report.fleets.figures import fleet_figures
 from sm_trn.report.fleets.page import fleet_page
 from sm_trn.report.watch.rows import Checkpoints, WatchRow
 
@@ -49,12 +47,7 @@ def _fleet(count: int) -> str:
         for snapshot, tags in november(count)
     ]
     item = fleet(long, title="November")
-    pieces = [
-        piece
-        for figure in fleet_figures(item)
-        for piece in page_figure(figure.name, figure, figure.draw, wide=figure.wide)
-    ]
-    return fleet_page(item, pieces, by="person", now=NOW)
+    return fleet_page(item, by="person", now=NOW)
 
 
 def _known(record: st.results.JobRecord, number: int) -> st.results.JobRecord:

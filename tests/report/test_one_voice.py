@@ -30,8 +30,7 @@ from sm_trn.report import WatchRow, compare, fleet, watch_html, watch_text
 from sm_trn.report.cards.handles import endpoints_card
 from sm_trn.report.commands.cost import cost_line
 from sm_trn.report.comparison.page import page
-from sm_trn.report.figures.cost import cost_info
-from sm_trn.report.figures.throughput import throughput_info
+from sm_trn.report.figures import cost, throughput
 from sm_trn.report.fleets.page import fleet_page
 from sm_trn.report.ui.details import detail_json
 from sm_trn.report.ui.lines import Lines
@@ -115,7 +114,7 @@ def costs_of(job: JobSnapshot) -> dict[str, str]:
     }
     if not job.emulated:  # a rehearsal has no column of money in a terminal, and says so in a sentence
         said["comparison, terminal"] = compared.text(160)
-        said["comparison, figure"] = cost_info(compared.sections[0], snapshot_book()).bars[0].missing
+        said["comparison, figure"] = cost.chart(compared.sections[0]).alt
     return said
 
 
@@ -160,9 +159,8 @@ def test_an_endpoint_without_a_cost_says_the_same_words(emulated: bool, reason: 
 
 
 def test_sentences_about_emulated_jobs_begin_alike() -> None:
-    info = cost_info(compare([record(snapshot(emulated=True), [], workload="w")]).sections[0], snapshot_book())
-    assert info.title.startswith(EMULATED_COST)
-    assert [EMULATED_COST] == [bar.missing for bar in info.bars]
+    chart = cost.chart(compare([record(snapshot(emulated=True), [], workload="w")]).sections[0])
+    assert chart.title.startswith(EMULATED_COST)
 
 
 def test_a_loss_that_was_not_logged_is_said_in_one_word_on_every_surface() -> None:
@@ -177,7 +175,7 @@ def test_a_loss_that_was_not_logged_is_said_in_one_word_on_every_surface() -> No
         "comparison, page": plain(page(compared, [], now=None)),
         "comparison, card": plain(compared._repr_html_()),
         "comparison, JSON": entry["missing"]["final_loss"],
-        "comparison, throughput's figure": throughput_info(compared.sections[0]).bars[0].missing,
+        "comparison, throughput's figure": throughput.chart(compared.sections[0]).alt,
         "watch, a table in the terminal": table,
         "watch, one job in the terminal": watch_text([row], NOW),
         "watch, a notebook's table": plain(watch_html([row, row], NOW)),

@@ -10,18 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-
-import matplotlib as mpl
+from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.html import TAG, text
 from ...core.formatting.table import csv_text
 from ..document import document_head, page_table, price_table
-from ..figures import FIGURES
-from ..figures.described import Info
-from ..figures.drawing import WIDE, Sheet, page_figure, rc
-from ..figures.figure import FigureKind
+from ..figures import charts_of
 from ..sections.estimated import EST_MEANS
 from ..sections.findings import Finding, Kind
 from ..sections.section import Section, section_prices
@@ -30,61 +25,39 @@ from .compared import Compared
 from .table import REHEARSED, job_table, rehearsal_table, settings_left
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ...core.pricing.book import PriceBook
+    from ..figures.chart import Chart
 
 
 FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
 
 
-class Shown(Protocol):
-    """A comparison, as far as its figures need it."""
-
-    @property
-    def sections(self) -> tuple[Section, ...]: ...
-    @property
-    def book(self) -> PriceBook: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """One figure of one section, to be drawn. ``name`` is the stem of its file."""
+    """A figure of one section. ``name`` is the stem of its file."""
 
     name: str
     section: Section
-    info: Info
-    figure: FigureKind
-
-    def draw(self, sheet: Sheet | None = None) -> Figure:
-        """On ``sheet``, or on the figure's own when None."""
-        return self.figure.alone(self.info, sheet or (WIDE if self.figure.wide else Sheet()))
+    chart: Chart
 
 
-def pictures(item: Shown) -> Iterator[Picture]:
+def pictures(item: Compared) -> Iterator[Picture]:
     """Every figure that has something to show: measured jobs first, rehearsals after, never both in one. Of many workloads,
     the ``FIGURED`` with the most jobs have figures.
     """
-    several = len(item.sections) > 1
     names: set[str] = set()
     most = sorted(item.sections, key=lambda section: -len(section.rows))[:FIGURED]
-    figures = [line.load() for line in FIGURES]
     for section in item.sections:
         if not any(section is chosen for chosen in most):
             continue
-        tail = f"-{_slug(section.workload, names)}" if several else ""
+        tail = f"-{_slug(section.workload, names)}" if len(item.sections) > 1 else ""
         if section.measured:
-            yield from _drawn(item, section, figures, tail)
+            yield from (
+                Picture(name=f"{chart.name}{tail}", section=section, chart=chart) for chart in charts_of(section)
+            )
         if section.emulated:
-            learned = [figure for figure in figures if figure.rehearsed]
-            yield from _drawn(item, section.rehearsal, learned, f"{tail}-emulated")
-
-
-def _drawn(item: Shown, section: Section, figures: list[FigureKind], tail: str) -> Iterator[Picture]:
-    for figure in figures:
-        info = figure.info(section, item.book)
-        if info.drawn:
-            yield Picture(name=f"{figure.name}{tail}", section=section, info=info, figure=figure)
+            rehearsal = section.rehearsal
+            for chart in charts_of(rehearsal):
+                yield Picture(name=f"{chart.name}{tail}-emulated", section=rehearsal, chart=chart)
 
 
 def _slug(text: str, used: set[str]) -> str:
@@ -251,7 +224,7 @@ def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anc
     yield page_table(job_table(section, caption), "Jobs")
     own = [picture for picture in pictures if picture.section is section]
     yield from _figures(own)
-    known = {picture.figure.name for picture in own}
+    known = {picture.chart.name for picture in own}
     said = [
         finding for finding in item.findings if finding.workload == section.workload and finding.kind not in _AT_THE_TOP
     ]
@@ -284,7 +257,7 @@ def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
     if pictures:
         yield '<div class="figures">'
         for picture in pictures:
-            yield from page_figure(picture.name, picture.info, picture.draw, wide=picture.figure.wide)
+            yield picture.chart.html(picture.name)
         yield "</div>"
 
 
@@ -314,9 +287,6 @@ def _unbroken(title: str) -> str:
     return " ".join(words)
 
 
-DPI = 200
-
-
 def save(item: Compared, directory: Path, *, now: datetime | None) -> tuple[Path, ...]:
     """Write everything below ``directory``, which is made. Returns the paths, the page first."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -329,7 +299,6 @@ def save(item: Compared, directory: Path, *, now: datetime | None) -> tuple[Path
     written[2].write_text(item.to_json() + "\n", "utf-8")
     for picture in shown:
         path = directory / f"{picture.name}.png"
-        with mpl.rc_context(rc("light")):
-            picture.draw().savefig(path, dpi=DPI, metadata={"Description": picture.info.alt, "Software": None})
+        picture.chart.save(path)
         written.append(path)
     return tuple(written)

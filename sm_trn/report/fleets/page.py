@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from ...core.formatting import numbers as fmt
@@ -12,19 +11,20 @@ from .rows import FleetCosts
 from .table import IN_PAGE, fleet_table, group_table
 
 
-def fleet_page(item: FleetCosts, figures: Sequence[str] = (), *, by: str, now: datetime | None) -> str:
-    """The whole document; ``figures`` are pieces of HTML. ``now`` is written on it when given."""
+def fleet_page(item: FleetCosts, *, by: str, now: datetime | None) -> str:
+    """The whole document. ``now`` is written on it when given."""
     first, *others = item.findings()
     prices = dict.fromkeys(row.price for row in item.rows if row.price is not None)
+    hint = (
+        "" if item.tags_read else "Tags were not read: sm-trn cost --by tag:KEY and session.fleet(tags=True) read them."
+    )
     written = f", written {fmt.stamp(now)}" if now else ""
     body = [
         '<header><div><b>sm_trn</b><span>fleet</span></div><nav aria-label="Sections"><a href="#findings">Findings</a>',
-        '<a href="#spend">Figures</a>' if figures else "",
         '<a href="#sums">Sums</a><a href="#jobs">Jobs</a></nav></header><main id="main">',
         f'<div id="findings"><h1>{text(first)}</h1>',
         f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in others)}</div></div>' if others else "</div>",
-        *_spend(figures, tagged=item.tags_read),
-        f'<section id="sums"><div class="head"><h2>Sums</h2><p>{text(item.title)}, by {text(by)}</p></div>',
+        f'<section id="sums"><div class="head"><h2>Sums</h2><p>{text(item.title)}, by {text(by)}. {text(hint)}</p></div>',
         page_table(group_table(item, by, f"Sums by {by}"), "Sums"),
         "</section>",
         '<section id="jobs"><div class="head"><h2>Jobs</h2><p>newest first</p></div>',
@@ -37,10 +37,3 @@ def fleet_page(item: FleetCosts, figures: Sequence[str] = (), *, by: str, now: d
         f"<footer><p>sm_trn fleet{written}. This file loads nothing from the network.</p></footer>",
     ]
     return "\n".join([*document_head(first), *body, "</body></html>", ""])
-
-
-def _spend(figures: Sequence[str], *, tagged: bool) -> Iterator[str]:
-    if figures:
-        hint = "" if tagged else "Tags were not read: sm-trn cost --by tag:KEY and session.fleet(tags=True) read them"
-        yield f'<section id="spend"><div class="head"><h2>Where the money went</h2><p>{text(hint)}</p></div>'
-        yield f'<div class="figures">{"".join(figures)}</div></section>'
