@@ -74,13 +74,13 @@ def _offer(row: WatchRow, lines: Lines) -> Iterator[NextStep]:
 
 def _cause(row: WatchRow, lines: Lines) -> str:
     """Why the job failed, in one line, from what is kept of its log; empty where it is unknown."""
-    from ...diagnosis.causes.diagnose import JobText, scan_of  # noqa: PLC0415 - most jobs do not fail
+    from ...diagnosis.causes.diagnose import JobText, read_events  # noqa: PLC0415 - most jobs do not fail
     from ...diagnosis.text import cause_line  # noqa: PLC0415 - as above
 
     end, told = lines.cause
     if end != lines.end:
         end = lines.end
-        told = cause_line(JobText(row.snapshot.name, row.snapshot, scan=scan_of([lines.events()])).diagnosis())
+        told = cause_line(JobText(row.snapshot.name, row.snapshot, log=read_events([lines.events()])).diagnosis())
         lines.cause = end, told
     return told
 
