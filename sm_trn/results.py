@@ -23,7 +23,7 @@ from .emulator.rehearsal import Rehearsal
 from .forecast.jobs.calibration import Calibration
 from .forecast.jobs.value import Estimate
 from .forecast.planning.value import Plan
-from .hosting.endpoints import Endpoint, Transform
+from .hosting.endpoints import Endpoint
 from .report.comparison.compare import Comparison
 from .report.fleets.fleet import Fleet
 from .tuning.job import TuningJob
@@ -57,7 +57,6 @@ __all__ = [
     "Rehearsal",
     "RequestCost",
     "SavedLog",
-    "Transform",
     "Trial",
     "TuningJob",
     "TuningSnapshot",

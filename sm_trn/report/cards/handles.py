@@ -57,9 +57,3 @@ def endpoints_card(rows: Sequence[EndpointRow], usd_per_hour: Decimal | None) ->
     count = fmt.counted(len(rows), "endpoint")
     said = f"{TAG} {count}, none is billed" if all(row.emulated for row in rows) else f"{count}, {text(cost)}"
     return block(f'<p class="title">{said}</p>{WIDE}{html_table(endpoint_table(rows), folding=False)}</div>')
-
-
-def transform_card(name: str, *, output: str, emulated: bool) -> str:
-    """A batch transform's handle; asks nothing."""
-    head = title(name, "batch transform", emulated=emulated)
-    return block(head + facts([("answers", Fact(f"{output.rstrip('/')}/<name of the input>.out", code=True))]))

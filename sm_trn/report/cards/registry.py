@@ -12,14 +12,14 @@ from ...core.session.handles import TrainingJob
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Problems
 from ...emulator.rehearsal import Rehearsal
-from ...hosting.endpoints import Endpoint, Endpoints, Transform
+from ...hosting.endpoints import Endpoint, Endpoints
 from ..comparison.compare import Comparison
 from ..fleets.fleet import Fleet
 from .comparison import comparison_card
 from .costs import job_cost_card, request_cost_card
 from .differences import diff_card
 from .fleet import fleet_card
-from .handles import endpoint_card, endpoints_card, job_card, rehearsal_card, transform_card
+from .handles import endpoint_card, endpoints_card, job_card, rehearsal_card
 from .problems import problems_card
 from .spec import job_spec_card
 
@@ -68,8 +68,3 @@ def _(endpoint: Endpoint) -> str:
 @card.register
 def _(endpoints: Endpoints) -> str:
     return endpoints_card(endpoints.rows, endpoints.usd_per_hour)
-
-
-@card.register
-def _(transform: Transform) -> str:
-    return transform_card(transform.name, output=transform.output, emulated=transform.session.emulated)
