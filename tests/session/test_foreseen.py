@@ -12,7 +12,7 @@ from hypothesis import strategies as hyp
 
 from sm_trn.core.specs import MetricPoint, parse_snapshot
 from sm_trn.diagnosis.guard.foreseen import FAR, Foreseen, far_off, steady_rate, step_of
-from sm_trn.forecast.intervals import Interval
+from sm_trn.forecast.step import Interval
 
 ASKED = {
     "model_name": "bert-base-uncased",

@@ -14,7 +14,7 @@ from ...core.session.observers import Notify, Observer
 from ...core.specs.job import JobSpec
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
-from ...forecast.intervals import Interval
+from ...forecast.step import Interval
 
 FAR = 1.5  # beyond an end of the 80 % interval: the estimate is no measurement
 STEPS, WINDOWS = 200, 5  # fewer say nothing about a steady rate
@@ -81,15 +81,16 @@ def steady_rate(points: Iterable[MetricPoint]) -> float | None:
 
 
 def step_of(job: JobSnapshot, asked: JobSpec | None) -> Interval | None:
-    """Estimated seconds of an optimizer step; None where a fact is missing, or nothing published speaks for the chip."""
+    """Estimated seconds of an optimizer step; None where a fact is missing."""
     from ...core.render.from_describe import as_request  # noqa: PLC0415
     from ...core.render.from_request import parse_request  # noqa: PLC0415
-    from ...forecast.jobs.configure import configure, facts_of  # noqa: PLC0415 - the estimates load with the first steady rate
-    from ...forecast.jobs.estimate import step_interval  # noqa: PLC0415
+    from ...forecast.configure import configure  # noqa: PLC0415 - the estimates load with the first steady rate
+    from ...forecast.estimate import step_interval  # noqa: PLC0415
+    from ...forecast.facts import facts_of  # noqa: PLC0415
 
     try:
         spec = asked or parse_request(as_request(job.raw))
-        return step_interval(configure(facts_of(spec, {})), None)[0]
+        return step_interval(configure(facts_of(spec, {})))
     except SmTrnError:
         return None
 
