@@ -56,7 +56,7 @@ class Configuration:
     sharding: Sharding = Sharding.NONE
     recompute: float = 0.0  # share of the forward pass that runs a second time: 1 is full activation checkpointing
     predicted: float = 0.0  # share of positions that are multiplied with the vocabulary; 0: one label a sample
-    adapters: bool = False
+    adapted: float = 0.0  # share of a layer's seven products that have adapters; 0: all weights are trained
     weight_bits: int = 0  # of quantised frozen weights; 0: not quantised
     optimizer_bytes: float = 8.0  # of state a trained parameter, in float32
     half_states: bool = False  # the state has the 16 bits of the weights
@@ -71,6 +71,10 @@ class Configuration:
     @property
     def global_batch(self) -> float:
         return self.micro_batch * self.micro_steps * self.data
+
+    @property
+    def adapters(self) -> bool:
+        return self.adapted > 0
 
     @property
     def half(self) -> str:

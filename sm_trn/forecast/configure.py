@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ..core.catalog.chips import Chip, find_chip
 from ..core.catalog.instances import find_instance
@@ -30,7 +29,6 @@ HALF = frozenset({"bfloat16", "float16", "bf16", "fp16", "half"})
 TYPE_FLAGS = ("torch_dtype", "dtype", "model_dtype", "param_dtype")
 ADAPTER_FLAGS = ("adapter", "use_lora", "lora_r", "lora_rank", "use_peft", "peft", "use_qlora")
 RECOMPUTE_FLAGS = ("gradient_checkpointing", "activation_checkpointing", "use_gradient_checkpointing")
-DEEPSPEED_FLAGS = ("deepspeed", "deepspeed_config", "deepspeed_config_file")  # Trainer's, DeepSpeed's own, accelerate's
 # Words of a source, by what they do to the state of training.
 QUANTISES = ("BitsAndBytesConfig", "load_in_4bit", "load_in_8bit", "bitsandbytes")
 ADAPTS = ("get_peft_model", "peft_config", "FastLanguageModel")
@@ -68,23 +66,21 @@ def configure(facts: Facts) -> Configured:
     assumed = [tokens.assumed] if tokens.assumed else []
     precision, neuron = _precision(facts, chip, assumed), chip.generation.startswith("trainium")
     compiled = job.compiled or facts.given("torch_compile")
-    target = facts.number(TARGET) or min(128.0, tokens.longest) if model.kind == "encoder-decoder" else 0.0
     given = Configuration(
         model=model,
         chip=chip,
         precision=precision,
         style=Style.NEURON if neuron else Style.COMPILED if compiled else Style.EAGER,
         sequence=tokens.longest,
-        target=target,
+        target=facts.number(TARGET) or min(128.0, tokens.longest) if model.kind == "encoder-decoder" else 0.0,
         micro_batch=batch,
         micro_steps=facts.number(ACCUMULATION) or 1.0,
-        **_spread(facts, instance, assumed),
         hosts=job.compute.hosts,
         network_gbps=instance.network_gbps or 10.0,
         predicted=_predicted(facts, model),
         flash=0 if neuron else _flash(facts, model),
-        **_state(facts, neuron=neuron),
     )
+    given = _by_arguments(facts, _spread(facts, given, instance, assumed))
     c, may, why = _by_source(facts, given, instance)
     average = replace(c, sequence=tokens.average)
     others = [replace(average, sequence=each) for each in (tokens.least, tokens.most) if each != tokens.average]
@@ -119,8 +115,8 @@ def _version(job: JobSpec, library: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", str(getattr(job.framework, library, "") or ""))[:2])
 
 
-def _spread(facts: Facts, instance: InstanceType, assumed: list[str]) -> dict[str, Any]:
-    """How the job's workers share the model and the data.
+def _spread(facts: Facts, c: Configuration, instance: InstanceType, assumed: list[str]) -> Configuration:
+    """With the workers that share the model and the data.
 
     Without a distribution several GPUs in one process are torch.nn.DataParallel, unless the model is laid over them by ``device_map``:
     transformers, TrainingArguments.n_gpu and Trainer.
@@ -134,19 +130,16 @@ def _spread(facts: Facts, instance: InstanceType, assumed: list[str]) -> dict[st
             driven = instance.workers
             how = f"Trainer drives {driven} GPUs from one process (torch.nn.DataParallel)"
             assumed.append(f"{how}, for the job has no distribution")
-    parameters, per_host = plan(job).parameters, max(1, plan(job).workers_per_host, driven)
-    degrees = [1, 1]
-    for at, kind in enumerate(("tensor", "pipeline")):
-        names = (f"{kind}_parallel_size", f"{kind}_parallel_degree")
-        degree = facts.number(names) or parameters.get(names[1]) or 1
-        degrees[at] = max(1, int(degree)) if isinstance(degree, (int, float)) else 1
+    per_host = max(1, plan(job).workers_per_host, driven)
     workers = per_host * job.compute.hosts
-    tensor = min(workers, degrees[0])
-    pipeline = min(max(1, workers // tensor), degrees[1])
+    layout = replace(facts, arguments={**plan(job).parameters, **facts.arguments})
+    tensor = int(layout.number(("tensor_parallel_size", "tensor_parallel_degree")) or 1)
+    pipeline = int(layout.number(("pipeline_parallel_size", "pipeline_parallel_degree", "partitions")) or 1)
+    tensor = min(workers, max(1, tensor))
+    pipeline = min(workers // tensor, max(1, pipeline))
     data = max(1, workers // (tensor * pipeline))
-    return {
-        "data": data, "tensor": tensor, "pipeline": pipeline, "workers_per_host": per_host, "driven": driven, "laid_over": laid_over,
-    }  # fmt: skip
+    shared = replace(c, data=data, tensor=tensor, pipeline=pipeline, workers_per_host=per_host)
+    return replace(shared, driven=driven, laid_over=laid_over)
 
 
 def _precision(facts: Facts, chip: Chip, assumed: list[str]) -> str:
@@ -171,7 +164,7 @@ def _precision(facts: Facts, chip: Chip, assumed: list[str]) -> str:
     elif chip.tf32 is not None and (() < _version(facts.job, "pytorch") < (1, 12) or facts.given("tf32")):
         precision, why = (
             "tf32",
-            "float32, multiplied in TF32 as PyTorch before 1.12 does: without it up to three times slower",
+            "float32, multiplied in TF32 as PyTorch before 1.12 does: else up to three times slower",
         )
     if why:
         assumed.append(why)
@@ -198,60 +191,59 @@ def _predicted(facts: Facts, model: Architecture) -> float:
     return 1.0 if re.search(r"mlm|language_model|pretrain", facts.words()) else 0.0
 
 
-def _state(facts: Facts, *, neuron: bool) -> dict[str, Any]:
-    """What the job keeps of its model, by its arguments and by DeepSpeed's configuration where that can be read."""
-    own, zero, fsdp = facts.job.neuron, _part(facts, "zero_optimization"), facts.text("fsdp").lower()
-    bits = 4 if facts.given("load_in_4bit", "use_4bit", "use_qlora") else 8 if facts.given("load_in_8bit") else 0
+def _by_arguments(facts: Facts, c: Configuration) -> Configuration:
+    """With what the job keeps of its model, by its arguments and by DeepSpeed's configuration where that can be read."""
+    own, zero, fsdp = facts.job.neuron, _mapping(_deepspeed(facts).get("zero_optimization")), facts.text("fsdp").lower()
     kept = any(str(facts.arguments.get(flag)).removeprefix("torch.") in HALF for flag in TYPE_FLAGS)
     mixed = bool(_mixed_by_deepspeed(facts))
     pure = own is not None and (own.zero_1 or own.stochastic_rounding or own.tensor_parallel > 1)
+    bits = 4 if facts.given("load_in_4bit", "use_4bit", "use_qlora") else 8 * facts.given("load_in_8bit", "use_8bit")
+    untrained = str(facts.arguments.get("do_train")).lower() in {"false", "0"}
     optimizer = facts.text("optim", "optimizer").lower()
-    devices = [_mapping(zero.get(name)).get("device", "none") for name in ("offload_optimizer", "offload_param")]
+    devices = {_mapping(zero.get(name)).get("device", "none") for name in ("offload_optimizer", "offload_param")}
     stage, by_smp = zero.get("stage", 0), isinstance(facts.job.distribution, SMModelParallelV2)
     sharding = Sharding.OPTIMIZER if stage == 1 or (own is not None and own.zero_1) else Sharding.NONE
     if fsdp not in {"", "false"} or stage == 3 or by_smp:
         sharding = Sharding.FULL
     if "shard_grad_op" in fsdp or stage == 2:
         sharding = Sharding.GRADIENTS
-    if set(devices) != {"none"} or "offload" in fsdp:
+    if devices != {"none"} or "offload" in fsdp:
         sharding = Sharding.OFFLOAD
-    return {
-        "adapters": facts.given(*ADAPTER_FLAGS),
-        "weight_bits": bits,
-        "autocast": not (kept or mixed or pure),
-        "half_states": kept and not mixed and not neuron,
-        "sharding": sharding,
-        "optimizer_bytes": next((size for word, size in OPTIMIZER_BYTES.items() if word in optimizer), 8.0),
-        "forward_only": facts.given("do_eval", "do_predict")
-        and str(facts.arguments.get("do_train")).lower() in {"false", "0"},
-        "recompute": float(facts.given(*RECOMPUTE_FLAGS)),
-    }
+    return replace(
+        c,
+        adapted=float(facts.given(*ADAPTER_FLAGS)),
+        weight_bits=bits,
+        autocast=not (kept or mixed or pure),
+        half_states=kept and not mixed and not c.neuron,
+        sharding=sharding,
+        optimizer_bytes=next((size for word, size in OPTIMIZER_BYTES.items() if word in optimizer), 8.0),
+        forward_only=facts.given("do_eval", "do_predict") and untrained,
+        recompute=float(facts.given(*RECOMPUTE_FLAGS)),
+    )
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
 def _mixed_by_deepspeed(facts: Facts) -> str:
     """The 16 bits of weights that DeepSpeed's configuration turns on; ``auto`` takes Trainer's own flag."""
-    switches = {kind: _part(facts, kind).get("enabled") for kind in ("bf16", "fp16")}
+    switches = {kind: _mapping(_deepspeed(facts).get(kind)).get("enabled") for kind in ("bf16", "fp16")}
     return next((kind for kind, on in switches.items() if on is True or (on == "auto" and facts.given(kind))), "")
 
 
-def _part(facts: Facts, name: str) -> Mapping[str, Any]:
-    return _mapping(_mapping(_deepspeed(facts)).get(name))
-
-
-def _deepspeed(facts: Facts) -> object:
-    """DeepSpeed's configuration, where it is a file of the source folder or JSON itself; None where it cannot be read."""
-    named, folder = facts.text(*DEEPSPEED_FLAGS), source.source_folder(facts.job)
+def _deepspeed(facts: Facts) -> Mapping[str, object]:
+    """DeepSpeed's configuration, where it is a file of the source folder or JSON itself; under ``unread`` what cannot be read."""
+    folder = source.source_folder(facts.job)
+    named = facts.text("deepspeed", "deepspeed_config", "deepspeed_config_file")
     text: str | None = named or "{}"
     if not str(text).lstrip().startswith("{"):
         text = source.text(folder / named.removeprefix("/opt/ml/code/")) if folder is not None else None
     try:
-        return json.loads(text or "null")
+        body = json.loads(text or "null")
     except ValueError:
-        return None
+        body = None
+    return body if isinstance(body, Mapping) else {"unread": named}
 
 
 def _by_source(
@@ -265,32 +257,36 @@ def _by_source(
     given = reading.keywords(job)
     true = {name for name, values in given.items() if values == frozenset({True})}
     bits = 4 if "load_in_4bit" in true & sure else 8 if "load_in_8bit" in true & sure else 0
+    projections = sum(f"{each}_proj" in words.all for each in ("q", "k", "v", "o", "gate", "up", "down"))
+    everywhere = "LoraConfig" not in words.all or "all-linear" in given.get("target_modules", ())
+    adapted = 1.0 if everywhere else (projections or 2) / 7  # peft: q_proj and v_proj where no name is given
     types = {str(each).rpartition(".")[2] for name in TYPE_FLAGS for each in given.get(name, ())}
     half = bool(types and types <= HALF and sure & set(TYPE_FLAGS))
     kept = replace(
         c,
-        adapters=c.adapters or bool(sure & set(ADAPTS)),
+        adapted=adapted if c.adapters or sure & set(ADAPTS) else 0.0,
         weight_bits=c.weight_bits or bits,
         autocast=c.autocast and not half,
         half_states=c.half_states or (half and not c.neuron),
         sharding=Sharding.FULL if c.sharding is Sharding.NONE and sure & set(SHARDS) else c.sharding,
         recompute=1.0 if "gradient_checkpointing_enable" in sure else c.recompute,
     )
-    if _deepspeed(facts) is None:
-        return kept, replace(kept, sharding=Sharding.OFFLOAD), f"{facts.text(*DEEPSPEED_FLAGS)!r} cannot be read"
+    unread = _deepspeed(facts).get("unread")
+    if unread:
+        return kept, replace(kept, sharding=Sharding.OFFLOAD), f"{unread!r} cannot be read"
     quantises, freezes = words.any_of(*QUANTISES), words.any_of(*ADAPTS, *FREEZES)
     offloads, shards = words.any_of(*OFFLOADS), words.any_of(*SHARDS)
-    slight, halves = words.any_of(*SMALL_OPTIMIZERS), words.any_of(*(HALF if words.any_of(*TYPE_FLAGS, "to") else ()))
+    slight, halves = words.any_of(*SMALL_OPTIMIZERS), words.any_of("bfloat16", "float16", "half")
     spreads = words.any_of("device_map") if one_process(job) else ()
     may = replace(
         kept,
-        adapters=kept.adapters or bool(freezes),
+        adapted=kept.adapted or (adapted if freezes else 0.0),
         weight_bits=kept.weight_bits or (4 if quantises else 0),
         sharding=Sharding.OFFLOAD if offloads else Sharding.FULL if shards else kept.sharding,
         recompute=1.0 if words.any_of("gradient_checkpointing_enable", "gradient_checkpointing") else kept.recompute,
         optimizer_bytes=0.0 if slight else kept.optimizer_bytes,
         laid_over=instance.workers if spreads else kept.laid_over,
-        autocast=kept.autocast and not halves,
+        autocast=kept.autocast and not (halves and words.any_of(*TYPE_FLAGS)),
     )
     named = (*quantises, *freezes, *shards, *offloads, *slight, *spreads, *halves, "gradient_checkpointing")
     return kept, None if may == kept else may, f"the script names {', '.join(dict.fromkeys(named[:3]))}"

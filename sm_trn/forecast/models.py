@@ -70,9 +70,8 @@ class Architecture:
 
 
 @functools.cache
-def _table() -> Mapping[str, Any]:
-    body: dict[str, Any] = json.loads(files(__package__).joinpath("architectures.json").read_text("utf-8"))
-    return body
+def _table() -> Any:
+    return json.loads(files(__package__).joinpath("architectures.json").read_text("utf-8"))
 
 
 @functools.cache

@@ -75,7 +75,7 @@ def step_seconds(c: Configuration) -> tuple[float, float]:
     What a device does at once is joined by a 4-norm: the longest decides.
     """
     ideal, busy, exchange = _work(c)
-    kernels = c.model.layers / c.pipeline * (KERNELS + ADAPTER_KERNELS * c.adapters) * c.driven * c.passes / 3
+    kernels = c.model.layers / c.pipeline * (KERNELS + ADAPTER_KERNELS * c.adapted) * c.driven * c.passes / 3
     compute = _norm(busy, kernels * LAUNCH if c.style is Style.EAGER else 0.0)
     gather, reduce = _collectives(c)
     micro = _norm(compute, gather) + gather * EXPOSED + exchange
@@ -124,7 +124,7 @@ def _work(c: Configuration) -> tuple[float, float, float]:
     repeated = passes + (0.5 if c.flash and not c.forward_only else 0.0)
     attention = 4 * m.layers * (m.attention_width or m.width) * squares * samples * repeated / split / half / speed
     # An adapter reads each product's input again, and reads and writes its output twice more; without autocast in float32 (peft).
-    share = 0.33 if c.forward_only else (1 + c.recompute / 3) * (1 + (0.7 if c.autocast else 1.2) * c.adapters)
+    share = 0.33 if c.forward_only else (1 + c.recompute / 3) * (1 + (0.7 if c.autocast else 1.2) * c.adapted)
     layers = m.layers / c.pipeline
     moved = (66 * m.width + 3 * m.inner * m.active_experts * (3 if m.gated else 2)) * c.element_bytes
     moved = layers * tokens / c.tensor * (moved + COMPOSED_MOVED * c.composed_bytes * m.inner) * share

@@ -25,14 +25,14 @@ IF_ASKED = "if args.use_peft:\n    model = get_peft_model(model, LoraConfig())\n
 # source, arguments -> what surely holds, and whether the source leaves something open
 SCRIPTS: dict[str, tuple[str, dict[str, Any], dict[str, Any], bool]] = {
     "full": (LOAD + TRAINED, {}, {}, False),
-    "lora": (LOAD + ADAPTED + TRAINED, {}, {"adapters": True}, False),
-    "lora by trl": (LOAD + PEFT_CONFIG, {}, {"adapters": True}, False),
-    "qlora": (QUANTISED + ADAPTED + TRAINED, {}, {"adapters": True, "weight_bits": 4}, False),
-    "qlora by trl": (QUANTISED + PEFT_CONFIG, {}, {"adapters": True, "weight_bits": 4}, False),
-    "8 bits": (QUANTISED.replace("4bit", "8bit") + ADAPTED, {}, {"adapters": True, "weight_bits": 8}, False),
+    "lora": (LOAD + ADAPTED + TRAINED, {}, {"adapted": 2 / 7}, False),
+    "lora by trl": (LOAD + PEFT_CONFIG, {}, {"adapted": 2 / 7}, False),
+    "qlora": (QUANTISED + ADAPTED + TRAINED, {}, {"adapted": 2 / 7, "weight_bits": 4}, False),
+    "qlora by trl": (QUANTISED + PEFT_CONFIG, {}, {"adapted": 2 / 7, "weight_bits": 4}, False),
+    "8 bits": (QUANTISED.replace("4bit", "8bit") + ADAPTED, {}, {"adapted": 2 / 7, "weight_bits": 8}, False),
     "lora if asked": (LOAD + "from peft import LoraConfig, get_peft_model\n" + IF_ASKED + TRAINED, {}, {}, True),
-    "lora if asked, asked": (LOAD + IF_ASKED + TRAINED, {"use_peft": True}, {"adapters": True}, False),
-    "lora in a function": (LOAD + "def wrap(model):\n    return get_peft_model(model)\nwrap(model)\n", {}, {"adapters": True}, False),
+    "lora if asked, asked": (LOAD + IF_ASKED + TRAINED, {"use_peft": True}, {"adapted": 2 / 7}, False),
+    "lora in a function": (LOAD + "def wrap(model):\n    return get_peft_model(model)\nwrap(model)\n", {}, {"adapted": 1.0}, False),
     "bits by a variable": (QUANTISED.replace("True", "args.four", 1) + TRAINED, {}, {}, True),
     "frozen body": (LOAD + "for each in model.base.parameters():\n    each.requires_grad = False\n" + TRAINED, {}, {}, True),
     "16-bit weights": (LOAD.replace("(name", "(name, torch_dtype=torch.bfloat16") + TRAINED, {}, {"autocast": False}, False),
@@ -75,7 +75,7 @@ def job(folder: Path, name: str, instance: str = "ml.g5.2xlarge") -> st.JobSpec:
 
 
 PLAIN = {
-    "adapters": False, "weight_bits": 0, "autocast": True, "sharding": Sharding.NONE, "optimizer_bytes": 8, "forward_only": False,
+    "adapted": 0.0, "weight_bits": 0, "autocast": True, "sharding": Sharding.NONE, "optimizer_bytes": 8, "forward_only": False,
     "recompute": 0, "flash": 0,
 }  # fmt: skip
 

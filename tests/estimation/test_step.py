@@ -39,7 +39,7 @@ def configurations(draw: some.DrawFn) -> Configuration:
         sharding=draw(some.sampled_from(list(Sharding))),
         recompute=draw(some.sampled_from([0.0, 0.5, 1.0])),
         predicted=draw(some.sampled_from([0.0, 0.157, 1.0])),
-        adapters=draw(some.booleans()),
+        adapted=draw(some.sampled_from([0.0, 2 / 7, 1.0])),
         autocast=draw(some.booleans()),
         flash=0 if neuron else draw(some.sampled_from([0, 1, 2])),
     )
@@ -107,7 +107,7 @@ def test_splitting_over_hosts_never_lowers_the_total_work(c: Configuration, time
 @given(configurations(), some.sampled_from([4, 8]))
 def test_quantised_weights_save_memory_and_not_time(c: Configuration, bits: int) -> None:
     assume(c.data == 1)
-    half = dataclasses.replace(c, precision="bf16", adapters=True, autocast=False, sharding=Sharding.NONE)
+    half = dataclasses.replace(c, precision="bf16", adapted=1.0, autocast=False, sharding=Sharding.NONE)
     quantised = dataclasses.replace(half, weight_bits=bits)
     assert seconds(half) < seconds(quantised)
     assert memory.memory(quantised).weights < memory.memory(half).weights
@@ -117,6 +117,6 @@ def test_quantised_weights_save_memory_and_not_time(c: Configuration, bits: int)
 def test_adapters_exchange_and_update_less(c: Configuration) -> None:
     assume(c.data > 1 and not c.adapters)
     whole = dataclasses.replace(c, sharding=Sharding.NONE)
-    frozen = dataclasses.replace(whole, adapters=True)
+    frozen = dataclasses.replace(whole, adapted=1.0)
     assert memory.memory(frozen).optimizer <= 0.02 * memory.memory(whole).optimizer
     assert memory.memory(frozen).gradients <= 0.02 * memory.memory(whole).gradients

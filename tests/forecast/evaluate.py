@@ -1,7 +1,7 @@
 """How far estimates can be trusted: ``python tests/forecast/evaluate.py [ROWS.json]``, the forecast beside a baseline of two lines.
 
 The rows are published measurements as configurations: ``rows.json`` beside this file, or others in its form. The baseline is 6 × parameters
-× tokens over the peak times one efficiency, the median of the other sources' rows with the same chip and method.
+× tokens over the peak times one efficiency, the median of rows.json's rows of other sources with the same chip and method.
 """
 
 from __future__ import annotations
@@ -69,16 +69,19 @@ def forecast(row: Measured) -> float:
     return step_seconds(row.configuration)[0]
 
 
-def baseline(rows: Sequence[Measured]) -> list[float]:
-    """What the two lines say: of a chip and a method that no other source has, the median of all the others stands."""
-    ideal = [_ideal(row.configuration) for row in rows]
-    key = [(row.configuration.chip.generation, row.configuration.precision, method(row.configuration)) for row in rows]
+def baseline(rows: Sequence[Measured], known_rows: Sequence[Measured]) -> list[float]:
+    """What the two lines say, by rows that are known from other sources: where none has the chip and method, by all of them."""
+    used = [(other, _key(other), _ideal(other.configuration) / other.step_s) for other in known_rows]
     found = []
-    for row, mine, seconds in zip(rows, key, ideal, strict=True):
-        others = [at for at, other in enumerate(rows) if other.repository != row.repository]
-        alike = [at for at in others if key[at] == mine] or others
-        found.append(seconds / statistics.median(ideal[at] / rows[at].step_s for at in alike))
+    for row in rows:
+        others = [(key, share) for other, key, share in used if other.repository != row.repository]
+        alike = [share for key, share in others if key == _key(row)] or [share for _, share in others]
+        found.append(_ideal(row.configuration) / statistics.median(alike))
     return found
+
+
+def _key(row: Measured) -> tuple[str, str, str]:
+    return row.configuration.chip.generation, row.configuration.precision, method(row.configuration)
 
 
 def _ideal(c: Configuration) -> float:
@@ -116,7 +119,7 @@ def report(rows: Sequence[Measured]) -> str:
     """The whole table: speed by kind of row, then memory."""
     timed = [row for row in rows if row.step_s]
     lines = [f"{'':<44} {'ROWS':>4} {'±20 %':>6} {'±35 %':>6} {'RATIO':>7} {'COVERED':>7}"]
-    plain = dict(zip(map(id, timed), baseline(timed), strict=True)) if timed else {}
+    plain = dict(zip(map(id, timed), baseline(timed, [row for row in measured() if row.step_s]), strict=True))
     for name, kind in KINDS.items():
         mine = [row for row in timed if kind(row)]
         if mine:
