@@ -94,8 +94,6 @@ def sample_bytes(c: Configuration) -> tuple[float, float]:
     kept += COMPOSED_KEPT * c.composed_bytes * positions * m.inner / wide
     if c.recompute >= 1:
         kept = kept / max(layers, 1) + 2 * positions * m.width
-    elif c.recompute > 0:
-        kept = 0.65 * position * positions * m.width * inner
     if m.kind == "disentangled-encoder" and c.style is Style.EAGER:
         kept *= RELATIVE
     words = (c.target or c.sequence) * c.predicted or 1

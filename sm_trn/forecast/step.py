@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from .configuration import Configuration, Sharding, Style
 
-# Share of the matrix units' peak that wide products reach, by precision, and what of that a chip holds: T4 and L4 are kept below their
+# Share of the matrix units' peak that wide products reach, and what of that a chip holds: T4 and L4 are kept below their
 # clock by 70 W, Hopper's units are too fast for Ampere's kernels. Neuron multiplies float32 in bf16 by default.
-PRECISION = {"fp16": 0.75, "bf16": 0.75, "tf32": 0.75, "fp32": 0.9, "fp8": 0.6}
-NEURON_FLOAT32 = 0.55
+TENSOR_CORES, FLOAT32, NEURON_FLOAT32 = 0.75, 0.9, 0.55
 CHIP = {
     "volta": 0.8, "turing": 0.55, "kepler": 0.7, "ampere": 1.0, "ampere-small": 0.85, "ada-small": 0.55, "ada": 0.75, "hopper": 0.8,
     "blackwell": 0.7, "trainium1": 0.65, "trainium2": 0.5,
@@ -22,9 +21,9 @@ CHIP = {
 HALF_WIDTH, HALF_TOKENS = 80, 700  # a layer so narrow, or a micro-step of so few tokens on an A100, reaches half of it
 # Attention, forward and backward on an A100: Dao 2023, which measured FlashAttention and FlashAttention-2. Less of Hopper's peak (2024).
 ATTENTION = {0: 0.45, 1: 0.32, 2: 0.52}
-NEURON_ATTENTION, HOPPER_ATTENTION = 0.30, 0.65
+HOPPER_ATTENTION = 0.65
 TRAFFIC = {True: 1.9, False: 1.4}  # times the least that activations move, of an eager model and of any other
-SCORES = {True: 18, False: 8}  # passes over scores that are written; a compiler joins some
+SCORES = 18  # passes over scores that are written, forward and backward
 COMPOSED_MOVED = 164  # bytes of float32 that an element of a composed activation moves: PyTorch's dispatcher
 # Kernels of an eager layer in three passes (PyTorch's dispatcher, transformers 5.17: 87 to 144), those of LoRA at all its products (peft
 # 0.21), and seconds of a launch, of Trainer on the hosts of two H200s; a compiled or fused layer hides them.
@@ -32,10 +31,8 @@ KERNELS, ADAPTER_KERNELS, LAUNCH = 130, 206, 20e-6
 OPTIMIZER_BYTES = 26 * 3.0  # of a parameter: AdamW with float32 state and gradients, moved in three unfused rounds
 TENSOR_LAUNCH = {True: 640e-6, False: 200e-6}  # seconds of an optimizer's launches for a layer, eager and otherwise
 LINK, NEURON_LINK, EXPOSED = 0.5, 0.35, 0.15  # of a link's rate; of hidden communication that is seen all the same
-EXCHANGE = 1.45  # times the ideal seconds of tensor parallel exchanges
-TILE = 128  # lengths on NeuronCores are padded to tiles of 128
 # What bounds 80 % of published over estimated seconds, by how a model is trained: docs/guides/estimate.md.
-WIDTHS = {"full weights": (0.75, 1.45), "LoRA": (0.67, 1.65), "quantised weights": (0.5, 2.2)}
+WIDTHS = {"full weights": (0.77, 1.40), "LoRA": (0.75, 1.50), "quantised weights": (0.5, 2.2)}
 # Generations of which no published row is known, nor of one like them; and how many times slower one may be than estimated.
 WITHOUT_BASIS, NO_BASIS = ("trainium2", "kepler", "blackwell"), 3.0
 
@@ -95,13 +92,6 @@ def _peak(c: Configuration, precision: str) -> float:
     return next(peak for each in (wanted, "bf16", "fp16", "tf32", "fp32") if (peak := c.chip.peak(each)) is not None)
 
 
-def _efficiency(c: Configuration) -> float:
-    if c.neuron and c.element_bytes == 4:
-        return NEURON_FLOAT32 * CHIP[c.chip.generation]
-    there = c.precision if c.chip.peak(c.precision) is not None else "fp16"
-    return PRECISION[there] * CHIP[c.chip.generation]
-
-
 def _work(c: Configuration) -> tuple[float, float, float]:
     """Of a micro-step: seconds at the peak; those of multiplications, attention and memory traffic; those of tensor parallel exchange."""
     m, samples, passes, split, memory_rate = c.model, c.micro_batch, c.passes, c.tensor * c.pipeline, c.chip.memory_rate
@@ -112,15 +102,17 @@ def _work(c: Configuration) -> tuple[float, float, float]:
     # Tiles of a product grow with tokens × width; a faster chip needs more of them at once, and each expert has its own.
     width = m.width / math.sqrt(c.tensor)
     tiles = tokens * m.active_experts / m.experts * m.width / c.tensor / 1024 * math.sqrt(312e12 / peak)
-    reached = _efficiency(c) * width / (width + HALF_WIDTH) * tiles / (tiles + HALF_TOKENS)
+    units = FLOAT32 if c.precision == "fp32" else TENSOR_CORES
+    units = (NEURON_FLOAT32 if c.neuron and c.element_bytes == 4 else units) * CHIP[c.chip.generation]
+    reached = units * width / (width + HALF_WIDTH) * tiles / (tiles + HALF_TOKENS)
     body = 2 * m.active_parameters * tokens / split / peak
     head = 2 * m.width * m.vocabulary * predicted / split * (1 if c.forward_only else 3) / half
-    length = math.ceil(c.sequence / TILE) * TILE if c.neuron else c.sequence
-    squares = length * length * (0.5 if m.causal and c.flash else 1.0)
+    squares = c.sequence**2 * (0.5 if m.causal and c.flash else 1.0)
     if both:
-        squares = (length**2 + c.target**2 / 2 + c.target * length) / 2
-    speed = NEURON_ATTENTION if c.neuron else ATTENTION[c.flash]
-    speed *= HOPPER_ATTENTION if c.chip.generation in {"hopper", "blackwell"} else CHIP[c.chip.generation]
+        squares = (c.sequence**2 + c.target**2 / 2 + c.target * c.sequence) / 2
+    speed = ATTENTION[c.flash] * (
+        HOPPER_ATTENTION if c.chip.generation in {"hopper", "blackwell"} else CHIP[c.chip.generation]
+    )
     repeated = passes + (0.5 if c.flash and not c.forward_only else 0.0)
     attention = 4 * m.layers * (m.attention_width or m.width) * squares * samples * repeated / split / half / speed
     # An adapter reads each product's input again, and reads and writes its output twice more; without autocast in float32 (peft).
@@ -134,20 +126,10 @@ def _work(c: Configuration) -> tuple[float, float, float]:
         moved += m.layer_parameters * (c.weight_bits / 8 + 2) * (2 if c.weight_bits == 4 else 1) * passes / split
     if not c.flash:
         written = (c.sequence**2 + c.target**2 + c.target * c.sequence) / 2 if both else c.sequence**2
-        moved += (
-            1.3
-            * SCORES[c.style in {Style.EAGER, Style.FUSED}]
-            * m.heads
-            * written
-            * samples
-            * m.layers
-            / split
-            * c.element_bytes
-            * share
-        )
+        moved += 1.3 * SCORES * m.heads * written * samples * m.layers / split * c.element_bytes * share
     moved += 14 * m.vocabulary * predicted / split * (0.3 if c.forward_only else 1)
     rounds = (2 if c.forward_only else 4 + 2 * c.recompute) * (c.tensor - 1) / c.tensor  # all-reduces of the tokens
-    exchange = EXCHANGE * layers * rounds * tokens * m.width * 4 / c.chip.link_rate
+    exchange = layers * rounds * tokens * m.width * 4 / c.chip.link_rate
     ideal = body * (passes - (0 if c.forward_only else c.recompute)) + head
     traffic = moved * TRAFFIC[c.style is Style.EAGER] / memory_rate
     return ideal, (body * passes + head) / reached + attention + traffic, exchange
