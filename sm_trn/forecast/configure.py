@@ -151,8 +151,8 @@ def _precision(facts: Facts, chip: Chip, assumed: list[str]) -> str:
     if "precision" in facts.known:
         precision, why = str(facts.known["precision"]), ""
         if precision not in {"fp16", "bf16", "tf32", "fp32", "fp8"}:
-            wanted = "precision='fp32', 'tf32', 'fp16', 'bf16' or 'fp8' in Python"
-            raise MissingFact("precision", f"the precision {precision!r}", wanted)
+            known = "precision='fp32', 'tf32', 'fp16', 'bf16' or 'fp8' in Python"
+            raise MissingFact("precision", f"the precision {precision!r}", known)
     elif facts.given("bf16") or "bf" in named or "1" in casts or mixed == "bf16":
         precision, why = "bf16", ""
     elif facts.given("fp16", "amp") or "16" in named or mixed == "fp16":
@@ -173,13 +173,13 @@ def _precision(facts: Facts, chip: Chip, assumed: list[str]) -> str:
 
 def _flash(facts: Facts, model: Architecture) -> int:
     """Whether attention never writes its scores: PyTorch's own is the default of decoders since transformers 4.36 (2023-12)."""
-    job, asked = facts.job, facts.text("attn_implementation").lower()
+    job, kernel = facts.job, facts.text("attn_implementation").lower()
     transformers = _version(job, "transformers")
     modern = transformers >= (4, 36) if transformers else _version(job, "pytorch") >= (2, 2)
     named = sure_words(job) & {"scaled_dot_product_attention", "flash_attn_func"}
     chosen = bool(named) or facts.given("flash_attention", "use_flash_attention", "use_flash_attention_2")
-    if asked:
-        chosen = asked in {"sdpa", "flash_attention_2", "flash_attention_3"}
+    if kernel:
+        chosen = kernel in {"sdpa", "flash_attention_2", "flash_attention_3"}
     elif modern and model.causal:
         chosen = True
     return 0 if not chosen else 1 if () < _version(job, "pytorch") < (2, 1) else 2

@@ -314,10 +314,8 @@ def _of(interval: Interval, show: Callable[[float], str]) -> str:
 def _head(e: Estimate) -> list[str]:
     """Whether it fits, the billable time, and the dollars, with the most that the job can cost."""
     kind = "ESTIMATED from a measured step" if e.basis.measured else "ESTIMATED, not measured"
-    c, limit = (
-        e.configuration,
-        f"of {e.memory_limit_gib:.1f} GiB a {'NeuronCore' if e.configuration.neuron else 'worker'}",
-    )
+    c, worker = e.configuration, "NeuronCore" if e.configuration.neuron else "worker"
+    limit = f"of {e.memory_limit_gib:.1f} GiB a {worker}"
     fit = "fits" if e.fits else "may not fit" if e.may_fit else "does not fit"
     most = f"the largest batch is about {e.largest_batch}" if e.largest_batch else "no batch fits"
     lines = [
@@ -351,8 +349,8 @@ def _detail(e: Estimate) -> list[str]:
     c, b = e.configuration, e.basis
     step = f"{e.step_s.p50:.3g} s ({e.step_s.p10:.3g} to {e.step_s.p90:.3g})"
     lines = [f"Step     {step}, global batch {c.global_batch:g}."]
-    held = {name: size for name, size in asdict(e.memory).items() if size >= 0.05}
-    lines.append(f"Memory   {', '.join(f'{name} {size:.1f}' for name, size in held.items())} GiB.")
+    parts = {name: size for name, size in asdict(e.memory).items() if size >= 0.05}
+    lines.append(f"Memory   {', '.join(f'{name} {size:.1f}' for name, size in parts.items())} GiB.")
     chips = f"{c.chip.name} at {c.precision}, {b.method}: eight of ten published rows lie in such an interval"
     lines.append(f"Basis    {'the step was measured on this job' if b.measured else chips}.")
     lines.append(f"Counted  {e.counted}: {e.steps:,.0f} steps.")

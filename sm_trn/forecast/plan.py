@@ -132,11 +132,6 @@ class Plan:
     region: str
 
     @property
-    def goal(self) -> str:
-        """``cheapest`` or ``fastest``."""
-        return self.limits.goal
-
-    @property
     def best(self) -> Choice:
         """The first. Raises ValueError when nothing keeps the limits."""
         if not self.choices:
@@ -147,10 +142,6 @@ class Plan:
     def front(self) -> tuple[Choice, ...]:
         """Choices that no other one beats in both time and cost."""
         return tuple(each for each in self.choices if not any(other.beats(each) for other in self.choices))
-
-    def retimed(self, choice: Choice) -> bool:
-        """Whether the choice has another ``max_run_s`` than the job."""
-        return choice.job.max_run_s != self.job.max_run_s
 
     def to_dict(self) -> dict[str, Json]:
         """The plan as JSON holds it."""
@@ -208,7 +199,7 @@ def plan(
     ``estimate`` does, and UnknownName where ``only`` names no machine.
 
     >>> found = st.plan(job, limits=st.Limits(goal="fastest"), only=["ml.trn1.*"], model="gpt2", batch=4, length=512, steps=100)
-    >>> [len(found.choices) > 0, found.goal]
+    >>> [len(found.choices) > 0, found.limits.goal]
     [True, 'fastest']
     """
     expect_spec(job)
@@ -219,7 +210,6 @@ def plan(
     book = prices if prices is not None else snapshot_book()
     whole = configure(facts_of(job, known)).configuration.global_batch
     rest: Known = {name: value for name, value in known.items() if name != "batch"}  # type: ignore[assignment]
-
     ask = functools.partial(estimate, prices=book, region=region, **rest)
     choices: list[Choice] = []
     excluded: list[Excluded] = []
@@ -271,12 +261,8 @@ def _moved(
     name = f"{instance.name} × {count}{' spot' if spot is not None else ''}"
     if compute.groups:
         return Excluded(name, "instance groups are not planned", "of another kind")
-    there = job.replace(
-        compute=replace(
-            compute, instance=instance.name, count=count, training_plan=None, placement=None, preferences=()
-        ),
-        spot=spot,
-    )
+    free = replace(compute, instance=instance.name, count=count, training_plan=None, placement=None, preferences=())
+    there = job.replace(compute=free, spot=spot)
     if neuron != isinstance(job.framework, (NeuronX, HuggingFaceNeuronX)):
         if not portable:
             reason = "another kind of accelerator: the job's own script may not run there"
@@ -363,7 +349,11 @@ def _table(p: Plan) -> list[str]:
     best, front = p.best, p.front
     wide = max(len(each.name) for each in front)
     head = f"     {'INSTANCES':<{wide}}  {'BATCH':>9}  {'TIME':>7}  {'80 %':<15}  {'USD':>9}  {'80 %':<17}  PRICE OF"
-    lines += [f"{p.goal.capitalize()}: {best.name}, about ${_usd(best.usd.p50)} in {span(best.wall_s.p50)}.", "", head]
+    lines += [
+        f"{p.limits.goal.capitalize()}: {best.name}, about ${_usd(best.usd.p50)} in {span(best.wall_s.p50)}.",
+        "",
+        head,
+    ]
     for at, each in enumerate(front, 1):
         c, time, usd, price = each.estimate.configuration, each.wall_s, each.usd, each.estimate.price
         batch = f"{c.micro_batch:g} × {c.micro_steps:g}"
@@ -392,7 +382,7 @@ def _not_chosen(p: Plan) -> list[str]:
 
 def _notes(p: Plan) -> list[str]:
     front, lines = p.front, []
-    reach = [each.usd if p.goal == "cheapest" else each.wall_s for each in front]
+    reach = [each.usd if p.limits.goal == "cheapest" else each.wall_s for each in front]
     alike = [str(at) for at, each in enumerate(reach, 1) if each.p10 <= reach[0].p90]
     if len(alike) > 1:
         lines.append(
@@ -401,7 +391,7 @@ def _notes(p: Plan) -> list[str]:
     for at, each in enumerate(front, 1):
         if each.name == named(p.job):
             lines.append(f"Choice {at} is the job's own machine.")
-        if p.retimed(each):
+        if each.job.max_run_s != p.job.max_run_s:
             longer = f"max_run_s = {each.job.max_run_s:_} where the job has {p.job.max_run_s:_}"
             lines.append(f"Choice {at}: {longer}: what it is estimated to need.")
     dates = sorted({each.estimate.price.as_of for each in p.choices if each.estimate.price is not None})

@@ -88,8 +88,8 @@ def step_seconds(c: Configuration) -> tuple[float, float]:
 
 def _peak(c: Configuration, precision: str) -> float:
     """FLOP/s of one worker; a chip without the unit does it in the next wider precision that it has."""
-    wanted = "bf16" if c.neuron and precision == "fp32" else precision
-    return next(peak for each in (wanted, "bf16", "fp16", "tf32", "fp32") if (peak := c.chip.peak(each)) is not None)
+    unit = "bf16" if c.neuron and precision == "fp32" else precision
+    return next(peak for each in (unit, "bf16", "fp16", "tf32", "fp32") if (peak := c.chip.peak(each)) is not None)
 
 
 def _work(c: Configuration) -> tuple[float, float, float]:

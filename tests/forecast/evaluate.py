@@ -72,12 +72,12 @@ def forecast(row: Measured) -> float:
 def baseline(rows: Sequence[Measured], known_rows: Sequence[Measured]) -> list[float]:
     """What the two lines say, by rows that are known from other sources: where none has the chip and method, by all of them."""
     used = [(other, _key(other), _ideal(other.configuration) / other.step_s) for other in known_rows]
-    found = []
+    seconds = []
     for row in rows:
         others = [(key, share) for other, key, share in used if other.repository != row.repository]
         alike = [share for key, share in others if key == _key(row)] or [share for _, share in others]
-        found.append(_ideal(row.configuration) / statistics.median(alike))
-    return found
+        seconds.append(_ideal(row.configuration) / statistics.median(alike))
+    return seconds
 
 
 def _key(row: Measured) -> tuple[str, str, str]:

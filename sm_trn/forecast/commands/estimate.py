@@ -106,6 +106,8 @@ def _save_choice(result: Plan, take: int, path: Path, name: str, *, as_json: boo
         raise click.UsageError(f"--take: got {take}, wanted at most {len(result.front)}, the choices of the table")
     choice = result.front[take - 1]
     files.save(path, choice.job)
-    limit = f", with max_run_s = {choice.job.max_run_s:_}, where {name} has {result.job.max_run_s:_}"
-    message = f"Saved {path}: {choice.name}{limit if result.retimed(choice) else ''}. Next: sm-trn check {path}"
+    limit = ""
+    if choice.job.max_run_s != result.job.max_run_s:
+        limit = f", with max_run_s = {choice.job.max_run_s:_}, where {name} has {result.job.max_run_s:_}"
+    message = f"Saved {path}: {choice.name}{limit}. Next: sm-trn check {path}"
     click.echo(printable(message), err=as_json)
