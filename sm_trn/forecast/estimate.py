@@ -32,20 +32,7 @@ if TYPE_CHECKING:
     from ..core.logs.saved import SavedLog
     from ..core.session.handles import TrainingJob
 
-TOO_LONG = "fewer steps, or more and faster machines: SageMaker ends a job after 28 days"
 SPOT_SAVING = (0.50, 0.65, 0.75)  # of on-demand, assumed: AWS says up to 90 %, public jobs 50 to 75
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
-    """What carries an estimate: the ``method`` of training, whose rows decided the width of the interval.
-
-    ``bounds_only``: no published row speaks for this chip. ``measured``: the step was measured on this very job.
-    """
-
-    method: str
-    bounds_only: bool = False
-    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +40,9 @@ class Estimate:
     """What a job will take and cost, estimated before it runs. Never a measurement.
 
     ``may_fit`` says that a job that is estimated not to fit may fit all the same: it is near the limit, or its script decides.
-    ``p10`` and ``p90`` of a quantity hold 80 % of outcomes; those of its parts do not add up to those of the whole.
+    The rows of the ``method`` of training decided the width of the intervals. ``bounds_only``: no published row speaks for this chip;
+    ``measured``: the step was measured on this very job. ``p10`` and ``p90`` of a quantity hold 80 % of outcomes; those of its parts do
+    not add up to those of the whole.
 
     >>> found = st.estimate(job, model="gpt2", batch=8, length=512, steps=1000)
     >>> found.fits, found.billable_s.p10 < found.billable_s.p90
@@ -72,7 +61,9 @@ class Estimate:
     price: Price | None
     region: str
     ceiling_usd: Usd | None
-    basis: Basis
+    method: str
+    bounds_only: bool
+    measured: bool
     assumed: tuple[str, ...]
     may_fit: bool = False
 
@@ -102,20 +93,6 @@ class Estimate:
         cost = (float(usd_for(WallSeconds(each), hosts, hourly)) for each in quantiles(self.billable_s))
         return Interval(*(usd * (1 - saved) for usd, saved in zip(cost, (high, middle, low), strict=True)))
 
-    @property
-    def warnings(self) -> list[str]:
-        """What the estimate says against the job: a time limit below its upper end, a batch that does not fit."""
-        warnings = []
-        if self.billable_s.p90 > self.job.max_run_s:
-            limit = enough_s(self.billable_s)
-            fix = TOO_LONG if limit is None else f"max_run_s = {limit:_}"
-            warnings.append(f"max_run_s = {self.job.max_run_s:_} is below the upper end. fix: {fix}")
-        if not self.fits and self.largest_batch:
-            needs = f"{self.memory.total:.1f} of {self.memory_limit_gib:.1f} GiB"
-            batch = f"a batch of {self.configuration.micro_batch:g}"
-            warnings.append(f"{batch} needs {needs}. fix: a batch of {self.largest_batch}")
-        return warnings
-
     def to_dict(self) -> dict[str, Json]:
         """The estimate as JSON holds it: quantities with their three quantiles."""
         price, memory_gib = self.price, asdict(self.memory)
@@ -140,9 +117,8 @@ class Estimate:
             "steps": self.steps,
             "counted": self.counted,
             "phases": phases,
-            "basis": asdict(self.basis),
+            "basis": {"method": self.method, "bounds_only": self.bounds_only, "measured": self.measured},
             "assumed": list(self.assumed),
-            "warnings": list(self.warnings),
         }
 
     def __str__(self) -> str:
@@ -178,7 +154,6 @@ def estimate(
     steps, counted, examples = steps_of(facts, packed=configured.packed, global_batch=c.global_batch, length=c.sequence)
     price = (prices if prices is not None else snapshot_book()).of(job.compute.machines, region)
     step = step_interval(configured) if measured is None else _measured_step(measured, job, c.global_batch)
-    basis = Basis(method=method(c), bounds_only=without_basis(c), measured=measured is not None)
     may = configured.may
     return Estimate(
         job=job,
@@ -189,11 +164,13 @@ def estimate(
         step_s=step,
         steps=steps,
         counted=counted,
-        phases=phases(facts, c, steps, step, examples, measured=basis.measured),
+        phases=phases(facts, c, steps, step, examples, measured=measured is not None),
         price=price,
         region=region,
         ceiling_usd=ceiling(job, price),
-        basis=basis,
+        method=method(c),
+        bounds_only=without_basis(c),
+        measured=measured is not None,
         assumed=configured.assumed,
         # How much an offloading library leaves on the device is its own affair.
         may_fit=not surely_too_large(c)
@@ -313,7 +290,7 @@ def _of(interval: Interval, show: Callable[[float], str]) -> str:
 
 def _head(e: Estimate) -> list[str]:
     """Whether it fits, the billable time, and the dollars, with the most that the job can cost."""
-    kind = "ESTIMATED from a measured step" if e.basis.measured else "ESTIMATED, not measured"
+    kind = "ESTIMATED from a measured step" if e.measured else "ESTIMATED, not measured"
     c, worker = e.configuration, "NeuronCore" if e.configuration.neuron else "worker"
     limit = f"of {e.memory_limit_gib:.1f} GiB a {worker}"
     fit = "fits" if e.fits else "may not fit" if e.may_fit else "does not fit"
@@ -323,8 +300,9 @@ def _head(e: Estimate) -> list[str]:
         f"  Memory    {e.memory.total:.1f} {limit}: a batch of {c.micro_batch:g} {fit}; {most}",
     ]
     hosts = f" × {e.job.compute.hosts} instances" if e.job.compute.hosts > 1 else ""
-    doubt = f"; no published row for {c.chip.name}: from the hardware's bound" if e.basis.bounds_only else ""
-    lines.append(f"  Billable  {_of(e.billable_s, span)}{hosts}{doubt}")
+    doubt = f"; no published row for {c.chip.name}: from the hardware's bound" if e.bounds_only else ""
+    late = f"  ▲ above max_run_s = {e.job.max_run_s:_}" if e.billable_s.p90 > e.job.max_run_s else ""
+    lines.append(f"  Billable  {_of(e.billable_s, span)}{hosts}{doubt}{late}")
     if e.price is None:
         return [*lines, f"  Cost      no price of {e.job.compute.instances[0]} is known in {e.region}"]
     cost = f"about {_of(e.usd, usd_text)}, " if e.usd is not None else ""
@@ -346,12 +324,12 @@ def _phases(e: Estimate) -> list[str]:
 
 def _detail(e: Estimate) -> list[str]:
     """The step, what the memory holds, and what the estimate stands on."""
-    c, b = e.configuration, e.basis
+    c = e.configuration
     step = f"{e.step_s.p50:.3g} s ({e.step_s.p10:.3g} to {e.step_s.p90:.3g})"
     lines = [f"Step     {step}, global batch {c.global_batch:g}."]
     parts = {name: size for name, size in asdict(e.memory).items() if size >= 0.05}
     lines.append(f"Memory   {', '.join(f'{name} {size:.1f}' for name, size in parts.items())} GiB.")
-    chips = f"{c.chip.name} at {c.precision}, {b.method}: eight of ten published rows lie in such an interval"
-    lines.append(f"Basis    {'the step was measured on this job' if b.measured else chips}.")
+    chips = f"{c.chip.name} at {c.precision}, {e.method}: eight of ten published rows lie in such an interval"
+    lines.append(f"Basis    {'the step was measured on this job' if e.measured else chips}.")
     lines.append(f"Counted  {e.counted}: {e.steps:,.0f} steps.")
-    return [*lines, *(f"Assumed  {each}." for each in e.assumed), *(f"▲ {each}" for each in e.warnings)]
+    return [*lines, *(f"Assumed  {each}." for each in e.assumed)]

@@ -294,7 +294,7 @@ def _at(place: JobSpec, whole: float, ask: Callable[[JobSpec], Estimate]) -> Cho
         return Excluded(name, f"{Missing.NO_PRICE} in {first.region}", "without a price")
     if share < 1 or share != int(share):
         return Excluded(name, f"global batch {whole:g} does not divide over {c.data} workers", "do not divide")
-    if first.basis.bounds_only:
+    if first.bounds_only:
         return Excluded(name, f"no published row for {c.chip.name}", "without a basis")
     if first.largest_batch < 1:
         needs = f"{first.memory.total:.1f} GiB of {first.memory_limit_gib:.1f}"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 _RULES = rules_of(__package__)
+TOO_LONG = "fewer steps, or more and faster machines: SageMaker ends a job after 28 days"
 _STARTS = ("subprocess", "Popen", "system", "execv", "execvp")
 
 
@@ -130,7 +131,7 @@ def _batch(job: JobSpec, configured: Configured) -> Iterator[Problem]:
 
 def _time(job: JobSpec, facts: Facts, configured: Configured) -> Iterator[Problem]:
     """EST001: the time limit is below the estimate's upper end."""
-    from .estimate import TOO_LONG, billable, enough_s, span  # noqa: PLC0415 - as above
+    from .estimate import billable, enough_s, span  # noqa: PLC0415 - as above
     from .facts import MissingFact  # noqa: PLC0415
 
     try:

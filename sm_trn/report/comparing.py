@@ -89,7 +89,7 @@ def _estimate_of(job: JobSnapshot, book: PriceBook, region: str) -> Estimate | N
         found = estimate(parse_request(as_request(job.raw)), prices=book, region=region)
     except SmTrnError:
         return None
-    return found if found.fits and not found.basis.bounds_only else None
+    return found if found.fits and not found.bounds_only else None
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:

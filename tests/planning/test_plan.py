@@ -141,10 +141,9 @@ ENDLESS = SQUAD.replace(
 def test_no_fix_proposes_a_time_limit_that_the_service_refuses() -> None:
     found = st.estimate(ENDLESS)
     assert found.billable_s.p90 > 28 * 86_400
-    assert "SageMaker ends a job after 28 days" in str(found)
     (problem,) = [each for each in st.check(ENDLESS) if each.id == "EST001"]
     assert "SageMaker ends a job after 28 days" in str(problem)
-    assert "max_run_s =" not in f"{found}{problem}".replace("max_run_s = 86_400 is below", "")
+    assert "max_run_s =" not in str(problem)
 
 
 LONG = SQUAD.replace(hyperparameters={**SQUAD.hyperparameters, "num_train_epochs": 400}, max_run_s=3600)
