@@ -7,6 +7,7 @@ import functools
 import io
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -125,11 +126,11 @@ def _rows(path: Path, text: str) -> Sequence[Any]:
     lines = [line for line in text.split("\n") if line.strip()]
     if path.suffix == ".txt":
         return lines
+    listed = text.lstrip().startswith("[")
     try:
-        body = json.loads(text) if path.suffix == ".json" else [json.loads(line) for line in lines]
-    except ValueError:
-        return lines
-    return body if isinstance(body, list) else lines
+        return list(json.loads(text)) if listed else [json.loads(line) for line in lines]
+    except ValueError:  # the beginning of a long list, or lines that are no JSON
+        return re.findall(r"\{[^{}]*\}", text) if listed else lines
 
 
 def _parquet(path: Path) -> tuple[int, Sequence[Any]]:

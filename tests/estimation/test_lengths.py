@@ -152,6 +152,9 @@ def test_rows_and_their_texts_are_read_as_their_kind_has_them(
 
 
 def test_a_large_file_is_read_at_its_beginning_alone(tmp_path: Path) -> None:
+    rows = [{"text": WORDS * 4}] * 20_000
+    (tmp_path / "list.json").write_text(json.dumps(rows, indent=1))
+    assert pytest.approx(20_000, rel=0.01) == count_file(tmp_path / "list.json").examples
     path = tmp_path / "large.jsonl"
     path.write_text('{"text": "%s"}\n' % (WORDS * 4) * 20_000)
     found = count_file(path)
