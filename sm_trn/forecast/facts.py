@@ -32,14 +32,14 @@ EPOCHS = ("num_train_epochs", "epochs", "num_epochs", "max_epochs", "epoch")
 STEPS = ("max_steps", "max_train_steps", "total_steps", "train_steps", "num_steps")
 ACCUMULATION = ("gradient_accumulation_steps", "grad_accum", "accumulation_steps")
 NO = frozenset({"", "0", "false", "none", "no", "off"})
-# What a script may write out in a call: numbers of its training, and what it keeps of its model.
+# What a script may write out in a call: names that Trainer's arguments have, and hardly any other function.
 WRITTEN = frozenset({
-    *BATCH, *LENGTH, *TARGET, *EPOCHS, *STEPS, *ACCUMULATION, "bf16", "fp16", "tf32", "optim", "gradient_checkpointing", "output_dir",
-    "save_strategy", "save_steps", "save_total_limit", "group_by_length", "attn_implementation",
+    "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "max_seq_length", "block_size", "bf16",
+    "fp16", "tf32", "optim", "gradient_checkpointing", "output_dir", "save_strategy", "save_steps", "save_total_limit", "group_by_length",
+    "attn_implementation",
 })  # fmt: skip
-# Classes of Trainer's arguments, and all whose names end so; their own defaults: transformers 4.21 to 5.17.
+# Classes of Trainer's arguments, and all whose names end so: batches of 8 and 3 epochs by default (transformers 4.21 to 5.17).
 _TRAINERS = ("TrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "ORPOConfig", "RewardConfig")
-_DEFAULTS: dict[str, Json] = {"per_device_train_batch_size": 8, "num_train_epochs": 3}
 
 
 class Known(TypedDict, total=False):
@@ -171,10 +171,11 @@ def facts_of(job: JobSpec, known: Known) -> Facts:
                 stated[name] = literal(default, constants(text))
     written = {name: values for name, values in reading.keywords(job).items() if name in WRITTEN and len(values) == 1}
     stated |= {name: next(iter(values)) for name, values in written.items()}
-    defaults: dict[str, Any] = {}
-    if any(word.endswith(_TRAINERS) for word in source_words(job).all):
-        steps_given = any(name in STEPS for name in stated.keys() | given.keys())
-        defaults = {name: value for name, value in _DEFAULTS.items() if name in BATCH or not steps_given}
+    words, defaults = source_words(job).all, dict[str, Json]()
+    if any(word.endswith(_TRAINERS) for word in words):  # where the script names none of them itself
+        named = words | stated.keys() | given.keys()
+        defaults |= {BATCH[0]: 8} if named.isdisjoint(BATCH) else {}
+        defaults |= {EPOCHS[0]: 3} if named.isdisjoint((*EPOCHS, *STEPS)) else {}
     plain = {name: value for name, value in stated.items() if isinstance(value, (str, int, float, bool))}
     return Facts(job, known, {**defaults, **plain, **given})
 

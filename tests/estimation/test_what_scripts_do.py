@@ -50,9 +50,20 @@ def configured(there: st.JobSpec, **known: Any) -> Configuration:
         (TRAINER, {}, 8),
         (HEAD + "Trainer(args=TrainingArguments('out', learning_rate=1e-4)).train()\n", {}, 8),  # Trainer's own default
         (PARSER.format("train_batch_size") + LOOP, {}, 16),
+        (
+            PARSER.format("bs") + HEAD + "TrainingArguments('out', per_device_train_batch_size=args.bs)\n",
+            {"batch_size": 2},
+            2,
+        ),
+        (
+            PARSER.format("train_batch_size")
+            + HEAD
+            + "TrainingArguments(per_device_train_batch_size=args.train_batch_size)",
+            {},
+            16,
+        ),
         (PARSER.format("train_batch_size") + LOOP, {"train_batch_size": 24}, 24),
         (PARSER.format("batch-size") + LOOP, {"batch-size": 4}, 4),
-        ("loader = DataLoader(data, batch_size=32)\n" + LOOP, {}, 32),
     ],
 )
 def test_a_batch_is_read_where_it_is_written_out(tmp_path: Path, text: str, given: dict[str, Any], batch: int) -> None:
@@ -60,7 +71,7 @@ def test_a_batch_is_read_where_it_is_written_out(tmp_path: Path, text: str, give
 
 
 def test_what_is_put_together_is_asked_for(tmp_path: Path) -> None:
-    text = "loader = DataLoader(data, batch_size=16 * devices())\n" + LOOP
+    text = "loader, other = DataLoader(data, batch_size=16 * devices()), DataLoader(test, batch_size=64)\n" + LOOP
     with pytest.raises(st.errors.MissingFact, match="--batch 8"):
         st.estimate(job(tmp_path, text), **KNOWN, epochs=1)
 
