@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 import pytest
+from forecast.evaluate import ROWS as ROWS_FILE
 from forecast.evaluate import Measured, baseline, forecast, measured, report
 
 from sm_trn.forecast.memory import largest_batch, memory
@@ -39,6 +40,14 @@ def test_the_forecast_is_worth_its_lines_beside_two_of_them() -> None:
 def test_eight_of_ten_rows_lie_in_an_interval_of_80_per_cent() -> None:
     assert 0.78 <= covered(TIMED) <= 0.9
     assert 0.78 <= covered(TRAINER) <= 0.92
+
+
+def test_rows_that_no_constant_had_seen_are_met_too() -> None:
+    unseen = measured(ROWS_FILE.with_name("unseen.json"))
+    timed, sized = [row for row in unseen if row.step_s], [row for row in unseen if row.gib]
+    assert (35, 24) == (len(timed), len(sized))
+    assert within(timed, list(map(forecast, timed)), 0.35) >= 0.9 > within(timed, baseline(timed, TIMED), 0.35) + 0.3
+    assert statistics.mean(1 / 1.35 <= memory(row.configuration).total / row.gib <= 1.35 for row in sized) >= 0.9
 
 
 def test_most_steps_of_trainer_are_met_within_a_third() -> None:
