@@ -20,9 +20,8 @@ from .core.status import Verdict
 from .diagnosis.causes.cause import Cause, Confidence, Diagnosis
 from .diagnosis.health.health import Health
 from .emulator.rehearsal import Rehearsal
-from .forecast.jobs.calibration import Calibration
-from .forecast.jobs.value import Estimate
-from .forecast.planning.value import Plan
+from .forecast.estimate import Estimate
+from .forecast.plan import Plan
 from .hosting.endpoints import Endpoint
 from .report.comparison.compare import Comparison
 from .report.fleets.fleet import Fleet
@@ -30,7 +29,6 @@ from .tuning.job import TuningJob
 from .tuning.ports import Trial, TuningSnapshot
 
 __all__ = [
-    "Calibration",
     "Cause",
     "Comparison",
     "Confidence",

@@ -8,10 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import Unpack
-
 from ..core.errors import SmTrnError, UnknownName
-from ..core.logs.throughput import throughput
 from ..core.pricing.book import PriceBook
 from ..core.render.differences import Diff
 from ..core.render.differences import diff as compared
@@ -24,10 +21,7 @@ from ..core.specs.job import JobSpec, expect_spec
 from ..core.specs.record import JobRecord, Origin, parse_record
 from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.value import misfit, suggestion
-from ..forecast.jobs.calibration import Calibration
-from ..forecast.jobs.estimate import estimate, learn
-from ..forecast.jobs.facts import Known
-from ..forecast.jobs.value import Estimate, quantiles
+from ..forecast.estimate import Estimate, estimate, quantiles
 
 if TYPE_CHECKING:
     from .comparison.compare import Comparison
@@ -95,36 +89,7 @@ def _estimate_of(job: JobSnapshot, book: PriceBook, region: str) -> Estimate | N
         found = estimate(parse_request(as_request(job.raw)), prices=book, region=region)
     except SmTrnError:
         return None
-    return found if found.fits and found.step_s is not None else None
-
-
-def calibrate(jobs: Sequence[TrainingJob | JobRecord | str | Path], **known: Unpack[Known]) -> Calibration:
-    """What real jobs teach the estimates of their accelerator, precision and software: save it, and give it to ``estimate``.
-
-    ``jobs`` are handles, records or files of records; ``known`` are facts that their requests do not say. Raises SmTrnError for an
-    emulated or published job, and for one whose log gives no optimizer steps a second; MissingFact as ``estimate`` does.
-
-    >>> try:
-    ...     st.calibrate(["published/bert-trn1"])
-    ... except st.SmTrnError as error:
-    ...     "wanted one of your own" in str(error)
-    True
-    """
-    several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
-    found = Calibration({})
-    for job in several:
-        record = as_record(job)
-        if record.origin is not Origin.MEASURED:
-            why = "its speed is this machine's" if record.origin is Origin.EMULATED else "its request is not all there"
-            raise SmTrnError(
-                f"{record.label}: got a job that is {record.origin.value}, wanted one of your own that ran: {why}"
-            )
-        speed = throughput(record.points, unit="it/s")
-        if speed is None:
-            wanted = "steps_per_second or train_steps_per_second"
-            raise SmTrnError(f"{record.label}: its log gives no steps a second, wanted {wanted}")
-        found = found.plus(learn(parse_request(as_request(record.snapshot.raw)), speed.median, **known))
-    return found
+    return found if found.fits and not found.bounds_only else None
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:

@@ -23,7 +23,7 @@ from sm_trn.cli.__main__ import _mend, cli
 from sm_trn.cli.jobs.listing import job_table
 from sm_trn.core.formatting.text import NAMES, WIDE, Screen, table_lines
 from sm_trn.core.specs import parse_snapshot
-from sm_trn.forecast.jobs.estimate import estimate
+from sm_trn.forecast.estimate import estimate
 from sm_trn.report.commands.quickstart import FULL, REVIEWS, framed, full_size
 
 GOOD = """

@@ -21,7 +21,7 @@ HOMES = (
     "core.aws.online",
     "core.session.policy",
     "images.rules",
-    "forecast.rules",
+    "forecast",
     "scripts",
     "hosting.deployment",
     "tuning.checking",

@@ -25,8 +25,7 @@ from ...core.specs.snapshot import JobStatus
 from ...core.strategies.smddp import SMDataParallel
 from ...core.strategies.torchrun import TorchDistributed
 from ...emulator.daemon import status
-from ...forecast.jobs.estimate import estimate
-from ...forecast.jobs.value import Estimate
+from ...forecast.estimate import Estimate, estimate
 from ...rules import check
 from ...wiring import connect
 from ..comparing import compare
@@ -221,7 +220,7 @@ def _estimated(story: Story) -> None:
 
 def full_size(found: Estimate) -> str:
     """The estimate of the full-size job in a frame, with its intervals."""
-    from ...forecast.jobs.value import machines, span, usd_text  # noqa: PLC0415 - as above
+    from ...forecast.estimate import machines, span, usd_text  # noqa: PLC0415 - as above
 
     seconds, usd, c = found.billable_s, found.usd, found.configuration
     cost = "" if usd is None else f"{usd_text(usd.p50)}  (80 %: {usd_text(usd.p10)} to {usd_text(usd.p90)})"
