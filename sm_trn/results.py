@@ -11,7 +11,6 @@ from .core.logs.metrics import MetricLog
 from .core.logs.saved import SavedLog
 from .core.pricing.book import Price, PriceBook
 from .core.pricing.cost import JobCost
-from .core.pricing.requests import RequestCost
 from .core.render.calls import EstimatorCall
 from .core.render.differences import Diff
 from .core.specs.record import JobRecord
@@ -53,7 +52,6 @@ __all__ = [
     "PriceBook",
     "QueuedJob",
     "Rehearsal",
-    "RequestCost",
     "SavedLog",
     "Trial",
     "TuningJob",

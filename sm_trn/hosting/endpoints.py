@@ -22,8 +22,6 @@ from ..core.formatting.missing import Missing
 from ..core.formatting.text import NAMES, WIDE, Screen, table_lines
 from ..core.logs.events import printable
 from ..core.ports import EndpointSnapshot
-from ..core.pricing.cost import usd_per_thousand
-from ..core.pricing.requests import RequestCost
 from ..core.session.cloud import Cloud
 from ..core.specs.snapshot import parse_time
 from ..core.specs.units import Usd
@@ -86,32 +84,6 @@ class Endpoint(HasCard):
         """Delete the endpoint, which ends the billing, its configuration and its models. A second call does nothing."""
         if self.status not in {"Deleted", "Deleting"}:
             self.session.hosts.delete_endpoint(self.name)
-
-    def cost_per_thousand(self, requests_per_s: float, *, usd_per_hour: Usd | float | None = None) -> Usd | None:
-        """USD for 1,000 requests at the rate it really gets; None when no hosting price is known or it is emulated.
-
-        ``usd_per_hour``, of one instance, stands for the price of the book.
-        """
-        row = _row(self.session, self.session.hosts.fetch_endpoint(self.name, whole=True))
-        if usd_per_hour is not None:
-            return usd_per_thousand(Decimal(str(usd_per_hour)), row.count, requests_per_s)
-        if row.emulated or row.usd_per_hour is None:
-            return None
-        return usd_per_thousand(row.usd_per_hour, 1, requests_per_s)  # a row's rate is that of all its instances
-
-    def request_cost(self, requests_per_s: float, *, region: str | None = None) -> RequestCost:
-        """What 1,000 requests cost at the rate it really gets: a value that shows itself. Asks once. Raises CloudError.
-
-        ``region`` takes the price of another region, which the value then names.
-        """
-        row = _row(self.session, self.session.hosts.fetch_endpoint(self.name, whole=True))
-        return RequestCost(
-            instance=row.instance,
-            count=row.count,
-            price=self.session.prices.hosting(row.instance, region or self.session.region),
-            requests_per_s=requests_per_s,
-            emulated=row.emulated,
-        )
 
     def __enter__(self) -> Endpoint:
         return self

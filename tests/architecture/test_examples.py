@@ -30,7 +30,7 @@ PUBLIC = {name: getattr(module, name) for module in (*MODULES, st) for name in m
 LIVE = {
     "Comparison", "Diff", "EmulatorError", "Endpoint", "Fleet", "JobCost", "JobFailed", "JobRecord", "JobSnapshot", "LaunchInterrupted",
     "LaunchUnknown", "LogEvent", "MetricLog", "Observation",
-    "OverBudget", "PartialLaunch", "Policies", "Price", "PriceBook", "QueuedJob", "Rehearsal", "RequestCost",
+    "OverBudget", "PartialLaunch", "Policies", "Price", "PriceBook", "QueuedJob", "Rehearsal",
     "SavedLog", "Session", "TrainingJob", "Trial", "TuningJob", "TuningSnapshot",
     "compare", "connect", "diff", "estimator", "read_jobs", "read_log", "rehearse",
 }  # fmt: skip

@@ -21,7 +21,7 @@ import sm_trn as st
 from sm_trn.core._entry import scripts_folder
 from sm_trn.core.catalog import hosting_image
 from sm_trn.core.errors import CloudError, InvalidJob, UnknownName
-from sm_trn.core.pricing import snapshot_book, usd_per_thousand
+from sm_trn.core.pricing import snapshot_book
 
 CODE = "import json\ndef model_fn(f): return 2\ndef input_fn(b, c): return json.loads(b)\ndef predict_fn(d, m): return d * m\n"
 
@@ -185,15 +185,6 @@ def test_a_models_own_words_cannot_move_the_terminals_cursor(
 
 
 @pytest.mark.local
-def test_a_thousand_requests_of_an_endpoint_cost_nothing_here_and_a_given_price_for_all_its_instances(
-    doubler: st.TrainingJob,
-) -> None:
-    with doubler.deploy("ml.c5.xlarge", count=2) as endpoint:
-        assert endpoint.cost_per_thousand(10) is None
-        assert Decimal("0.04") == endpoint.cost_per_thousand(10, usd_per_hour=0.72)
-
-
-@pytest.mark.local
 @pytest.mark.sdk
 @pytest.mark.skipif("SM_TRN_CLIENTS" not in os.environ, reason="set SM_TRN_CLIENTS=all: a real training")
 def test_the_sdks_own_classes_deploy_predict_and_delete(
@@ -260,13 +251,6 @@ def test_a_hosting_price_is_never_a_training_price() -> None:
     assert book.hosting("ml.p4d.24xlarge", "us-east-1") is None
     assert book.find("ml.p4d.24xlarge", "us-east-1") is not None
     assert book.hosting("ml.g5.xlarge", "eu-west-1") is None
-
-
-def test_a_thousand_requests_cost_an_instances_time_at_their_rate() -> None:
-    assert Decimal("0.2") == usd_per_thousand(Decimal("0.72"), 1, 1.0)
-    assert Decimal("0.04") == usd_per_thousand(Decimal("0.72"), 2, 10.0)
-    with pytest.raises(ValueError, match="requests_per_s"):
-        usd_per_thousand(Decimal(1), 1, 0)
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,6 @@ VALUES: dict[str, Callable[[], Any]] = {
     "job cost": lambda: st.results.JobCost(
         usd=Decimal("12.345"), billable_s=WallSeconds(30_000), instances=2, price=PRICE, spot_saving=0.7
     ),
-    "request cost": lambda: st.results.RequestCost(instance=EVIL, count=2, price=PRICE, requests_per_s=10, emulated=False),
-    "emulated request cost": lambda: st.results.RequestCost(instance=EVIL, count=1, price=PRICE, requests_per_s=10, emulated=True),
-    "unpriced request cost": lambda: st.results.RequestCost(instance=EVIL, count=1, price=None, requests_per_s=10, emulated=False),
     "endpoint": lambda: Endpoint(name=EVIL, session=session(emulated=True)),
     "endpoints": lambda: Endpoints(rows=(endpoint_row(emulated=False, overdue=True),), session=session()),
     "emulated endpoints": lambda: Endpoints(rows=(endpoint_row(emulated=True),), session=session(emulated=True)),
@@ -168,25 +165,6 @@ def test_problems_are_a_list_to_whoever_uses_them_and_text_to_whoever_reads() ->
 def test_problems_say_whether_the_job_can_be_launched() -> None:
     assert "1 error, 1 warning, 1 note. Not launchable." in VALUES["problems"]()._repr_html_()
     assert "1 warning. Launchable." in st.specs.Problems([problem(st.Severity.WARNING)])._repr_html_()
-
-
-def test_an_emulated_rate_has_no_cost_but_a_stated_one_has() -> None:
-    cost = VALUES["emulated request cost"]()
-    assert cost.usd_per_thousand is None
-    assert Decimal("0.04") == cost.at(10)
-    assert "EMULATED" in cost._repr_html_()
-    assert str(cost).startswith("EMULATED: 10 requests/s emu")
-
-
-def test_a_measured_rate_costs_what_its_endpoint_costs() -> None:
-    assert Decimal("0.08") == VALUES["request cost"]().usd_per_thousand
-    assert str(VALUES["request cost"]()).startswith("$0.0800 for 1,000 requests at 10 requests/s.")
-
-
-def test_without_a_price_nothing_is_reckoned() -> None:
-    cost = VALUES["unpriced request cost"]()
-    assert (None, None, []) == (cost.usd_per_thousand, cost.at(1), cost.table())
-    assert "No hosting price" in str(cost)
 
 
 def test_endpoints_that_are_overdue_say_so() -> None:

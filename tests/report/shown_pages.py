@@ -86,7 +86,6 @@ def widgets() -> list[str]:
         max_run_s=86_400,
     )
     bert = compare([published_record("published/bert-p4d"), published_record("published/bert-trn1")])  # type: ignore[list-item]  # both are there
-    price = snapshot_book().hosting("ml.g5.xlarge", "us-east-1")
     training = snapshot_book().find("ml.trn1.32xlarge", "us-west-2")
     assert training is not None
     rows = [row(number) for number in range(8)]
@@ -105,12 +104,6 @@ def widgets() -> list[str]:
         bert._repr_html_(),
         compare([emulated_job("a"), emulated_job("b", number=1)])._repr_html_(),
         mixed()._repr_html_(),
-        *(
-            st.results.RequestCost(
-                instance="ml.g5.xlarge", count=1, price=price, requests_per_s=17.9, emulated=emulated
-            )._repr_html_()
-            for emulated in (True, False)
-        ),
         Endpoints(rows=(_endpoint("a", overdue=True), _endpoint("b", overdue=False)), session=nobody)._repr_html_(),
         rehearsal_card(["on this machine: x was interrupted 2 times.", "The same."], {"model.safetensors": True}),
     ]

@@ -1,15 +1,13 @@
 """Dated prices, and what jobs cost at them."""
 
 from .book import Price, PriceBook, dump_prices, parse_prices, price_sources, snapshot_book
-from .cost import CENT, JobCost, break_even, ceiling, job_cost, most_billed_s, spot_saving, usd_for, usd_per_thousand
-from .requests import RequestCost
+from .cost import CENT, JobCost, break_even, ceiling, job_cost, most_billed_s, spot_saving, usd_for
 
 __all__ = [
     "CENT",
     "JobCost",
     "Price",
     "PriceBook",
-    "RequestCost",
     "break_even",
     "ceiling",
     "dump_prices",
@@ -20,5 +18,4 @@ __all__ = [
     "snapshot_book",
     "spot_saving",
     "usd_for",
-    "usd_per_thousand",
 ]

@@ -45,16 +45,6 @@ def usd_for(billable: WallSeconds, count: int, usd_per_hour: Usd) -> Usd:
     return Decimal(str(instance_seconds(billable, count))) * usd_per_hour / 3600
 
 
-def usd_per_thousand(usd_per_hour: Usd, count: int, requests_per_s: float) -> Usd:
-    """What 1,000 requests cost on ``count`` instances that together answer ``requests_per_s``. Raises ValueError for no rate.
-
-    An endpoint is billed whether it answers or not, so the rate is the one it really gets, not the one it could stand.
-    """
-    if not requests_per_s > 0:
-        raise ValueError(f"requests_per_s: got {requests_per_s!r}, wanted more than 0")
-    return usd_per_hour * count * 1000 / (3600 * Decimal(str(requests_per_s)))
-
-
 def job_cost(snapshot: JobSnapshot, price: Price | None) -> JobCost | None:
     """The cost so far or in the end; None when nothing was billed yet, no price is known, or the job was emulated or is
     billed in tokens."""

@@ -6,7 +6,6 @@ from functools import singledispatch
 
 from ...core.formatting.numbers import instances
 from ...core.pricing.cost import JobCost
-from ...core.pricing.requests import RequestCost
 from ...core.render.differences import Diff
 from ...core.session.handles import TrainingJob
 from ...core.specs.job import JobSpec
@@ -16,7 +15,7 @@ from ...hosting.endpoints import Endpoint, Endpoints
 from ..comparison.compare import Comparison
 from ..fleets.fleet import Fleet
 from .comparison import comparison_card
-from .costs import job_cost_card, request_cost_card
+from .costs import job_cost_card
 from .differences import diff_card
 from .fleet import fleet_card
 from .handles import endpoint_card, endpoints_card, job_card, rehearsal_card
@@ -36,7 +35,6 @@ card.register(Fleet, fleet_card)
 card.register(JobCost, job_cost_card)
 card.register(JobSpec, job_spec_card)
 card.register(Problems, problems_card)
-card.register(RequestCost, request_cost_card)
 
 
 @card.register
