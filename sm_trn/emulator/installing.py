@@ -26,11 +26,11 @@ from ..core.specs.job import JobSpec
 from ..images.contents import Contents, contents_of, package_of
 from ..images.requirements import requirements_of
 from ..images.rules import installs
+from ..sandbox import available
 from .container import layout, twins
 from .container.host import Host
-from .container.isolation import probe
 from .container.transfer import read_failure
-from .training.launcher import LAUNCH
+from .training.run import LAUNCH
 from .twin import state_folder, twin_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def install(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     for line in left.untold:
         tell(f"{job.name}: {line}")
     with tempfile.TemporaryDirectory(dir=root / twins.FOLDER, prefix="install-", ignore_cleanup_errors=True) as beside:
-        where = layout.place(Path(beside), "algo-1", probe("auto"))
+        where = layout.place(Path(beside), "algo-1", namespace=available())
         try:
             shutil.copytree(folder, where.ml / "code", dirs_exist_ok=True, symlinks=True)
             (where.ml / "code" / entry).write_text(left.text, "utf-8")
@@ -147,11 +147,10 @@ def _run(job: JobSpec, where: Where, twin: Twin, state: Path) -> list[str]:
     }
     env = twins.variables(where, state, variables)
     argv = twins.in_environment(where, twin.interpreter, (python, str(LAUNCH)))
-    isolation = probe("auto")
-    spec = layout.host_spec(where, state, isolation, argv, env, toolkit=False)
+    spec = layout.host_spec(where, state, argv, env, toolkit=False)
     lines: list[str] = []
     ended = threading.Event()
-    host = Host(where.name, spec, where.folder / "spec.json", lambda _, line: lines.append(line), ended.set)
+    host = Host(where, spec, lambda _, line: lines.append(line), ended.set)
     try:
         if not ended.wait(_LONGEST_S):
             raise EmulatorError(f"{job.name}: not installed and imported in {_LONGEST_S:.0f} s")

@@ -63,12 +63,8 @@ class Rehearsal(HasCard):
         return bool(self.weights) and all(self.files[name] for name in self.weights)
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    def lines(self) -> list[str]:
         """The sentences, marked as emulated."""
-        first, *others = self.sentences()
-        return [f"EMULATED {first}", *others]
+        return "EMULATED " + "\n".join(self.sentences())
 
     def sentences(self) -> list[str]:
         """What the interruptions did, on this machine."""

@@ -20,15 +20,12 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from packaging.utils import canonicalize_name
-
 from ..core.catalog import images
 from ..core.errors import EmulatorError
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
 from ..images.contents import Contents, contents_of, imports_of, package_of, python_of
 from ..images.resolve import find_uv, words_of
-from ..images.rules import installs
 from .container.twins import FOLDER, NOTE, Twin, twin_at
 from .daemon import default_state
 from .options import TWIN_TAG
@@ -40,7 +37,6 @@ _TOOLS: Final = frozenset(
     {"pip", "setuptools", "wheel"}
 )  # every image but those of a lock file has them, from conda or Debian
 _WHEELS: Final = ("--only-binary", ":all:")
-_BROUGHT: Final = {"torch_xla": "torch-neuronx", "libneuronxla": "torch-neuronx"}  # by the packages of the Neuron SDK
 _WORDS: Final = 200  # characters of the resolver's words that are kept of what could not be had
 
 
@@ -48,11 +44,9 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     """The job, to be rehearsed in a twin of its image: with the image's Python and versions, and its requirements.txt installed by pip.
 
     The twin is made once and kept in ``state``, the emulator's folder; ``tell`` hears what is being made. The job gets a tag, which
-    means nothing to AWS. Raises EmulatorError where the image's contents are not published, uv or the Python is not to be had, and where
-    the script imports what the twin could not get.
+    means nothing to AWS. Raises EmulatorError where the image's contents are not published, and where uv or the Python is not to be had.
     """
-    key, twin = twin_of(job, state_folder(state), tell=tell)
-    _require_imports(job, twin)
+    key, _ = twin_of(job, state_folder(state), tell=tell)
     return job.replace(tags={**job.tags, TWIN_TAG: key})
 
 
@@ -100,20 +94,6 @@ def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[
         return key, twin or _Maker(uv, state / FOLDER / key, held, until, tell).make(
             interpreter or wanted, exact, limits, wanted_too
         )
-
-
-def _require_imports(job: JobSpec, twin: Twin) -> None:
-    """Refuse a script that needs what the image has and the twin could not get: it would fail here alone."""
-    text, asked = source.program(job) or "", canonicalize_name(source.requirements(job) or "")
-    if installs(text):
-        return
-    for module, line in imports_of(text):
-        package = _BROUGHT.get(module.partition(".")[0], package_of(module))
-        if package in twin.lacking and package not in asked:
-            raise EmulatorError(
-                f"{source.entry_name(job)}:{line} imports {module}. {twin.image} has {package}, which could not be had for its twin on "
-                "this machine: the script would fail here and not on AWS; fix: rehearse it without --environment twin"
-            )
 
 
 def find_python(uv: str, version: str) -> str | None:

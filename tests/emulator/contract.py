@@ -12,7 +12,8 @@ from hypothesis import strategies as some
 from sm_trn.emulator import Options
 from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.errors import AwsError
-from sm_trn.emulator.hosting.api import HostingApi
+from sm_trn.emulator.fault_injection import FaultInjector
+from sm_trn.emulator.hosting.endpoints import Endpoints
 from sm_trn.emulator.operations import Operations
 from sm_trn.emulator.state.resources import Resources
 from sm_trn.emulator.state.store import Store
@@ -112,21 +113,22 @@ class World:
         self.resources = Resources(store, "us-west-2", lambda: self.now)
         self.ready = threading.Event()
         self.ready.set()
+        self.options, self.region = Options(spot_discount=0.5), "us-west-2"
+        self.root, self.faults = Path(), FaultInjector()
         me: Any = self
-        self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
-        self.table = Operations(self.training, HostingApi(self.resources, me, me), self.resources)
+        self.objects = self.lines = me
+        hosting = Endpoints(me)
+        hosting.shutdown()  # it answers, and starts no process any more
+        self.table = Operations(TrainingApi(me, self.jobs, me), hosting, self.resources)
 
-    # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.
+    # As the objects: everything is there. As the supervisor: nothing is done.
     def keys(self, _bucket: str, prefix: str) -> list[str]:
         return [] if prefix == "missing" else [prefix]
 
     def save(self) -> None: ...
-    def create(self, name: str) -> None: ...
-    def check(self, request: object) -> None: ...
+    def append(self, stream: str, timestamp: int, message: str) -> None: ...
     def start(self, name: str) -> None: ...
     def stop(self, name: str) -> None: ...
-    def interrupt(self, name: str, *, notice: bool) -> None: ...
-    def delete(self, name: str) -> None: ...
 
     def operations(self) -> frozenset[str]:
         return frozenset(self.table.table)

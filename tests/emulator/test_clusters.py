@@ -14,13 +14,11 @@ from waiting import within
 
 from sm_trn import emulator as embedded
 from sm_trn.emulator import Fault, Options
-from sm_trn.emulator.container.slots import JobSlots
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.training import engine
-from sm_trn.emulator.training.job import Job
-from sm_trn.emulator.training.jobs import Jobs
+from sm_trn.emulator.training.jobs import Job, Jobs
 from sm_trn.emulator.training.plan import plan_of
-from sm_trn.emulator.training.supervisor import JobSupervisor
+from sm_trn.emulator.training.supervisor import Supervisor
 
 GROUPS = [
     {"InstanceGroupName": "data", "InstanceType": "ml.m5.large", "InstanceCount": 1},
@@ -171,8 +169,6 @@ def test_pipe_mode_is_refused_with_the_reason_and_augmented_manifests_need_it(be
     name = bench.submit("", InputDataConfig=[piped])
     assert "no Pipe mode; use File or FastFile" in bench.finished(name)["FailureReason"]
     augmented = channel(bench, "c", "het/all/a", S3DataType="AugmentedManifestFile", AttributeNames=["a"])
-    with pytest.raises(ClientError, match="needs the input mode Pipe"):
-        bench.submit("", InputDataConfig=[augmented])
     name = bench.submit("", InputDataConfig=[{**augmented, "InputMode": "Pipe"}])
     assert "not AugmentedManifestFile" in bench.finished(name)["FailureReason"]
 
@@ -207,9 +203,8 @@ def test_a_job_on_accelerators_waits_no_longer_than_it_may(tmp_path: Path, insta
     }
     jobs.add(Job(name="a", arn="arn", request=request, state=engine.begin(jobs.now()), tags={}))
     now[0] = 2000.0
-    shared: Any = SimpleNamespace(options=Options(start_delay_s=0), slots=JobSlots(0, lambda: now[0]))
-    context: Any = SimpleNamespace(jobs=jobs, shared=shared)
-    supervisor = JobSupervisor(context)
+    context: Any = SimpleNamespace(options=SimpleNamespace(max_jobs=0, strict=False))
+    supervisor = Supervisor(context, jobs)
     supervisor.start("a")
     if instance == "ml.m5.large":  # a CPU job would wait for ever: it is stopped by hand
         assert "Pending" == jobs.get("a").state.secondary
@@ -231,6 +226,4 @@ def test_workers_are_shared_out_among_the_hosts_of_all_groups() -> None:
         },
     }
     made = plan_of(request, Options(), 8)
-    assert [(("algo-1",), 4, False), (("algo-2",), 4, True)] == [
-        (group.hosts, group.workers, group.neuron) for group in made.groups
-    ]
+    assert [(("algo-1",), 4), (("algo-2",), 4)] == [(group.hosts, group.workers) for group in made.groups]

@@ -65,8 +65,8 @@ VALUES: Final[dict[str, list[Any]]] = {
     "StoppingCondition": [{"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 90}, {"MaxRuntimeInSeconds": 60}],
     "SearchExpression": [
         {"Filters": [{"Name": "TrainingJobStatus", "Operator": "Equals", "Value": "Completed"}]},
-        {"Filters": [{"Name": "BillableTimeInSeconds", "Operator": "GreaterThan", "Value": "1"}], "Operator": "Or"},
-        {"Filters": [{"Name": "Tags.k", "Operator": "Exists"}, {"Name": "Metrics.loss", "Operator": "LessThan", "Value": "9"}]},
+        {"Filters": [{"Name": "BillableTimeInSeconds", "Operator": "GreaterThan", "Value": "1"}]},
+        {"Filters": [{"Name": "Tags.k", "Operator": "Exists"}, {"Name": "TrainingJobName", "Operator": "Contains", "Value": "o"}]},
         {"SubExpressions": [{"Filters": [{"Name": "Parents.TrialName", "Operator": "Equals", "Value": "one"}]}]},
     ],
     "Key": ["k"],

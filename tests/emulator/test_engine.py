@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
@@ -88,7 +89,7 @@ def test_a_stopped_job_ends_in_nothing_but_stopped_or_failed(history: list[tuple
 @given(histories, st.booleans())
 def test_a_state_survives_being_stored(history: list[tuple[Event, float]], spot: bool) -> None:
     state = states(history, spot=spot)[-1]
-    assert engine.load(engine.dump(state)) == state
+    assert engine.load(asdict(state)) == state
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6))

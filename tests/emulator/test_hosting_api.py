@@ -90,7 +90,7 @@ def test_lists_are_filtered_sorted_and_cut_into_pages(api: World) -> None:
     assert ["c-1", "a-2", "b-1"] == names()
     assert ["a-2", "b-1", "c-1"] == names(SortBy="Name", SortOrder="Ascending")
     assert ["c-1", "b-1"] == names(NameContains="-1")
-    assert [] == names(StatusEquals="Failed")
+    assert [] == names(StatusEquals="InService")
     first = call(api, "ListEndpoints", MaxResults=2)
     assert ["b-1"] == names(MaxResults=2, NextToken=first["NextToken"])
 

@@ -32,16 +32,6 @@ def get(lines: LogLines, **asked: Any) -> dict[str, Any]:
     return ask(lines, "GetLogEvents", **{"logStreamName": "job/algo-1-1", **asked})
 
 
-def filtered(lines: LogLines, **asked: Any) -> list[str]:
-    found, token = [], None
-    while True:
-        page = ask(lines, "FilterLogEvents", **asked, **({"nextToken": token} if token else {}))
-        found += [str(event["message"]) for event in page["events"]]
-        token = page.get("nextToken")
-        if token is None:
-            return found
-
-
 def fill(lines: LogLines, count: int, stream: str = "job/algo-1-1", first: int = 0) -> None:
     for index in range(first, first + count):
         lines.append(f"{GROUP}:{stream}", 1000 + index, f"line {index}")
@@ -92,33 +82,6 @@ def test_a_token_of_somebody_else_is_refused(lines: LogLines) -> None:
         get(lines, nextToken="x")
 
 
-def test_filtering_interleaves_hosts_by_time_over_any_page_size(lines: LogLines) -> None:
-    for index in range(20):
-        lines.append(f"{GROUP}:job/algo-{index % 2 + 1}-1", 1000 + index, f"line {index}")
-    assert [f"line {index}" for index in range(20)] == filtered(lines, logStreamNamePrefix="job/", limit=3)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "wanted"),
-    [
-        ("loss", ["a loss", "b loss acc"]),
-        ("loss acc", ["b loss acc"]),
-        ('"b loss"', ["b loss acc"]),
-        ("?acc ?other", ["b loss acc", "other"]),
-        ("loss -acc", ["a loss"]),
-    ],
-)
-def test_filter_patterns_are_terms(lines: LogLines, pattern: str, wanted: list[str]) -> None:
-    for index, text in enumerate(("a loss", "b loss acc", "other")):
-        lines.append(STREAM, index, text)
-    assert wanted == filtered(lines, filterPattern=pattern)
-
-
-def test_a_structured_pattern_is_refused_not_ignored(lines: LogLines) -> None:
-    with pytest.raises(AwsError, match="plain terms only"):
-        filtered(lines, filterPattern="{ $.a = 1 }")
-
-
 def test_nobody_else_writes_to_the_group_of_training_jobs(lines: LogLines) -> None:
     assert answer(lines, "us-west-2", "PutLogEvents", {"logGroupName": "/mine"}) is None
     with pytest.raises(AwsError, match="alone writes"):
@@ -136,10 +99,9 @@ def test_streams_are_listed_by_prefix_in_pages(lines: LogLines) -> None:
     assert "nextToken" not in rest
 
 
-@pytest.mark.parametrize("operation", ["DescribeLogStreams", "FilterLogEvents"])
-def test_a_prefix_of_another_type_is_refused(lines: LogLines, operation: str) -> None:
+def test_a_prefix_of_another_type_is_refused(lines: LogLines) -> None:
     with pytest.raises(AwsError, match="SerializationException"):
-        ask(lines, operation, logStreamNamePrefix=5)
+        ask(lines, "DescribeLogStreams", logStreamNamePrefix=5)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +110,6 @@ def test_a_prefix_of_another_type_is_refused(lines: LogLines, operation: str) ->
         ("GetLogEvents", {"logStreamName": "job/algo-1-1", "limit": 0}),
         ("GetLogEvents", {"logStreamName": "job/algo-1-1", "limit": 10_001}),
         ("GetLogEvents", {"logStreamName": "job/algo-1-1", "startTime": -1}),
-        ("FilterLogEvents", {"limit": 10_001}),
         ("DescribeLogStreams", {"limit": 51}),
         ("DescribeLogStreams", {"orderBy": "Size"}),
         ("DescribeLogStreams", {"orderBy": "LastEventTime", "logStreamNamePrefix": "job/"}),
@@ -158,12 +119,6 @@ def test_what_cloudwatch_refuses_is_refused(lines: LogLines, operation: str, ask
     fill(lines, 3)
     with pytest.raises(AwsError, match="InvalidParameterException"):
         ask(lines, operation, **asked)
-
-
-@pytest.mark.parametrize("limit", [1, 10_000])
-def test_a_limit_that_cloudwatch_takes_is_taken(lines: LogLines, limit: int) -> None:
-    fill(lines, 3)
-    assert min(limit, 3) == len(get(lines, limit=limit, startFromHead=True)["events"])
 
 
 def test_a_message_beyond_the_limit_becomes_several(lines: LogLines) -> None:
@@ -185,7 +140,7 @@ def test_streams_survive_a_restart_and_a_torn_last_line(tmp_path: Path) -> None:
     again = LogLines(tmp_path)
     fill(again, 1, first=3)
     assert [f"line {index}" for index in range(4)] == [line.message for line in again.read(STREAM, 0, 99)]
-    assert 4 == LogLines(tmp_path).count(STREAM)
+    assert 4 == len(LogLines(tmp_path).stamps(STREAM) or ())
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=9)), st.data())

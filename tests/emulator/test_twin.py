@@ -108,25 +108,6 @@ def test_what_pip_refuses_fails_the_job_in_the_toolkits_words(here: Bench, tmp_p
     assert "torch==9.9" in reason
 
 
-def test_a_script_that_needs_what_the_twin_could_not_get_is_refused_in_a_sentence(here: Bench, tmp_path: Path) -> None:
-    job = asked(tmp_path / "a")
-    for program in ("import torchaudio\n", "import torch\nfrom torchaudio.transforms import Resample\n"):
-        (tmp_path / "a" / "train.py").write_text(program)
-        with pytest.raises(
-            EmulatorError, match=r"train.py:\d imports torchaudio.*has torchaudio, which could not be had"
-        ):
-            in_twin(job, here.endpoint.state)
-    for program in (
-        "try:\n    import torchaudio\nexcept ImportError:\n    pass\n",
-        "import os; os.system('pip install a')\n",
-    ):
-        (tmp_path / "a" / "train.py").write_text(program)
-        assert TWIN_TAG in in_twin(job, here.endpoint.state).tags
-    (tmp_path / "a" / "train.py").write_text("import torchaudio\n")
-    (tmp_path / "a" / "requirements.txt").write_text("torchaudio==2.6.0\n")  # pip will say how that ends
-    assert TWIN_TAG in in_twin(job, here.endpoint.state).tags
-
-
 def test_a_tag_without_a_twin_is_refused(here: Bench) -> None:
     for key in ("0123456789abcdef", "../../secret"):
         name = here.submit(SAYS, Tags=[{"Key": TWIN_TAG, "Value": key}])

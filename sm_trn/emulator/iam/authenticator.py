@@ -11,7 +11,6 @@ import hmac
 import tempfile
 import time
 from dataclasses import dataclass
-from email.utils import mktime_tz, parsedate_tz
 from typing import IO, TYPE_CHECKING, cast
 from urllib.parse import parse_qsl
 
@@ -121,7 +120,7 @@ class Authenticator:
             if signed_at is None or not signed_at - _SKEW_S <= now <= signed_at + seconds:
                 raise refused("AccessDenied", "Request has expired")
         else:
-            text = http.fields.get("x-amz-date") or _amz_date(http.fields.get("date", ""))
+            text = http.fields.get("x-amz-date", "")
             signed_at = _epoch(text)
             if signed_at is None or abs(now - signed_at) > _SKEW_S:
                 raise refused("RequestExpired", "the request's date is missing or more than 15 minutes off")
@@ -222,8 +221,3 @@ def _epoch(text: str) -> float | None:
         return float(calendar.timegm(time.strptime(text, "%Y%m%dT%H%M%SZ")))
     except ValueError:
         return None
-
-
-def _amz_date(text: str) -> str:
-    parsed = parsedate_tz(text)
-    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(mktime_tz(parsed))) if parsed else ""
