@@ -11,6 +11,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,13 @@ def test_a_web_page_is_refused_even_with_the_right_signature(emulator: Endpoint,
 
 def test_a_preflight_is_refused(emulator: Endpoint) -> None:
     assert refused(send(emulator, method="OPTIONS"))
+
+
+@pytest.mark.parametrize("name", ["../../etc", "nowhere", "US-WEST-2", "us-west-2%2f..", "."])
+def test_a_name_that_no_region_has_is_refused(emulator: Endpoint, name: str) -> None:
+    before = {path.name for path in emulator.state.iterdir()}
+    assert refused(send(replace(emulator, region=name)))
+    assert before == {path.name for path in emulator.state.iterdir()}
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "10.0.0.1", "bucket.localhost"])
