@@ -74,14 +74,14 @@ def install(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
         "imports: what packages run then runs here, without your credentials, in an environment that goes afterwards"
     )
     _, twin = twin_of(job, root, tell=tell)
-    left = _Imports.of(source.program(job) or "", twin, source.requirements(job) or "")
-    for line in left.untold:
+    text, untold = _imports(source.program(job) or "", twin, source.requirements(job) or "")
+    for line in untold:
         tell(f"{job.name}: {line}")
     with tempfile.TemporaryDirectory(dir=root / twins.FOLDER, prefix="install-", ignore_cleanup_errors=True) as beside:
         where = layout.place(Path(beside), "algo-1", namespace=available())
         try:
             shutil.copytree(folder, where.ml / "code", dirs_exist_ok=True, symlinks=True)
-            (where.ml / "code" / entry).write_text(left.text, "utf-8")
+            (where.ml / "code" / entry).write_text(text, "utf-8")
             lines = _run(job, where, twin, root)
             said = read_failure(where.ml)
             if said.startswith("InstallRequirementsError"):
@@ -94,33 +94,26 @@ def install(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
             layout.remove(where)
 
 
-@dataclass(frozen=True, slots=True)
-class _Imports:
-    """The imports of a program, each in its line, as a program; ``untold`` are sentences about those that are left out."""
-
-    text: str
-    untold: tuple[str, ...]
-
-    @classmethod
-    def of(cls, program: str, twin: Twin, requirements: str) -> _Imports:
-        """The imports at the top of a program, without those of what the twin could not get and the requirements do not bring."""
-        if not source.parses(program):
-            return cls("", ())
-        if installs(program):
-            return cls("", ("its imports are left out, for the script installs packages by itself",))
-        asked = {each.name for each in requirements_of(requirements)}
-        lines, untold = [""] * len(program.splitlines()), []
-        for node in source.tree(program).body:
-            if not isinstance(node, ast.Import | ast.ImportFrom):
-                continue
-            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
-            lacking = sorted({package_of(module) for module in modules} & twin.lacking.keys() - asked)
-            if lacking:
-                untold.append(f"line {node.lineno} is left out, for {lacking[0]} could not be had for the twin")
-            else:
-                line = lines[node.lineno - 1]
-                lines[node.lineno - 1] = f"{line}; {ast.unparse(node)}" if line else ast.unparse(node)
-        return cls("\n".join(lines), tuple(untold))
+def _imports(program: str, twin: Twin, requirements: str) -> tuple[str, list[str]]:
+    """Return the imports at the top of a program, each in its line, as a program, and sentences about those that are left out: what the
+    twin could not get and the requirements do not bring."""
+    if not source.parses(program):
+        return "", []
+    if installs(program):
+        return "", ["its imports are left out, for the script installs packages by itself"]
+    asked = {each.name for each in requirements_of(requirements)}
+    lines, untold = [""] * len(program.splitlines()), []
+    for node in source.tree(program).body:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+        lacking = sorted({package_of(module) for module in modules} & twin.lacking.keys() - asked)
+        if lacking:
+            untold.append(f"line {node.lineno} is left out, for {lacking[0]} could not be had for the twin")
+        else:
+            line = lines[node.lineno - 1]
+            lines[node.lineno - 1] = f"{line}; {ast.unparse(node)}" if line else ast.unparse(node)
+    return "\n".join(lines), untold
 
 
 def _run(job: JobSpec, where: Where, twin: Twin, state: Path) -> list[str]:

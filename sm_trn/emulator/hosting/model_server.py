@@ -57,7 +57,7 @@ class Reply:
 
 
 class ModelServer:
-    """Started with ``start``; a dead or hanging one is started again by the request after."""
+    """Started with ``start``; a dead or hanging container is started again by the request after."""
 
     def __init__(self, container: Body, variant: str, context: Context, say: Callable[[int, str], None]) -> None:
         self.variant = variant
@@ -75,17 +75,22 @@ class ModelServer:
     def start(self) -> None:
         """Returns when the container answers pings. Raises ServingError."""
         with self._turn:
+            if self._host is not None and self._host.code is None:
+                return
             if self._closed:
                 raise ServingError("the container was ended")
             if self._where is None:
-                self._prepare()
-            self._launch()
+                self._where = self._placed()
+                self._fetch(self._where)
+            self._launch(self._where)
 
     def invoke(self, body: bytes, headers: Mapping[str, str], timeout: float) -> Reply:
         """Return the container's answer, whatever its status. Raises NoAnswer; the container is then started afresh."""
-        self._revive()
         try:
+            self.start()
             return self._ask("POST", "/invocations", body, headers, timeout)
+        except ServingError as error:
+            raise NoAnswer(f"the container ended and could not be started again: {error}", 503) from error
         except TimeoutError as error:
             self._end_host()
             raise NoAnswer(
@@ -110,15 +115,14 @@ class ModelServer:
                 shutil.rmtree(self._root, ignore_errors=True)
                 self._where = None
 
-    def _prepare(self) -> None:
-        context = self._context
-        where = layout.place(self._root, "model", namespace=context.namespace)
-        self._where = where
-        self._socket_folder = Path(tempfile.mkdtemp(prefix="smt-"))  # a socket's path may have 107 bytes
+    def _placed(self) -> layout.Where:
+        """Create the container's folders, of which that of the socket lies outside the state: its path may have 107 bytes."""
+        where = layout.place(self._root, "model", namespace=self._context.namespace)
+        self._socket_folder = Path(tempfile.mkdtemp(prefix="smt-"))
         (self._root / NOTE).write_text(str(self._socket_folder), encoding="utf-8")
-        context.principals.add(self._key)
-        layout.write_programs(where, context.options.job_python, ("model",))
-        self._fetch(where)
+        self._context.principals.add(self._key)
+        layout.write_programs(where, self._context.options.job_python, ("model",))
+        return where
 
     def _fetch(self, where: layout.Where) -> None:
         uri, source = model_data(self._container)
@@ -152,10 +156,8 @@ class ModelServer:
                 'ensure that the object located at the URL is a valid tar.gz archive."'
             ) from error
 
-    def _launch(self) -> None:
-        where, context = self._where, self._context
-        if where is None:
-            raise ServingError("the container was ended")
+    def _launch(self, where: layout.Where) -> None:
+        context = self._context
         file = self._socket_folder / "s"
         file.unlink(missing_ok=True)
         image = str(self._container.get("Image") or "")
@@ -187,16 +189,6 @@ class ModelServer:
             f"The primary container for production variant {self.variant} did not pass the ping health check. Please check "
             "CloudWatch logs for this endpoint."
         )
-
-    def _revive(self) -> None:
-        with self._turn:
-            host = self._host
-            if host is not None and host.code is None:
-                return
-            try:
-                self.start()
-            except ServingError as error:
-                raise NoAnswer(f"the container ended and could not be started again: {error}", 503) from error
 
     def _end_host(self) -> None:
         host = self._host

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 
 class Event(enum.Enum):
@@ -138,8 +138,13 @@ def advance(state: JobState, event: Event, now: float, *, reason: str = "") -> J
         return _enter(replace(state, failure_reason=reason[:_FAILURE_REASON_LIMIT]), "Failed", now)
     if event is Event.QUEUE:
         return _enter(state, "Pending", now, reason) if state.waiting else state
-    rule = _CHANGES.get((state.secondary, event))
-    return state if rule is None else rule(state, now)
+    if (state.secondary, event) not in _CHANGES or (event is Event.INTERRUPT and not state.spot):
+        return state
+    secondary, ending = _CHANGES[state.secondary, event]
+    if event is Event.FINISH and state.ending is not None:
+        secondary = state.ending
+    message = {Event.PREPARE: MESSAGES["Preparing"], Event.PENDING_EXCEEDED: _PENDING_EXCEEDED}.get(event)
+    return _enter(replace(state, ending=ending or state.ending), secondary or state.secondary, now, message)
 
 
 def _enter(state: JobState, secondary: str, now: float, message: str | None = None) -> JobState:
@@ -160,45 +165,26 @@ def _enter(state: JobState, secondary: str, now: float, message: str | None = No
     )
 
 
-def _to(secondary: str) -> Callable[[JobState, float], JobState]:
-    return lambda state, now: _enter(state, secondary, now)
-
-
-def _ending(ending: str, message: str | None = None) -> Callable[[JobState, float], JobState]:
-    return lambda state, now: _enter(replace(state, ending=ending), "Stopping", now, message)
-
-
-def _prepare(state: JobState, now: float) -> JobState:
-    return _enter(state, state.secondary, now, MESSAGES["Preparing"])
-
-
-def _finish(state: JobState, now: float) -> JobState:
-    return _enter(state, state.ending or "Completed", now)
-
-
-def _interrupt(state: JobState, now: float) -> JobState:
-    return _enter(state, "Interrupted", now) if state.spot else state
-
-
 _WAITING: Final = ("Starting", "Pending")
 _RUNNING: Final = ("Downloading", "Training")
-_CHANGES: Final[Mapping[tuple[str, Event], Callable[[JobState, float], JobState]]] = {
-    (secondary, event): change
-    for event, change, places in (
-        (Event.PREPARE, _prepare, _WAITING),
-        (Event.DOWNLOAD, _to("Downloading"), _WAITING),
-        (Event.TRAIN, _to("Training"), ("Downloading",)),
-        (Event.UPLOAD, _to("Uploading"), ("Training", "Stopping")),
-        (Event.FINISH, _finish, ("Uploading", "Stopping")),
-        (Event.INTERRUPT, _interrupt, _RUNNING),
-        (Event.RELAUNCH, _to("Starting"), ("Interrupted",)),
-        (Event.RETRY, _to("Starting"), ("Starting", *_RUNNING)),
-        (Event.PENDING_EXCEEDED, _ending("Stopped", _PENDING_EXCEEDED), _WAITING),
-        (Event.STOP, _ending("Stopped"), (*_WAITING, *_RUNNING, "Interrupted")),
-        (Event.RUNTIME_EXCEEDED, _ending("MaxRuntimeExceeded"), _RUNNING),
-        (Event.WAIT_EXCEEDED, _ending("MaxWaitTimeExceeded"), (*_WAITING, *_RUNNING, "Interrupted")),
+# What an event leads to, where a job may be then, and what that makes of its end.
+_CHANGES: Final[Mapping[tuple[str, Event], tuple[str, str | None]]] = {
+    (place, event): (secondary, ending)
+    for event, secondary, ending, places in (
+        (Event.PREPARE, "", None, _WAITING),  # it stays where it is, with another message
+        (Event.DOWNLOAD, "Downloading", None, _WAITING),
+        (Event.TRAIN, "Training", None, ("Downloading",)),
+        (Event.UPLOAD, "Uploading", None, ("Training", "Stopping")),
+        (Event.FINISH, "Completed", None, ("Uploading", "Stopping")),
+        (Event.INTERRUPT, "Interrupted", None, _RUNNING),
+        (Event.RELAUNCH, "Starting", None, ("Interrupted",)),
+        (Event.RETRY, "Starting", None, ("Starting", *_RUNNING)),
+        (Event.PENDING_EXCEEDED, "Stopping", "Stopped", _WAITING),
+        (Event.STOP, "Stopping", "Stopped", (*_WAITING, *_RUNNING, "Interrupted")),
+        (Event.RUNTIME_EXCEEDED, "Stopping", "MaxRuntimeExceeded", _RUNNING),
+        (Event.WAIT_EXCEEDED, "Stopping", "MaxWaitTimeExceeded", (*_WAITING, *_RUNNING, "Interrupted")),
     )
-    for secondary in places
+    for place in places
 }
 
 
