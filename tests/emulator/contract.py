@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hypothesis import strategies as some
-
 from sm_trn.emulator import Options
 from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.errors import AwsError
@@ -22,7 +20,6 @@ from sm_trn.emulator.training.api import TrainingApi
 from sm_trn.emulator.training.engine import Event
 from sm_trn.emulator.training.jobs import Jobs
 
-DEEPEST = 5
 # What refuses any request, beside what the model says of an operation.
 COMMON: Final = {"ValidationException", "SerializationException"}
 # Required by the model, absent in real answers: a job has no artefacts before its end, and a failed one has none at all.
@@ -70,37 +67,6 @@ def misfits(shape: Any, value: Any, path: str = "answer") -> list[str]:  # noqa:
     if shape.type_name == "string" and shape.enum and value not in shape.enum:
         return [f"{path}: got {value!r}, not one of {shape.name}"]
     return []
-
-
-def requests(shape: Any, values: dict[str, list[Any]], depth: int = 0) -> Any:  # noqa: PLR0911 - one return for each kind
-    """Anything of an input shape. ``values`` are what members and shapes of that name are drawn from."""
-    if shape.name in values:
-        return some.sampled_from(values[shape.name])
-    if shape.type_name == "structure":
-        members = {
-            name: some.sampled_from(values[name]) if name in values else requests(member, values, depth + 1)
-            for name, member in shape.members.items()
-            if depth < DEEPEST
-        }
-        needed = {name: each for name, each in members.items() if name in shape.required_members}
-        more = {name: each for name, each in members.items() if name not in needed}
-        if getattr(shape, "is_tagged_union", False) and more:
-            return some.one_of([some.fixed_dictionaries({name: each}) for name, each in more.items()])
-        return some.fixed_dictionaries(needed, optional=more)
-    if shape.type_name == "list":
-        return some.lists(requests(shape.member, values, depth + 1), max_size=2)
-    if shape.type_name == "map":
-        return some.dictionaries(some.sampled_from(["a", "b"]), requests(shape.value, values, depth + 1), max_size=2)
-    if shape.type_name == "string":
-        return some.sampled_from(shape.enum) if shape.enum else some.sampled_from(["a", "b", "", "x y"])
-    low, high = int(shape.metadata.get("min", -1)), int(shape.metadata.get("max", 5000))
-    plain: dict[str, Any] = {
-        "boolean": some.booleans(),
-        "timestamp": some.floats(0, 3000),
-        "float": some.floats(0, 2),
-        "double": some.floats(0, 2),
-    }
-    return plain.get(shape.type_name, some.integers(min(low, 0), max(low, min(high, 5000))))
 
 
 class World:

@@ -257,14 +257,6 @@ def test_a_presigned_url_takes_an_object_with_what_was_signed_of_it(bench: Bench
     assert 403 == plain_get(bench.endpoint, path, "PUT", b"", copied)[0]
 
 
-def test_a_presigned_list_is_that_of_the_bucket(bench: Bench) -> None:
-    bench.s3.put_object(Bucket=bench.endpoint.bucket, Key="listed/a.txt", Body=b"a")
-    url = presigning(bench.endpoint).generate_presigned_url(
-        "list_objects_v2", {"Bucket": bench.endpoint.bucket, "Prefix": "listed/"}, 60
-    )
-    assert b"<Key>listed/a.txt</Key>" in plain_get(bench.endpoint, url.removeprefix(bench.endpoint.url))[1]
-
-
 def plain_get(
     endpoint: Endpoint, path: str, method: str = "GET", body: bytes = b"", headers: Mapping[str, str] | None = None
 ) -> tuple[int, bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import asdict
 
 import pytest
@@ -92,23 +91,10 @@ def test_a_state_survives_being_stored(history: list[tuple[Event, float]], spot:
     assert engine.load(asdict(state)) == state
 
 
-@given(st.floats(0, 1e6), st.floats(0, 1e6))
-def test_training_time_is_the_difference_of_times_cut_to_seconds(start: float, length: float) -> None:
-    state = engine.begin(start)
-    for event, moment in ((Event.DOWNLOAD, start), (Event.TRAIN, start), (Event.UPLOAD, start)):
-        state = engine.advance(state, event, moment)
-    state = engine.advance(state, Event.FINISH, start + length)
-    assert math.floor(start + length) - math.floor(start) == state.training_seconds(0.0)
-
-
 def test_a_job_that_never_started_bills_nothing() -> None:
     state = after(Event.QUEUE, Event.STOP, Event.FINISH)
     assert ("Stopped", "Stopped") == (state.status, state.secondary)
     assert (None, None, None) == (state.training_seconds(0.0), state.started, state.ended)
-
-
-def test_at_least_one_second_is_billed() -> None:
-    assert 1 == after(*RUN, step=0.0).billable_seconds(0.0, 0.7)
 
 
 def test_spot_bills_the_discounted_share() -> None:
@@ -123,10 +109,6 @@ def test_the_wait_after_an_interruption_is_not_billed() -> None:
     assert 20 + 30 == state.training_seconds(0.0)
 
 
-def test_only_spot_jobs_are_interrupted() -> None:
-    assert "Training" == after(Event.DOWNLOAD, Event.TRAIN, Event.INTERRUPT).secondary
-
-
 @pytest.mark.parametrize(
     ("event", "ending"),
     [
@@ -139,11 +121,6 @@ def test_a_job_ended_from_outside_is_stopped_and_says_why(event: Event, ending: 
     state = after(Event.DOWNLOAD, Event.TRAIN, event, Event.UPLOAD, Event.FINISH)
     assert ("Stopped", ending) == (state.status, state.secondary)
     assert "Stopping" in [row.status for row in state.transitions]
-
-
-def test_a_job_that_is_being_stopped_is_stopping_while_it_uploads() -> None:
-    state = after(Event.DOWNLOAD, Event.TRAIN, Event.STOP, Event.UPLOAD)
-    assert ("Stopping", "Uploading", False) == (state.status, state.secondary, state.terminal)
 
 
 def test_a_failure_keeps_1024_characters_of_its_reason() -> None:

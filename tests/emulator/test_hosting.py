@@ -97,19 +97,6 @@ def test_an_endpoint_runs_the_models_own_functions(hosts: Hosts, running: str) -
     assert any("model_fn" in line and "weights" in line for line in hosts.said_by(running))
 
 
-def test_every_answer_has_the_shape_of_the_service_model(hosts: Hosts, running: str) -> None:
-    listed = hosts.sagemaker.list_endpoints(NameContains=running[-4:], StatusEquals="InService")["Endpoints"]
-    assert running in [row["EndpointName"] for row in listed]
-    assert "FailureReason" not in listed[0]
-    config = hosts.settled(running)["EndpointConfigName"]
-    variant = hosts.sagemaker.describe_endpoint_config(EndpointConfigName=config)["ProductionVariants"][0]
-    model = hosts.sagemaker.describe_model(ModelName=variant["ModelName"])
-    assert model["ModelArn"].endswith(f":model/{variant['ModelName']}")
-    assert variant["ModelName"] in [row["ModelName"] for row in hosts.sagemaker.list_models(MaxResults=100)["Models"]]
-    tags = hosts.sagemaker.list_tags(ResourceArn=hosts.settled(running)["EndpointArn"])["Tags"]
-    assert {"Key": "sm_trn:emulated", "Value": "true"} in tags
-
-
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [("not json", 500, "Expecting value"), ('"secret"', 500, "hunter2"), ('"die"', 500, "died"), ('"hang"', 0, "timed out"),
@@ -131,14 +118,6 @@ def test_a_request_that_is_too_large_never_reaches_the_model(hosts: Hosts, runni
         with pytest.raises(ClientError) as caught:
             hosts.ask(running, b"x" * size)
         assert 413 == caught.value.response["ResponseMetadata"]["HTTPStatusCode"]
-
-
-def test_an_endpoint_that_is_not_there_is_a_validation_error(hosts: Hosts) -> None:
-    with pytest.raises(ClientError, match="ValidationError") as caught:
-        hosts.ask("nobody", "[1]")
-    assert 400 == caught.value.response["ResponseMetadata"]["HTTPStatusCode"]
-    with pytest.raises(ClientError, match='Could not find endpoint "arn:aws:sagemaker'):
-        hosts.sagemaker.describe_endpoint(EndpointName="nobody")
 
 
 def test_a_container_sees_no_credentials_but_its_own(hosts: Hosts, running: str) -> None:
@@ -232,7 +211,3 @@ def test_a_killed_emulator_leaves_no_container_and_says_that_its_endpoints_ended
         assert "the emulator ended, and the endpoint with it" in answer["FailureReason"]
     finally:
         embedded.down(state)
-
-
-def test_a_job_and_endpoints_share_one_emulator(hosts: Hosts) -> None:
-    assert "Completed" == hosts.finished(hosts.submit("print('trained')"))["TrainingJobStatus"]

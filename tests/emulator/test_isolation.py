@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 from collections.abc import Iterator
 
 import pytest
-from emulator.bench import Bench, all_gone, below, running, shell
+from emulator.bench import Bench, running, shell
 
 from sm_trn import emulator as embedded
 
@@ -47,23 +45,3 @@ def test_a_job_of_two_hosts_runs_in_a_namespace_and_in_a_folder(way: tuple[bool,
     assert namespace or "run only code that you trust" in lines[0]
     own_name = "algo-2" if namespace else os.uname().nodename
     assert any(line.startswith(f"i am algo-2 on {own_name}, process ") for line in lines), lines
-
-
-def test_a_job_that_is_stopped_is_told_so(way: tuple[bool, Bench]) -> None:
-    _, bench = way
-    name = submitted(bench, "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.05; done", 1)
-    bench.said(name, "ready")
-    bench.sagemaker.stop_training_job(TrainingJobName=name)
-    assert "Stopped" == bench.finished(name)["TrainingJobStatus"]
-    assert "told" in bench.lines(name)
-
-
-def test_a_killed_emulator_leaves_no_process(way: tuple[bool, Bench]) -> None:
-    _, bench = way  # the last of its emulator
-    name = submitted(bench, "echo asleep; (setsid sleep 300 &); sleep 300", 1)
-    bench.said(name, "asleep")
-    family = below(bench.endpoint.pid)
-    assert len(family) >= 3
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(bench.endpoint.pid, signal.SIGKILL)
-    assert all_gone(family)

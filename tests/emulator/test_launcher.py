@@ -65,30 +65,6 @@ def test_a_script_is_told_what_the_toolkit_tells_it(plain: Bench, bench: Bench) 
     assert set() == differs, {name: (ours["variables"][name], theirs["variables"][name]) for name in differs}
 
 
-@pytest.mark.parametrize("toolkit", [True, False])
-def test_a_shell_script_is_given_its_words_as_they_are(plain: Bench, bench: Bench, toolkit: bool) -> None:
-    """The toolkit quotes them: sagemaker-training 5.1.2, process.py, _create_command."""
-    pytest.importorskip("sagemaker_training")
-    where = bench if toolkit else plain
-    script = "#!/bin/sh\nprintf 'told <%s>\\n' \"$@\"\n"
-    name = where.submit("", {"sagemaker_program": "run.sh", "a": "x y"}, files={"run.sh": script})
-    assert "Completed" == where.finished(name)["TrainingJobStatus"], where.lines(name)
-    assert ["told <-a>", "told <x y>"] == [line for line in where.lines(name) if line.startswith("told")]
-
-
-def test_requirements_that_cannot_be_had_fail_the_job(plain: Bench) -> None:
-    name = plain.submit("print('x')", files={"requirements.txt": "torch==9.9\n"}, Environment={"PIP_NO_INDEX": "1"})
-    ended = plain.finished(name)
-    assert "Failed" == ended["TrainingJobStatus"], plain.lines(name)
-    assert ended["FailureReason"].startswith("AlgorithmError: InstallRequirementsError")
-
-
-def test_the_log_says_who_launches(plain: Bench) -> None:
-    name = plain.submit("print('x')")
-    plain.finished(name)
-    assert any("the emulator's own launcher stands in" in line for line in plain.lines(name))
-
-
 def test_a_script_that_fails_says_why(plain: Bench) -> None:
     reason = plain.finished(plain.submit("raise ValueError('boom')"))["FailureReason"]
     assert reason.startswith('AlgorithmError: ExecuteUserScriptError:\nExitCode 1\nErrorMessage "Traceback')
@@ -130,22 +106,3 @@ def test_the_toolkit_loads_nothing_that_only_mpi_needs(bench: Bench) -> None:
     loaded = "".join(line for line in bench.lines(name) if line.startswith("has "))
     assert "python" in loaded
     assert not [part for part in ("_psutil", "cryptography") if part in loaded]
-
-
-@pytest.mark.parametrize("use", ["colorsys.hls_to_rgb", "colorsys.__name__", "__import__('colorsys').ONE_THIRD"])
-def test_a_module_that_is_loaded_when_it_is_used_is_the_real_one(use: str) -> None:
-    told = f"""if True:
-    import sys
-    from sm_trn_toolkit import load_when_used
-    load_when_used("colorsys")
-    import colorsys
-    before = "rgb_to_hsv" in vars(sys.modules["colorsys"])
-    {use}
-    colorsys.rgb_to_hsv
-    print(before, "rgb_to_hsv" in vars(sys.modules["colorsys"]), colorsys.rgb_to_hsv is sys.modules["colorsys"].rgb_to_hsv)
-    """
-    image = str(Path(launch.__file__).with_name("image"))
-    ran = subprocess.run(
-        [sys.executable, "-c", told], env={"PYTHONPATH": image}, check=True, capture_output=True, text=True
-    )
-    assert "False True True" == ran.stdout.strip()

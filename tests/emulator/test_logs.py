@@ -76,18 +76,6 @@ def test_a_missing_stream_is_the_services_own_fault(lines: LogLines) -> None:
         get(lines)
 
 
-def test_a_token_of_somebody_else_is_refused(lines: LogLines) -> None:
-    fill(lines, 1)
-    with pytest.raises(AwsError, match="nextToken is invalid"):
-        get(lines, nextToken="x")
-
-
-def test_nobody_else_writes_to_the_group_of_training_jobs(lines: LogLines) -> None:
-    assert answer(lines, "us-west-2", "PutLogEvents", {"logGroupName": "/mine"}) is None
-    with pytest.raises(AwsError, match="alone writes"):
-        ask(lines, "PutLogEvents")
-
-
 def test_streams_are_listed_by_prefix_in_pages(lines: LogLines) -> None:
     for number in range(3):
         fill(lines, 1, f"job/algo-{number}-1")
@@ -97,11 +85,6 @@ def test_streams_are_listed_by_prefix_in_pages(lines: LogLines) -> None:
     names = [stream["logStreamName"] for stream in first["logStreams"] + rest["logStreams"]]
     assert ["job/algo-0-1", "job/algo-1-1", "job/algo-2-1"] == names
     assert "nextToken" not in rest
-
-
-def test_a_prefix_of_another_type_is_refused(lines: LogLines) -> None:
-    with pytest.raises(AwsError, match="SerializationException"):
-        ask(lines, "DescribeLogStreams", logStreamNamePrefix=5)
 
 
 @pytest.mark.parametrize(

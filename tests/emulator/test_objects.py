@@ -104,14 +104,6 @@ def test_what_was_put_with_a_customers_key_is_read_with_it_only(bench: Bench) ->
     assert 400 == refusal(lambda: bench.s3.get_object(**where, **secret, SSECustomerKey="l" * 32))[1]
 
 
-def test_versions_are_listed_and_deleted_as_scripts_that_empty_buckets_do(bench: Bench) -> None:
-    bench.s3.create_bucket(Bucket="emptied", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
-    bench.s3.put_object(Bucket="emptied", Key="a", Body=b"x")
-    (version,) = bench.s3.list_object_versions(Bucket="emptied")["Versions"]
-    bench.s3.delete_object(Bucket="emptied", Key=version["Key"], VersionId=version["VersionId"])
-    bench.s3.delete_bucket(Bucket="emptied")
-
-
 def test_no_key_of_an_object_is_a_path(bench: Bench) -> None:
     root = bench.endpoint.state
     before = {path for folder in (root, root.parent) for path in folder.iterdir()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from emulator.bench import Bench, spot
 
 from sm_trn import emulator as embedded
@@ -67,34 +66,8 @@ def test_the_second_attempt_goes_on_where_the_first_was(bench: Bench, resumed: d
     assert {"steps.txt": b"6"} == bench.model(resumed["TrainingJobName"])
 
 
-def test_each_attempt_has_a_log_stream_of_its_own(bench: Bench, resumed: dict[str, Any]) -> None:
-    assert 2 == len(bench.streams(resumed["TrainingJobName"]))
-
-
 def test_checkpoints_in_s3_are_those_of_the_folder_deletions_included(bench: Bench, resumed: dict[str, Any]) -> None:
     assert ["spot/resumed/6.step"] == keys(bench, "spot/resumed")
-
-
-def test_spot_bills_three_tenths(resumed: dict[str, Any]) -> None:
-    assert resumed["BillableTimeInSeconds"] == max(1, round(resumed["TrainingTimeInSeconds"] * 0.3))
-
-
-def test_checkpoints_leave_while_the_job_still_trains(bench: Bench) -> None:
-    name = spot_job(
-        bench,
-        "spot/early",
-        """
-        import os, pathlib, time
-        folder = pathlib.Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"), "checkpoints")
-        (folder / "deep").mkdir()
-        (folder / "deep/one.bin").write_bytes(b"1")
-        os.mkfifo(folder / "pipe")
-        time.sleep(120)
-        """,
-    )
-    bench.until(name, lambda _answer: keys(bench, "spot/early") == ["spot/early/deep/one.bin"], 20)
-    bench.sagemaker.stop_training_job(TrainingJobName=name)
-    bench.finished(name)
 
 
 def test_without_notice_the_script_is_not_told(bench: Bench) -> None:
@@ -110,11 +83,6 @@ def test_a_job_that_is_no_spot_job_cannot_be_interrupted(bench: Bench) -> None:
     with pytest.raises(EmulatorError, match="no managed spot job"):
         embedded.interrupt(name, bench.endpoint.state)
     bench.finished(name)
-
-
-def test_spot_needs_a_longest_wait(bench: Bench) -> None:
-    with pytest.raises(ClientError, match="MaxWaitTimeInSeconds"):
-        bench.submit("", EnableManagedSpotTraining=True)
 
 
 def test_a_spot_job_beyond_its_wait_is_stopped_not_failed(bench: Bench) -> None:

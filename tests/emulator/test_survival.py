@@ -51,14 +51,6 @@ def test_a_second_up_finds_the_first(state: Path) -> None:
     assert first == embedded.up(state) == embedded.find(state)
 
 
-def test_down_ends_the_process_and_find_finds_nothing(state: Path) -> None:
-    endpoint = embedded.up(state)
-    assert embedded.down(state)
-    assert [] == marked(str(state)), endpoint.pid
-    assert embedded.find(state) is None
-    assert not embedded.down(state)
-
-
 def test_a_region_is_kept_in_every_arn(state: Path) -> None:
     endpoint = embedded.up(state, region="eu-west-1")
     assert "sagemaker-eu-west-1-000000000000" == endpoint.bucket
@@ -66,14 +58,6 @@ def test_a_region_is_kept_in_every_arn(state: Path) -> None:
     with pytest.raises(ClientError, match="this emulator serves eu-west-1, got 'us-east-1'"):
         client_of(endpoint, "sagemaker", region_name="us-east-1").list_training_jobs()
     assert [] != client_of(endpoint, "s3", region_name="us-east-1").list_buckets()["Buckets"]
-
-
-def test_status_tells_a_running_emulator_from_none(state: Path) -> None:
-    assert not embedded.status(state).alive
-    endpoint = embedded.up(state)
-    found = embedded.status(state)
-    assert (True, endpoint.url, {}) == (found.alive, found.url, found.jobs)
-    assert found.disk_bytes > 0
 
 
 def test_a_start_that_fails_says_why(state: Path) -> None:
@@ -139,20 +123,6 @@ def test_down_stops_the_running_job_and_its_processes(state: Path, namespace: bo
     assert embedded.down(state)
     assert within(lambda: not marked(mark))
     assert "Stopped" == start(state).describe(name)["TrainingJobStatus"]
-
-
-def test_a_finished_job_leaves_no_process_behind(state: Path) -> None:
-    bench = start(state)
-    mark = f"left-{os.getpid()}"
-    name = bench.submit(
-        f"""
-        import subprocess, sys
-        sleep, nowhere = "import time; time.sleep(300)", subprocess.DEVNULL
-        subprocess.Popen([sys.executable, "-c", sleep, "{mark}"], start_new_session=True, stdout=nowhere, stderr=nowhere)
-        """
-    )
-    assert "Completed" == bench.finished(name)["TrainingJobStatus"]
-    assert within(lambda: not marked(mark))
 
 
 CANARIES = {
@@ -281,14 +251,6 @@ def test_without_a_namespace_opt_ml_is_a_folder_and_its_paths_are_rewritten(stat
     assert "run only code that you trust" in str(embedded.status(state).isolation)
 
 
-def test_strict_refuses_what_it_would_substitute(state: Path) -> None:
-    bench = start(state, strict=True)
-    name = bench.submit("print('never')", {"sagemaker_distributed_dataparallel_enabled": True})
-    answer = bench.finished(name)
-    assert "ClientError: strict emulation: torchrun + gloo for SMDDP" in answer["FailureReason"]
-    assert "print" not in "".join(bench.lines(name))
-
-
 def test_strict_refuses_an_interpreter_without_the_toolkit_by_name(state: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
@@ -296,24 +258,6 @@ def test_strict_refuses_an_interpreter_without_the_toolkit_by_name(state: Path, 
     reason = bench.finished(bench.submit("print('never')"))["FailureReason"]
     assert "has no sagemaker-training toolkit" in reason
     assert "sm_trn[local]" in reason
-
-
-def test_a_start_delay_shows_as_starting(state: Path) -> None:
-    bench = start(state, start_delay_s=60.0)
-    name = bench.submit("print('never')")
-    assert "Starting" == bench.until(name, lambda answer: answer["SecondaryStatus"] == "Starting")["SecondaryStatus"]
-    bench.sagemaker.stop_training_job(TrainingJobName=name)
-    assert "TrainingTimeInSeconds" not in bench.finished(name, 5)
-
-
-def test_reset_forgets_everything(state: Path) -> None:
-    bench = start(state)
-    name = bench.submit("print('short')")
-    bench.finished(name)
-    embedded.reset(state)
-    again = start(state)
-    assert [] == again.sagemaker.list_training_jobs()["TrainingJobSummaries"]
-    assert bench.endpoint.access_key != again.endpoint.access_key
 
 
 def test_the_package_is_found_without_loading_what_is_heavy() -> None:
