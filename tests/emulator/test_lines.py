@@ -41,6 +41,7 @@ def test_metrics_cause_and_health_are_read_from_split_joined_and_late_lines(
     assert {"rate": 19.5, "last": 7.0} == ended.final_metrics
     assert job.health().verdict is not None
     why = job.why()
+    assert why.cause is not None
     assert "script.exception" == why.cause.id
     assert "KeyError" in repr(why)
     assert "no such column" in repr(why)
