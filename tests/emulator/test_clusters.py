@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from emulator.bench import Bench
-from waiting import within
 
 from sm_trn import emulator as embedded
-from sm_trn.emulator import Fault
-from sm_trn.emulator.state.store import Store
+from sm_trn.emulator import Fault, Options
 from sm_trn.emulator.training import engine
-from sm_trn.emulator.training.jobs import Job, Jobs
-from sm_trn.emulator.training.supervisor import Supervisor
+from sm_trn.emulator.training.engine import Event
+from sm_trn.emulator.training.plan import deadlines_of, plan_of
 
 GROUPS = [
     {"InstanceGroupName": "data", "InstanceType": "ml.m5.large", "InstanceCount": 1},
@@ -165,25 +161,13 @@ def test_a_lost_host_is_met_with_another_attempt_as_often_as_was_asked(bench: Be
         embedded.clear_faults(state)
 
 
-@pytest.mark.parametrize("instance", ["ml.p3.2xlarge", "ml.m5.large"])
-def test_a_job_on_accelerators_waits_no_longer_than_it_may(tmp_path: Path, instance: str) -> None:
-    now = [0.0]
-    jobs = Jobs(Store(tmp_path / "db"), lambda: now[0])
+@pytest.mark.parametrize(("instance", "event"), [("ml.p3.2xlarge", Event.PENDING_EXCEEDED), ("ml.m5.large", None)])
+def test_a_job_on_accelerators_waits_no_longer_than_it_may(instance: str, event: Event | None) -> None:
     request: Any = {
         "AlgorithmSpecification": {"TrainingImage": "i", "TrainingInputMode": "File"},
         "ResourceConfig": {"InstanceType": instance, "InstanceCount": 1},
         "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 1800},
-        "HyperParameters": {},
     }
-    jobs.add(Job(name="a", arn="arn", request=request, state=engine.begin(jobs.now()), tags={}))
-    now[0] = 2000.0
-    context: Any = SimpleNamespace(options=SimpleNamespace(max_jobs=0, strict=False))
-    supervisor = Supervisor(context, jobs)
-    supervisor.start("a")
-    if instance == "ml.m5.large":  # a CPU job would wait for ever: it is stopped by hand
-        assert "Pending" == jobs.get("a").state.secondary
-        supervisor.stop("a")
-    assert within(lambda: jobs.get("a").state.terminal, 10)
-    rows = jobs.get("a").state.transitions
-    assert "Stopped" == jobs.get("a").state.status
-    assert (instance == "ml.p3.2xlarge") == any("MaxPendingTimeInSeconds" in row.message for row in rows)
+    deadlines = deadlines_of(request, engine.begin(0.0), plan_of(request, Options()))
+    assert event is deadlines.overdue(2000.0, started=False)
+    assert deadlines.overdue(2000.0, started=True) is None

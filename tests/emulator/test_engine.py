@@ -123,16 +123,6 @@ def test_a_job_ended_from_outside_is_stopped_and_says_why(event: Event, ending: 
     assert "Stopping" in [row.status for row in state.transitions]
 
 
-def test_a_failure_keeps_1024_characters_of_its_reason() -> None:
-    state = engine.advance(engine.begin(0.0), Event.FAIL, 1.0, reason="x" * 3000)
-    assert "x" * 1024 == state.failure_reason
-
-
-def test_time_never_runs_backwards() -> None:
-    state = engine.advance(engine.begin(100.0), Event.DOWNLOAD, 50.0)
-    assert 100.0 == state.transitions[-1].start
-
-
 def test_a_retried_job_starts_again_and_both_attempts_are_billed() -> None:
     state = after(Event.DOWNLOAD, Event.TRAIN, Event.RETRY, Event.PREPARE, Event.DOWNLOAD, *RUN[2:])
     assert ("Completed", 20 + 30) == (state.status, state.training_seconds(9000.0))

@@ -120,11 +120,6 @@ def test_a_request_that_is_too_large_never_reaches_the_model(hosts: Hosts, runni
         assert 413 == caught.value.response["ResponseMetadata"]["HTTPStatusCode"]
 
 
-def test_a_container_sees_no_credentials_but_its_own(hosts: Hosts, running: str) -> None:
-    assert hosts.endpoint.access_key != hosts.ask(running, '"listen"')
-    assert {"AWS_PROFILE", "AWS_SESSION_TOKEN"}.isdisjoint(hosts.ask(running, '"env"'))
-
-
 def test_a_container_listens_on_no_port(hosts: Hosts, running: str) -> None:
     hosts.ask(running, "[1]")
     serving = marked("inside/serve.py")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +46,6 @@ def test_what_was_there_when_a_job_ended_survives_a_kill_and_what_came_later_doe
         assert [{"Key": "t", "Value": "1"}] == again.s3.get_object_tagging(**where, Key="before")["TagSet"]
         assert ("NoSuchKey", 404) == refusal(lambda: body(again, "later"))
         assert b"x" == body(again, "deleted")  # as it was when the job ended
-
-
-def test_a_request_that_comes_while_moto_is_loaded_waits_for_it(tmp_path: Path) -> None:
-    with running(tmp_path / "state") as bench:
-        head = functools.partial(bench.s3.head_object, Bucket=bench.endpoint.bucket, Key="nothing")
-        with ThreadPoolExecutor(4) as clients:
-            assert [("404", 404)] * 4 == list(clients.map(lambda _: refusal(head), range(4)))
 
 
 def test_an_emulator_that_is_stopped_keeps_all(tmp_path: Path) -> None:

@@ -45,11 +45,6 @@ def test_checkpoints_stay_under_opt_ml(local: str) -> None:
     assert "LocalPath" in plan.plan_of(asked, Options(), 2).refusal
 
 
-def test_a_request_without_a_script_is_refused_with_the_reason() -> None:
-    asked: Any = {**request(), "HyperParameters": {}}
-    assert "the emulator has no images" in plan.plan_of(asked, Options(), 2).refusal
-
-
 @pytest.mark.parametrize("wrong", [{"spot_discount": 1.0}, {"max_jobs": 0}, {"stop_grace_s": -1.0}])
 def test_options_refuse_nonsense(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):

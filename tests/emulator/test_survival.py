@@ -46,11 +46,6 @@ def start(state: Path, **options: Any) -> Bench:
     return bench_of(embedded.up(state, options=Options(**quick)))
 
 
-def test_a_second_up_finds_the_first(state: Path) -> None:
-    first = embedded.up(state)
-    assert first == embedded.up(state) == embedded.find(state)
-
-
 def test_a_region_is_kept_in_every_arn(state: Path) -> None:
     endpoint = embedded.up(state, region="eu-west-1")
     assert "sagemaker-eu-west-1-000000000000" == endpoint.bucket

@@ -127,7 +127,6 @@ def cells(scripts: str, instances: int) -> dict[str, Any]:
             sm.stop_training_job(TrainingJobName=name)
     return {
         "names": names,
-        "bucket": bucket,
         "role": role,
         "statuses": statuses,
         "throughput": {word: float(value) for word, value in stats["train_samples_per_second"].items()},
@@ -140,7 +139,6 @@ def cells(scripts: str, instances: int) -> dict[str, Any]:
                 "TrainingJobArn"])["Tags"] if tag["Key"] == "sm_trn:substituted"]
             for word, name in names.items()
         },
-        "compiler": attached.compiler_config is not None,
     }  # fmt: skip
 
 
