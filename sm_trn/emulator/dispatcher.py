@@ -47,6 +47,7 @@ _PREFIX: Final = "SmTrnEmulator"  # of the header that names an operation of our
 _NAMES: Final = 500  # of refused operations: more could only come of a client that makes names up
 # How to do without an operation that the emulator lacks, by a word of its name or its path.
 _ADVICE: Final = {
+    "search": "ListTrainingJobs lists jobs",
     "hyperparametertuningjob": "search with a study of Optuna (sm_trn.tune), or use AWS (--backend aws)",
     "transformjob": "deploy the model and send its endpoint the rows, or use AWS (--backend aws)",
     "servicejob": "launch without a queue, or use AWS (--backend aws)",
@@ -155,7 +156,7 @@ class Dispatcher:
         answer = self.operations.answer(operation, body)
         if answer is not None:
             return json_answer(answer)
-        if not is_motos(operation):
+        if not is_motos(operation) or body.get("Resource") == "TrainingJob":  # of a search: moto has none of ours
             raise _unknown(request)
         return self._forward(request)
 

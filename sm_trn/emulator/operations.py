@@ -43,7 +43,6 @@ class Operations:
             "ListTrainingJobs": training.listed,
             "StopTrainingJob": training.stop,
             "DeleteTrainingJob": training.delete,
-            "Search": training.search,
             "CreateModel": hosting.create_model,
             "CreateEndpointConfig": hosting.create_config,
             "CreateEndpoint": hosting.create_endpoint,

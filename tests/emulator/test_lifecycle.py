@@ -275,7 +275,7 @@ def test_a_container_entrypoint_runs_as_it_is(bench: Bench) -> None:
     ("service", "call", "arguments"),
     [
         ("sagemaker", "create_artifact", {"Source": {"SourceUri": "s3://b/k"}, "ArtifactType": "DataSet"}),
-        ("sagemaker", "list_contexts", {}),
+        ("sagemaker", "search", {"Resource": "TrainingJob"}),
         ("pricing", "get_products", {"ServiceCode": "AmazonSageMaker"}),
     ],
 )

@@ -89,18 +89,3 @@ def test_a_spot_job_beyond_its_wait_is_stopped_not_failed(bench: Bench) -> None:
     answer = bench.finished(bench.submit("import time; time.sleep(60)", **spot(3, 3)))
     assert ("Stopped", "MaxWaitTimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
     assert "FailureReason" not in answer
-
-
-def test_two_hosts_that_write_one_checkpoint_are_told(bench: Bench) -> None:
-    script = """
-        import os, pathlib, time
-        pathlib.Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"), "checkpoints/same").write_text(os.environ["SM_CURRENT_HOST"])
-    """
-    name = bench.submit(
-        script,
-        CheckpointConfig={"S3Uri": f"s3://{bench.endpoint.bucket}/spot/clash"},
-        ResourceConfig={"InstanceType": "ml.m5.large", "InstanceCount": 2, "VolumeSizeInGB": 10},
-    )
-    bench.finished(name)
-    assert any("both write 'same'" in line for line in bench.lines(name))
-    assert ["spot/clash/same"] == keys(bench, "spot/clash")

@@ -24,7 +24,10 @@ T = TypeVar("T", bound=Any)
 
 
 def select(resources: Iterable[T], body: Body) -> tuple[list[T], dict[str, str]]:
-    """Return a page of jobs or resources, the newest first unless asked otherwise. Raises AwsError for a token that is none."""
+    """Return a page of jobs or resources, the newest first unless asked otherwise, and the token of the next page.
+
+    It names the last one shown, so that new ones shift nothing. Raises AwsError for a token that is none.
+    """
     name = body.get("NameContains", "").lower()
     bounds = [
         (attribute, float(body.get(f"{member}After", -math.inf)), float(body.get(f"{member}Before", math.inf)))
@@ -38,21 +41,16 @@ def select(resources: Iterable[T], body: Body) -> tuple[list[T], dict[str, str]]
     attribute = _SORT_BY[body.get("SortBy", "CreationTime")]
     backwards = body.get("SortOrder", "Descending") == "Descending"
     kept.sort(key=lambda each: (getattr(each, attribute), each.name), reverse=backwards)
-    return page(kept, body)
-
-
-def page(rows: list[T], body: Body) -> tuple[list[T], dict[str, str]]:
-    """Return a page, and the token of the next. It names the last one shown, so that new ones shift nothing. Raises AwsError."""
     start, size, token = 0, body.get("MaxResults") or _PAGE, body.get("NextToken")
     if token:
         try:
             last = str(json.loads(base64.urlsafe_b64decode(token))["last"])
         except (binascii.Error, ValueError, KeyError, TypeError) as error:
             raise validation("Invalid NextToken") from error
-        names = [each.name for each in rows]
-        start = names.index(last) + 1 if last in names else len(rows)
-    shown = rows[start : start + size]
-    if start + size >= len(rows) or not shown:
+        names = [each.name for each in kept]
+        start = names.index(last) + 1 if last in names else len(kept)
+    shown = kept[start : start + size]
+    if start + size >= len(kept) or not shown:
         return shown, {}
     return shown, {"NextToken": base64.urlsafe_b64encode(json.dumps({"last": shown[-1].name}).encode()).decode()}
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..api import shapes
-from ..api.listing import page, select, tag_list, tags_of
+from ..api.listing import select, tags_of
 from ..api.shapes import given
 from ..errors import AwsError, validation
 from ..options import EMULATED_ACCOUNT, SUBSTITUTED_TAG
@@ -27,15 +24,6 @@ _CHANGED = {
     "InputDataConfig",
     "OutputDataConfig",
 }  # not described as they were sent
-_OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "Equals": lambda value, wanted: value == wanted,
-    "NotEquals": lambda value, wanted: value != wanted,
-    "Contains": lambda value, wanted: str(wanted).lower() in str(value).lower(),
-    "GreaterThan": lambda value, wanted: value > wanted,
-    "GreaterThanOrEqualTo": lambda value, wanted: value >= wanted,
-    "LessThan": lambda value, wanted: value < wanted,
-    "LessThanOrEqualTo": lambda value, wanted: value <= wanted,
-}
 
 
 class TrainingApi:
@@ -98,38 +86,6 @@ class TrainingApi:
         ]
         return {"TrainingJobSummaries": summaries, **more}
 
-    def search(self, body: Body) -> dict[str, Any] | None:
-        """Answer Search among training jobs, by filters that all hold; None for a search among other things, which is moto's.
-
-        A row has the members that the model gives it, fewer than a describe answer.
-        """
-        if body["Resource"] != "TrainingJob":
-            return None
-        expression, members = body.get("SearchExpression", {}), shapes.service_model().shape_for("TrainingJob").members
-        if expression.keys() - {"Filters"}:
-            raise validation("SearchExpression: the emulator knows Filters alone, all of which hold")
-        filters = expression.get("Filters", [])
-        for each in filters:
-            name, operator = each["Name"], each.get("Operator", "Equals")
-            if name.partition(".")[0] not in {*members, "Tags"}:
-                raise validation(f"Unknown property name: {name}")  # the service's words, as moto has them
-            if operator not in _OPERATORS:
-                raise validation(
-                    f"SearchExpression: the emulator has no operator {operator}, only {', '.join(_OPERATORS)}"
-                )
-        if body.get("SortBy", "CreationTime") != "CreationTime":
-            raise validation("Search: the emulator sorts by CreationTime alone")
-        jobs = [job for job in self.jobs.all() if all(self._matches(job, each) for each in filters)]
-        if body.get("SortOrder") != "Ascending":
-            jobs.reverse()
-        rows, more = page(jobs, body)
-        documents = [
-            {name: value for name, value in self._described(job).items() if name in members}
-            | {"Tags": tag_list(job.tags)}
-            for job in rows
-        ]
-        return {"Results": [{"TrainingJob": document} for document in documents], **more}
-
     def stop(self, body: Body) -> dict[str, str]:
         """Answer StopTrainingJob; a job that has ended is refused."""
         job = self.jobs.get(body["TrainingJobName"])
@@ -147,18 +103,6 @@ class TrainingApi:
             )
         self.jobs.remove(KIND, job.name)
         return {}
-
-    def _matches(self, job: Job, entry: Body) -> bool:
-        """Return whether a filter of Search holds: what has no value matches nothing but NotEquals."""
-        operator, wanted = entry.get("Operator", "Equals"), entry.get("Value", "")
-        value: Any = self._described(job) | {"Tags": dict(job.tags)}
-        for part in entry["Name"].split("."):
-            value = value.get(part) if isinstance(value, dict) else None
-        if value is None:
-            return bool(operator == "NotEquals")
-        if type(value) in {int, float} and operator != "Contains":
-            return _OPERATORS[operator](value, _number(wanted))
-        return _OPERATORS[operator](str(value), wanted)
 
     def _described(self, job: Job) -> dict[str, Any]:
         """Return the whole answer of DescribeTrainingJob. Times are epoch seconds, as on the wire."""
@@ -200,14 +144,3 @@ class TrainingApi:
             FinalMetricDataList=metrics or None,
             ProfilingStatus="Disabled",
         )
-
-
-def _number(text: str) -> float:
-    """Read a number or a time of Search; what is neither is neither less nor greater than any."""
-    try:
-        return float(text)
-    except ValueError:
-        try:
-            return datetime.fromisoformat(f"{text.rstrip('Z')}+00:00").timestamp()
-        except ValueError:
-            return math.nan
