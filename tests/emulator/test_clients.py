@@ -84,11 +84,10 @@ def test_the_classic_notebook_runs_cell_by_cell(bench: Bench, tmp_path: Path) ->
     assert {"native": "Completed", "optimized": "Completed"} == found["statuses"]
     assert found["role"].endswith(":role/SageMakerExecutionRole")
     for word, launcher in (("native", "SMDDP"), ("optimized", "pytorchxla")):
-        assert found["throughput"][word] > 0
         assert found["billable"][word] > 0
-        assert [1.0, 2.0] == found["epochs"][word]
+        assert 2 == len(found["losses"][word])
         assert found["losses"][word][1] < found["losses"][word][0]
-        assert launcher in found["tags"][word][0]
+        assert launcher in found["tags"][word]["sm_trn:substituted"]
     assert found["metrics"]
 
 
