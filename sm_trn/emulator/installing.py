@@ -6,7 +6,6 @@ Builds of packages and the programs that are imported run here, as they would on
 from __future__ import annotations
 
 import ast
-import json
 import re
 import shutil
 import tempfile
@@ -30,6 +29,9 @@ from ..sandbox import available
 from .container import layout, twins
 from .container.host import Host
 from .container.transfer import read_failure
+from .options import Options
+from .training.hosts import write_configuration
+from .training.plan import plan_of
 from .training.run import LAUNCH
 from .twin import state_folder, twin_of
 
@@ -118,14 +120,10 @@ def _imports(program: str, twin: Twin, requirements: str) -> tuple[str, list[str
 
 def _run(job: JobSpec, where: Where, twin: Twin, state: Path) -> list[str]:
     """Let the emulator's launcher install and import on a host of its own; the lines of its log."""
-    hosts = {"hosts": [where.name], "current_host": where.name, "network_interface_name": "lo"}
-    group = {"current_instance_type": job.compute.instances[0], "current_group_name": "group", "instance_groups": []}
-    for name, document in (
-        ("hyperparameters", {"sagemaker_program": source.entry_name(job)}),
-        ("resourceconfig", hosts | group),
-        ("inputdataconfig", {}),
-    ):
-        (where.ml / "input/config" / f"{name}.json").write_text(json.dumps(document), "utf-8")
+    cluster = {"InstanceType": job.compute.instances[0], "InstanceCount": 1}
+    program = {"sagemaker_program": source.entry_name(job)}
+    request = {"ResourceConfig": cluster, "AlgorithmSpecification": {}, "HyperParameters": program}
+    write_configuration(where, plan_of(request, Options()), request)
     python = twins.interpreter(where)
     layout.write_programs(where, python, (where.name,))
     variables = {

@@ -86,7 +86,7 @@ def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[
         wanted_too,
         until,
         platform.machine(),
-        _settings(),
+        {name: value for name, value in sorted(os.environ.items()) if name.startswith("UV_")},  # where uv looks
     ]
     key = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
     with _alone(state / FOLDER, key):
@@ -124,11 +124,6 @@ def _imported(job: JobSpec) -> set[str]:
     files = folder.rglob("*.py") if folder is not None and own else ()
     texts = (source.text(file) or "" for file in files)
     return {package_of(module) for text in texts for module, _ in imports_of(text, anywhere=True)}
-
-
-def _settings() -> dict[str, str]:
-    """The user's settings of uv, which say where it looks."""
-    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("UV_")}
 
 
 @contextlib.contextmanager
@@ -171,7 +166,8 @@ class _Maker:
         self._write("overrides.txt", overrides + [f"{name} ; python_version < '3'" for name in gone])
         self._write("limits.txt", [f"{name}{limit}" for name, limit in limits.items() if limit and name not in lacking])
         self._install(list(there.values()), backend)
-        installed = self._installed()
+        listed = json.loads(self._ran([self.uv, "pip", "list", "--format", "json", "--python", str(self._python)]))
+        installed = {each["name"]: each["version"] for each in listed}
         lacking |= {name: "not installed" for name in there if name not in installed}
         twin = Twin(
             image=self.held.name,
@@ -205,7 +201,7 @@ class _Maker:
         if torch is None or "UV_TORCH_BACKEND" in os.environ:
             return ()
         option = ("--torch-backend", "cpu")
-        return option if self._can_install([f"torch=={torch}"], option) else ()
+        return () if self._try([f"torch=={torch}"], option).returncode else option
 
     def _unavailable(self, pins: list[str], backend: tuple[str, ...]) -> dict[str, str]:
         """Which of them have no wheel for this machine, and why: the half that fails is halved, until single ones are left."""
@@ -219,15 +215,10 @@ class _Maker:
         half = len(pins) // 2
         return self._unavailable(pins[:half], backend) | self._unavailable(pins[half:], backend)
 
-    def _can_install(self, pins: list[str], backend: tuple[str, ...]) -> bool:
-        return not self._try(pins, backend).returncode
-
     def _try(self, pins: list[str], backend: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-        return self._uv("pip", "install", "--dry-run", "--no-deps", *_WHEELS, *self._into, *backend, *pins)
-
-    @property
-    def _into(self) -> tuple[str, ...]:
-        return ("--python", str(self._python))
+        return self._uv(
+            "pip", "install", "--dry-run", "--no-deps", *_WHEELS, "--python", str(self._python), *backend, *pins
+        )
 
     def _write(self, name: str, lines: list[str]) -> None:
         (self.folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -236,7 +227,7 @@ class _Maker:
         """Install them with what they bring; what they ask of one another gives way to the versions of the image."""
         if not pins:
             return
-        common = ("pip", "install", "--compile-bytecode", *_WHEELS, *self._into, *backend)
+        common = ("pip", "install", "--compile-bytecode", *_WHEELS, "--python", str(self._python), *backend)
         exact, limits = str(self.folder / "overrides.txt"), str(self.folder / "limits.txt")
         for day, held_as in product(dict.fromkeys([self.until, ""]), ("--constraint", "--override")):
             # Not every index knows days, and what is published of a package may not be what another says that it needs.
@@ -251,10 +242,6 @@ class _Maker:
                 f"{self.held.name}: its packages could not be installed: {words_of(done.stderr)}; "
                 "fix: let uv reach a package index (UV_DEFAULT_INDEX, UV_FIND_LINKS)"
             )
-
-    def _installed(self) -> dict[str, str]:
-        listed = json.loads(self._ran([self.uv, "pip", "list", "--format", "json", *self._into]))
-        return {each["name"]: each["version"] for each in listed}
 
     def _uv(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:

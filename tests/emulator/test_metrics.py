@@ -22,11 +22,6 @@ def test_every_match_is_a_point_and_the_last_one_is_final() -> None:
     assert [("loss", 0.25, 3)] == [(m.name, m.value, m.timestamp) for m in reader.final()]
 
 
-def test_final_values_are_floats_of_32_bits() -> None:
-    _, _, reader = read({"a": "a=([0-9.]+)"}, ["a=0.97125"])
-    assert 0.9712499976158142 == reader.final()[0].value
-
-
 def test_what_is_no_number_is_no_point() -> None:
     assert [] == read({"a": "a=(.*)"}, ["a=high", "a=nan", "a=inf", "a="])[0]
 

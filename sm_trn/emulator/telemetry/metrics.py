@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import queue
-import struct
 import threading
 import time
 from dataclasses import dataclass
@@ -87,9 +86,9 @@ class MetricReader:
             self._on_note(f"metrics: {self._dropped} line(s) were skipped, the expressions are too slow")
 
     def final(self) -> tuple[FinalMetric, ...]:
-        """Return the last value of each metric: a 32-bit float and a whole second, as the service keeps them."""
+        """Return the last value of each metric, with its whole second, as the service keeps it."""
         return tuple(
-            FinalMetric(name=name, value=_single(value), timestamp=at // 1000)
+            FinalMetric(name=name, value=value, timestamp=at // 1000)
             for name, value, at in sorted(dict(self._last).values())
         )
 
@@ -125,13 +124,6 @@ def _number(text: str | None) -> float:
         return float(text or "nan")
     except ValueError:
         return math.nan
-
-
-def _single(value: float) -> float:
-    try:
-        return float(struct.unpack("f", struct.pack("f", value))[0])
-    except OverflowError:
-        return value
 
 
 class MetricStore:
