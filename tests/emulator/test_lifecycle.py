@@ -80,22 +80,6 @@ def test_a_job_passes_through_the_services_statuses(completed: dict[str, Any]) -
     assert ("Completed", STEPS) == (completed["TrainingJobStatus"], steps(completed))
 
 
-def test_a_describe_echoes_what_was_sent(bench: Bench, completed: dict[str, Any]) -> None:
-    assert {"ASKED": "yes"} == completed["Environment"]
-    assert "3" == completed["HyperParameters"]["epochs"]
-    assert ("", "GZIP") == tuple(completed["OutputDataConfig"][key] for key in ("KmsKeyId", "CompressionType"))
-    assert (
-        completed["InputDataConfig"][0]["CompressionType"]
-        == completed["InputDataConfig"][0]["RecordWrapperType"]
-        == "None"
-    )
-    assert [False, False, False] == [
-        completed[name]
-        for name in ("EnableNetworkIsolation", "EnableInterContainerTrafficEncryption", "EnableManagedSpotTraining")
-    ]
-    assert f":{bench.endpoint.account_id}:training-job/" in completed["TrainingJobArn"]
-
-
 def test_the_script_gets_data_arguments_and_configuration(bench: Bench, completed: dict[str, Any]) -> None:
     assert {
         "data ['a.txt', 'deep/b.txt']",
@@ -285,19 +269,6 @@ def test_what_the_emulator_lacks_is_refused_once_and_clearly(
     with pytest.raises(ClientError, match="the emulator does not have") as caught:
         getattr(bench.client(service), call)(**arguments)
     assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] < 500
-
-
-def test_keys_that_no_disk_can_hold_are_the_clients_error(bench: Bench) -> None:
-    """An object whose key is another's folder: S3 holds both, a channel cannot."""
-    bucket, prefix = bench.endpoint.bucket, "both"
-    for key in ("dup", "dup/child"):
-        bench.s3.put_object(Bucket=bucket, Key=f"{prefix}/{key}", Body=b"x")
-    source = {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": f"s3://{bucket}/{prefix}/"}}
-    channel = {"ChannelName": "train", "DataSource": source}
-    name = bench.submit("print('never')", InputDataConfig=[channel])
-    answer = bench.finished(name)
-    assert answer["FailureReason"].startswith(f"ClientError: Data download failed: s3://{bucket}/{prefix}/dup")
-    assert not [line for line in bench.lines(name) if "Traceback" in line]
 
 
 def test_a_role_that_does_not_exist_is_refused_and_one_of_another_account_is_taken(bench: Bench) -> None:

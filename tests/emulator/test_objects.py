@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from emulator.bench import Bench, bench_of, running, shell
-from waiting import within
 
 from sm_trn import emulator as embedded
 
@@ -106,20 +105,3 @@ def test_no_key_of_an_object_is_a_path(bench: Bench) -> None:
     assert set(keys) == {each["Key"] for each in bench.s3.list_objects_v2(Bucket="odd")["Contents"]}
     assert keys == [bench.s3.get_object(Bucket="odd", Key=key)["Body"].read().decode() for key in keys]
     assert before == {path for folder in (root, root.parent) for path in folder.iterdir()}
-
-
-def test_files_of_objects_that_are_gone_go(bench: Bench) -> None:
-    where = {"Bucket": bench.endpoint.bucket, "Key": "replaced"}
-    for content in (b"1", b"2", b"3"):
-        bench.s3.put_object(**where, Body=content)
-        bench.finished(bench.submit("", AlgorithmSpecification=shell("true")))
-    folder = bench.endpoint.state / "s3"
-    assert b"3" == body(bench, "replaced")
-
-    def are_gone() -> bool:
-        try:
-            return {b"1", b"2"}.isdisjoint(path.read_bytes() for path in folder.iterdir())
-        except FileNotFoundError:  # one of them went while we looked
-            return False
-
-    assert within(are_gone)

@@ -73,7 +73,7 @@ def status(state: Path | None, *, as_json: bool) -> int:
         rows = [
             ("emulator", "up" if found.alive else "down; sm-trn local up"),
             ("endpoint", f"{found.url}, process {found.pid}, {found.region}" if found.alive else ""),
-            ("isolation", f"{found.isolation}; jobs run as you" if found.alive else ""),
+            ("isolation", f"jobs run as you; {found.isolation}" if found.alive else ""),
             ("jobs", jobs if found.alive else ""),
             ("endpoints", ", ".join(f"{number} {word}" for word, number in found.endpoints.items())),
             ("refused", ", ".join(f"{name} {number} times" for name, number in found.refused.items())),
