@@ -25,7 +25,6 @@ from ..core.specs.job import JobSpec
 from ..images.contents import Contents, contents_of, package_of
 from ..images.requirements import requirements_of
 from ..images.rules import installs
-from ..sandbox import available
 from .container import layout, twins
 from .container.host import Host
 from .container.transfer import read_failure
@@ -80,7 +79,7 @@ def install(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     for line in untold:
         tell(f"{job.name}: {line}")
     with tempfile.TemporaryDirectory(dir=root / twins.FOLDER, prefix="install-", ignore_cleanup_errors=True) as beside:
-        where = layout.place(Path(beside), "algo-1", namespace=available())
+        where = layout.place(Path(beside), "algo-1", namespace=layout.has_namespaces())
         try:
             shutil.copytree(folder, where.ml / "code", dirs_exist_ok=True, symlinks=True)
             (where.ml / "code" / entry).write_text(text, "utf-8")

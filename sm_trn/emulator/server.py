@@ -14,10 +14,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..sandbox.run import available
 from . import options, sdk_settings
 from .api.shapes import service_model
 from .container.context import Context
+from .container.layout import has_namespaces
 from .container.orphans import clean_up_orphans
 from .dispatcher import Dispatcher
 from .fault_injection import FaultInjector
@@ -66,7 +66,7 @@ class Emulator:
             region=region,
             url=self.endpoint.url,
             options=options,
-            namespace=options.namespace and available(),
+            namespace=options.namespace and has_namespaces(),
             objects=Objects(state / "s3", store),
             principals=Principals(key),
             faults=FaultInjector(),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...sandbox.init import HostSpec
 from ...sandbox.init import remove as remove_folder
-from ...sandbox.run import TRUST
+from ...sandbox.run import TRUST, available
 from ..options import DATA_FOLDER
 from .orphans import NOTE
 
@@ -56,6 +56,11 @@ class Where:
     @property
     def own(self) -> Path:
         return self.folder / "own"
+
+
+def has_namespaces() -> bool:
+    """Return True where a host can have a user namespace, with its own /opt/ml: it is tried, not guessed from version numbers."""
+    return Path("/opt").is_dir() and available()
 
 
 def isolation_of(*, namespace: bool) -> str:
