@@ -18,7 +18,7 @@ from sm_trn.cli.__main__ import COMMANDS
 LIBRARIES = {
     "report": ("pandas", "numpy", "matplotlib", "jinja2"),
     "ui": ("starlette", "uvicorn"),
-    "local": ("moto", "flask", "flask_cors", "werkzeug", "psutil", "sagemaker_training", "torch", "transformers", "accelerate",
+    "local": ("moto", "flask", "flask_cors", "werkzeug", "sagemaker_training", "torch", "transformers", "accelerate",
               "datasets", "peft", "trl", "sklearn"),
     "sdk": ("sagemaker",),
     "tune": ("optuna",),

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from .daemon import (
     Status,
-    active_faults,
     add_fault,
     clear_faults,
     default_state,
     down,
     find,
     interrupt,
-    log_file,
     reset,
     status,
     up,
@@ -23,7 +21,7 @@ from .mocking import environment, mocked, redirected
 from .options import EMULATED_ACCOUNT, EMULATED_TAG, FAULTS, SUBSTITUTED_TAG, Endpoint, Fault, Options
 
 __all__ = [
-    "EMULATED_ACCOUNT", "EMULATED_TAG", "FAULTS", "SUBSTITUTED_TAG", "Endpoint", "Fault", "Options", "Status", "active_faults",
-    "add_fault", "clear_faults", "default_state", "down", "environment", "find", "interrupt", "log_file", "mocked", "redirected", "reset",
+    "EMULATED_ACCOUNT", "EMULATED_TAG", "FAULTS", "SUBSTITUTED_TAG", "Endpoint", "Fault", "Options", "Status",
+    "add_fault", "clear_faults", "default_state", "down", "environment", "find", "interrupt", "mocked", "redirected", "reset",
     "status", "up",
 ]  # fmt: skip

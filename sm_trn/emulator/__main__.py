@@ -29,7 +29,14 @@ def main(arguments: list[str]) -> int:
     sys.stderr = _Log()
     if parsed.ready_fd is not None and os.fork():
         return 0  # the child belongs to nobody now, so nobody has to wait for it
-    report = _Reporter(parsed.ready_fd)
+
+    def report(text: str) -> None:
+        """Tell whoever waits for the start, once: the pipe is closed then."""
+        if parsed.ready_fd is not None:
+            os.write(parsed.ready_fd, text.encode())
+            os.close(parsed.ready_fd)
+            parsed.ready_fd = None
+
     try:
         from .server import serve  # noqa: PLC0415 - heavy, and its settings must stand in the environment first
 
@@ -54,19 +61,6 @@ class _Log(io.TextIOBase):
         with contextlib.suppress(OSError):
             os.write(2, text.encode("utf-8", "backslashreplace"))
         return len(text)
-
-
-class _Reporter:
-    """Tells the starter once, then lets go of the pipe."""
-
-    def __init__(self, handle: int | None) -> None:
-        self._handle = handle
-
-    def __call__(self, text: str) -> None:
-        if self._handle is not None:
-            os.write(self._handle, text.encode())
-            os.close(self._handle)
-            self._handle = None
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import EmulatorError
-from ..core.extras import expect_library, extra
+from ..core.extras import expect_library
 from . import options
 from .options import Endpoint, Fault, Options
 
@@ -66,11 +66,6 @@ def default_state() -> Path:
         return Path(chosen)
     base = os.environ.get("XDG_STATE_HOME")
     return (Path(base) if base else Path.home() / ".local" / "state") / "sm-trn"
-
-
-def log_file(state: Path | None = None) -> Path:
-    """Return the path of the log of the emulator's own process."""
-    return _folder(state) / "emulator.log"
 
 
 def find(state: Path | None = None) -> Endpoint | None:
@@ -125,7 +120,7 @@ def down(state: Path | None = None) -> bool:
             return True
         until = time.monotonic() + patience
         while time.monotonic() < until:
-            if not _locked(folder) and not _alive(endpoint.pid):
+            if not _locked(folder):
                 return True
             time.sleep(0.02)
     raise EmulatorError(f"{folder}: process {endpoint.pid} does not end; got it killed, wanted it gone")
@@ -135,7 +130,7 @@ def reset(state: Path | None = None) -> None:
     """End the emulator and delete all it kept: jobs, logs, objects."""
     folder = _folder(state)
     down(folder)
-    for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", "hosted-logs", "regions", options.DATA_FOLDER):
+    for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", options.DATA_FOLDER):
         shutil.rmtree(folder / name, ignore_errors=True)
     for file in (*folder.glob("emulator.db*"), folder / "endpoint.json", folder / "emulator.log"):
         file.unlink(missing_ok=True)
@@ -164,12 +159,6 @@ def interrupt(name: str, state: Path | None = None, *, notice: bool = True) -> N
 def add_fault(fault: Fault, state: Path | None = None) -> None:
     """Let the emulator of this folder fail on purpose. Raises EmulatorError."""
     ask(_running(state), "AddFault", asdict(fault))
-
-
-def active_faults(state: Path | None = None) -> tuple[Fault, ...]:
-    """Return the faults that were asked for, with the times that are left of each; used-up ones are left out. Raises EmulatorError."""
-    rows = ask(_running(state), "ListFaults", {})["Faults"]
-    return tuple(Fault(**row) for row in rows if row["times"] != 0)
 
 
 def clear_faults(state: Path | None = None) -> None:
@@ -249,17 +238,6 @@ def _locked(folder: Path) -> bool:
     except OSError:
         return False
     return False
-
-
-def _alive(pid: int) -> bool:
-    """Whether the process runs; one that only waits to be collected by its parent does not."""
-    with extra("local", "the emulator"):
-        import psutil  # noqa: PLC0415 - only an emulator that was there needs it
-
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def _start(folder: Path, region: str, options: Options) -> None:

@@ -1,7 +1,7 @@
 """The dispatcher is the WSGI application: it authenticates a request, calls whoever owns the operation, and writes the answer in
 the client's protocol.
 
-It routes by the service that the signature names.
+It routes by the service that the signature names. Beside AWS's it has operations of the emulator's own, for its owner alone.
 """
 
 from __future__ import annotations
@@ -9,44 +9,50 @@ from __future__ import annotations
 import re
 import socket
 import sys
+import threading
 import traceback
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import responses
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from . import s3
-from .api.shapes import operation_at
-from .control import PREFIX, Control
-from .errors import AwsError, body_of, refused
-from .http.moto import Moto
-from .http.request import HttpRequest
-from .http.response import Answer, document, json_body
-from .iam import sts
+from .container.layout import isolation_of
+from .errors import AwsError, body_of, refused, validation
+from .http.request import Answer, HttpRequest, json_answer, json_document
+from .iam import roles as sts
 from .iam.signature import parse_authorization
-from .operations import is_motos
+from .operations import Operations, is_motos
+from .options import Fault
 from .state.disk import check_disk, disk_full, no_room
 from .telemetry import logs
 
 if TYPE_CHECKING:
-    from .container.context import Shared
+    from .container.context import Context
+    from .hosting.endpoints import Endpoints
+    from .http.moto import Moto
     from .iam.authenticator import AuthenticatedRequest, Authenticator
     from .iam.roles import Roles
-    from .regions import Regions
+    from .options import Endpoint
+    from .training.api import TrainingApi
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 _INVOCATIONS: Final = re.compile(r"/endpoints/([^/]{1,63})/invocations")  # the path of InvokeEndpoint
 _UNKNOWN: Final = frozenset({"UnknownOperationException", "NotImplemented", "InvalidAction"})
 _RESTORE_S: Final = 60
-# How to do without an operation that the emulator lacks, by a word of its name.
+_PREFIX: Final = "SmTrnEmulator"  # of the header that names an operation of our own, where AWS's have the service
+_NAMES: Final = 500  # of refused operations: more could only come of a client that makes names up
+# How to do without an operation that the emulator lacks, by a word of its name or its path.
 _ADVICE: Final = {
-    "HyperParameterTuningJob": "search with a study of Optuna (sm_trn.tune), or use AWS (--backend aws)",
-    "TransformJob": "deploy the model and send its endpoint the rows, or use AWS (--backend aws)",
-    "ServiceJob": "launch without a queue, or use AWS (--backend aws)",
-    "JobQueue": "launch without a queue, or use AWS (--backend aws)",
-    "ServiceEnvironment": "launch without a queue, or use AWS (--backend aws)",
+    "search": "ListTrainingJobs lists jobs",
+    "hyperparametertuningjob": "search with a study of Optuna (sm_trn.tune), or use AWS (--backend aws)",
+    "transformjob": "deploy the model and send its endpoint the rows, or use AWS (--backend aws)",
+    "servicejob": "launch without a queue, or use AWS (--backend aws)",
+    "jobqueue": "launch without a queue, or use AWS (--backend aws)",
+    "serviceenvironment": "launch without a queue, or use AWS (--backend aws)",
 }
 
 
@@ -55,11 +61,15 @@ class Dispatcher:
     """One instance serves every thread."""
 
     authenticator: Authenticator
-    shared: Shared
-    regions: Regions
+    context: Context
+    endpoint: Endpoint
+    training: TrainingApi
+    hosting: Endpoints
     roles: Roles
     moto: Moto
-    control: Control
+    operations: Operations
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    refusals: Counter[str] = field(default_factory=Counter)  # of operations that the emulator does not have
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         request_id, http = str(uuid.uuid4()), HttpRequest.of(environ)
@@ -68,9 +78,9 @@ class Dispatcher:
             try:
                 operation = _operation(request)
                 if operation:
-                    self.shared.faults.before(operation)
+                    self.context.faults.before(operation)
                 answer = self._route(request)
-                if operation and self.shared.faults.loses_answer(operation):
+                if operation and self.context.faults.meets("lost-answer", operation):
                     return _hang_up(environ["werkzeug.socket"], start_response)
                 if answer.status >= 500 or _is_page(answer, http):  # moto's; ours are raised
                     raise _unknown(request)
@@ -78,41 +88,50 @@ class Dispatcher:
                 request.body.close()
         except AwsError as fault:
             if fault.code in _UNKNOWN:
-                self.control.count_refusal(_name(http))
+                with self.lock:
+                    if _name(http) in self.refusals or len(self.refusals) < _NAMES:
+                        self.refusals[_name(http)] += 1
             answer = _fault_answer(fault, http, request_id)
         except Exception as error:  # noqa: BLE001 - the last line of defence: a 500 would only be repeated by every client
             sys.stderr.write(traceback.format_exc())
             text = f"the emulator failed on this request; see its log ({request_id})"
-            text = disk_full(self.shared.root) if no_room(error) else text
+            text = disk_full(self.context.root) if no_room(error) else text
             answer = _fault_answer(AwsError("InternalFailure", text), http, request_id)
         return _respond(answer, http.method, request_id, start_response)
 
     def _route(self, request: AuthenticatedRequest) -> Answer:
         service, (prefix, operation) = request.service, request.http.target
-        if prefix != PREFIX and not self.shared.objects.ready.wait(_RESTORE_S):  # moto is imported while we serve
+        if prefix != _PREFIX and not self.context.objects.ready.wait(_RESTORE_S):  # moto is imported while we serve
             raise AwsError("SlowDown", "the emulator is still starting", 429)
-        if service == "sagemaker" and prefix in {"SageMaker", PREFIX}:
+        if service in {"sagemaker", "logs"} and request.region != self.context.region:
+            raise refused(
+                "UnrecognizedClientException",
+                f"this emulator serves {self.context.region}, got {request.region!r}; start one of that region in a folder of its own: "
+                "sm-trn local up --region NAME --state FOLDER",
+            )
+        if service == "sagemaker" and prefix in {"SageMaker", _PREFIX}:
             return self._sagemaker(request, prefix, operation)
         if service == "sagemaker":
             return self._invoke(request)
         if service == "logs":
-            region = self.regions.of(request.region)
-            answer = logs.answer(region.lines, request.region, operation, document(request.body.read()))
-            return _json(answer) if answer is not None else self._forward(request)
+            answer = logs.answer(self.context.lines, request.region, operation, json_document(request.body.read()))
+            return json_answer(answer) if answer is not None else self._forward(request)
         if service in {"sts", "iam"}:
-            return self._iam(request, dict(parse_qsl(f"{request.http.query}&{_text(request)}", keep_blank_values=True)))
+            return self._iam(request)
         if service != "s3":
             return self._forward(request)
-        s3.check(request.http, self.shared.objects)
+        s3.check(request.http, self.context.objects)
         forwarded = self._forward(request)
-        s3.note(request.http, forwarded, self.shared.objects)
+        s3.note(request.http, forwarded, self.context.objects)
         return forwarded
 
-    def _iam(self, request: AuthenticatedRequest, parameters: Mapping[str, str]) -> Answer:
+    def _iam(self, request: AuthenticatedRequest) -> Answer:
         """Answer a request of the query protocol that is about who may do what."""
+        text = request.body.read().decode("utf-8", "replace")
+        parameters = dict(parse_qsl(f"{request.http.query}&{text}", keep_blank_values=True))
         if request.service == "sts":
             answer = sts.check_caller(parameters, request, self.roles)
-            return answer or sts.issue(self._forward(request), request, self.shared.principals)
+            return answer or sts.issue(self._forward(request), request, self.context.principals)
         if parameters.get("Action") == "CreateAccessKey":
             raise AwsError(
                 "ServiceNotSupportedException",
@@ -126,34 +145,65 @@ class Dispatcher:
         return self.moto.forward(request.http, request.body, request.length)
 
     def _sagemaker(self, request: AuthenticatedRequest, prefix: str, operation: str) -> Answer:
-        body = document(request.body.read())
-        if prefix == PREFIX:
+        body = json_document(request.body.read())
+        if prefix == _PREFIX:
             if not request.owner:
                 raise refused("AccessDeniedException", "a job may not control the emulator")
-            return _json(self.control.answer(operation, body))
+            return json_answer(self._control(operation, body))
         if operation in {"CreateTrainingJob", "CreateEndpoint"}:
-            check_disk(self.shared.root)
+            check_disk(self.context.root)
         self.roles.check(operation, body)
-        answer = self.regions.of(request.region).operations.answer(operation, body)
+        answer = self.operations.answer(operation, body)
         if answer is not None:
-            return _json(answer)
-        if not is_motos(operation):
+            return json_answer(answer)
+        if not is_motos(operation) or body.get("Resource") == "TrainingJob":  # of a search: moto has none of ours
             raise _unknown(request)
         return self._forward(request)
+
+    def _control(self, operation: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer an operation of our own. Raises AwsError."""
+        faults = self.context.faults
+        if operation == "Status":
+            return self._status()
+        if operation == "InterruptTrainingJob":
+            self.training.interrupt(str(body.get("TrainingJobName")), notice=bool(body.get("Notice", True)))
+        elif operation == "AddFault":
+            try:
+                faults.add(Fault(**body))
+            except (TypeError, ValueError) as error:
+                raise validation(f"AddFault: {error}") from error
+        elif operation == "ClearFaults":
+            faults.clear()
+        else:
+            raise validation(f"{_PREFIX}.{operation}: no such control operation")
+        return {}
+
+    def _status(self) -> Mapping[str, Any]:
+        endpoint, context = self.endpoint, self.context
+        with self.lock:
+            refusals = dict(self.refusals.most_common())
+        return {
+            "url": endpoint.url,
+            "pid": endpoint.pid,
+            "region": endpoint.region,
+            "isolation": isolation_of(namespace=context.namespace),
+            "jobs": Counter(job.status for job in self.training.jobs.all()),
+            "endpoints": Counter(resource.status for resource in context.resources.of_kind("endpoint")),
+            "refused": refusals,
+        }
 
     def _invoke(self, request: AuthenticatedRequest) -> Answer:
         match = _INVOCATIONS.fullmatch(request.http.path)
         if match is None or request.http.method != "POST":
             raise _unknown(request)
-        hosting = self.regions.of(request.region).hosting
-        headers, body = hosting.invoke(match[1], request.body.read(), request.http.fields)
+        headers, body = self.hosting.invoke(match[1], request.body.read(), request.http.fields)
         return Answer(200, tuple(headers.items()), body)
 
 
 def _operation(request: AuthenticatedRequest) -> str:
     """SageMaker's operation; empty for other services and for the emulator's own control."""
     prefix, operation = request.http.target
-    if request.service != "sagemaker" or prefix == PREFIX:
+    if request.service != "sagemaker" or prefix == _PREFIX:
         return ""
     return operation or ("InvokeEndpoint" if _INVOCATIONS.fullmatch(request.http.path) else "")
 
@@ -176,15 +226,6 @@ def _hang_up(connection: socket.socket, start_response: StartResponse) -> Iterab
     return []
 
 
-def _text(request: AuthenticatedRequest) -> str:
-    return request.body.read().decode("utf-8", "replace")
-
-
-def _json(answer: Mapping[str, Any]) -> Answer:
-    headers, body = json_body(answer)
-    return Answer(200, tuple(headers.items()), body)
-
-
 def _is_page(answer: Answer, http: HttpRequest) -> bool:
     """Return True for moto's page about a path that it does not know; an answer to HEAD has no page."""
     return (
@@ -196,8 +237,8 @@ def _is_page(answer: Answer, http: HttpRequest) -> bool:
 
 def _unknown(request: AuthenticatedRequest) -> AwsError:
     http = request.http
-    operation = http.target[1] or operation_at(request.service, http.method, http.path) or f"{http.method} {http.path}"
-    advice = next((f"; {text}" for noun, text in _ADVICE.items() if noun in operation), "")
+    operation = http.target[1] or f"{http.method} {http.path}"
+    advice = next((f"; {text}" for word, text in _ADVICE.items() if word in operation.lower()), "")
     return AwsError(
         "UnknownOperationException", f"the emulator does not have {request.service}'s operation {operation}{advice}"
     )
@@ -209,7 +250,6 @@ def _name(http: HttpRequest) -> str:
     """
     credential, (_, operation) = parse_authorization(http.fields.get("authorization", "")), http.target
     service = credential.service if credential else "unsigned"
-    operation = operation or operation_at(service, http.method, http.path)
     place = "" if service in {"s3", "unsigned"} else f" /{http.path.split('/')[1]}"
     return f"{service}:{operation or http.method + place}"
 

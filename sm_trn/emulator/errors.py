@@ -27,10 +27,6 @@ def validation(message: str) -> AwsError:
     return AwsError("ValidationException", message)
 
 
-def not_found() -> AwsError:
-    return validation("Requested resource not found.")
-
-
 def refused(code: str, message: str) -> AwsError:
     return AwsError(code, message, 403)
 

@@ -6,7 +6,6 @@ Builds of packages and the programs that are imported run here, as they would on
 from __future__ import annotations
 
 import ast
-import json
 import re
 import shutil
 import tempfile
@@ -28,9 +27,11 @@ from ..images.requirements import requirements_of
 from ..images.rules import installs
 from .container import layout, twins
 from .container.host import Host
-from .container.isolation import probe
 from .container.transfer import read_failure
-from .training.launcher import LAUNCH
+from .options import Options
+from .training.hosts import write_configuration
+from .training.plan import plan_of
+from .training.run import LAUNCH
 from .twin import state_folder, twin_of
 
 if TYPE_CHECKING:
@@ -74,14 +75,14 @@ def install(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
         "imports: what packages run then runs here, without your credentials, in an environment that goes afterwards"
     )
     _, twin = twin_of(job, root, tell=tell)
-    left = _Imports.of(source.program(job) or "", twin, source.requirements(job) or "")
-    for line in left.untold:
+    text, untold = _imports(source.program(job) or "", twin, source.requirements(job) or "")
+    for line in untold:
         tell(f"{job.name}: {line}")
     with tempfile.TemporaryDirectory(dir=root / twins.FOLDER, prefix="install-", ignore_cleanup_errors=True) as beside:
-        where = layout.place(Path(beside), "algo-1", probe("auto"))
+        where = layout.place(Path(beside), "algo-1", namespace=layout.has_namespaces())
         try:
             shutil.copytree(folder, where.ml / "code", dirs_exist_ok=True, symlinks=True)
-            (where.ml / "code" / entry).write_text(left.text, "utf-8")
+            (where.ml / "code" / entry).write_text(text, "utf-8")
             lines = _run(job, where, twin, root)
             said = read_failure(where.ml)
             if said.startswith("InstallRequirementsError"):
@@ -94,45 +95,34 @@ def install(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
             layout.remove(where)
 
 
-@dataclass(frozen=True, slots=True)
-class _Imports:
-    """The imports of a program, each in its line, as a program; ``untold`` are sentences about those that are left out."""
-
-    text: str
-    untold: tuple[str, ...]
-
-    @classmethod
-    def of(cls, program: str, twin: Twin, requirements: str) -> _Imports:
-        """The imports at the top of a program, without those of what the twin could not get and the requirements do not bring."""
-        if not source.parses(program):
-            return cls("", ())
-        if installs(program):
-            return cls("", ("its imports are left out, for the script installs packages by itself",))
-        asked = {each.name for each in requirements_of(requirements)}
-        lines, untold = [""] * len(program.splitlines()), []
-        for node in source.tree(program).body:
-            if not isinstance(node, ast.Import | ast.ImportFrom):
-                continue
-            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
-            lacking = sorted({package_of(module) for module in modules} & twin.lacking.keys() - asked)
-            if lacking:
-                untold.append(f"line {node.lineno} is left out, for {lacking[0]} could not be had for the twin")
-            else:
-                line = lines[node.lineno - 1]
-                lines[node.lineno - 1] = f"{line}; {ast.unparse(node)}" if line else ast.unparse(node)
-        return cls("\n".join(lines), tuple(untold))
+def _imports(program: str, twin: Twin, requirements: str) -> tuple[str, list[str]]:
+    """Return the imports at the top of a program, each in its line, as a program, and sentences about those that are left out: what the
+    twin could not get and the requirements do not bring."""
+    if not source.parses(program):
+        return "", []
+    if installs(program):
+        return "", ["its imports are left out, for the script installs packages by itself"]
+    asked = {each.name for each in requirements_of(requirements)}
+    lines, untold = [""] * len(program.splitlines()), []
+    for node in source.tree(program).body:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+        lacking = sorted({package_of(module) for module in modules} & twin.lacking.keys() - asked)
+        if lacking:
+            untold.append(f"line {node.lineno} is left out, for {lacking[0]} could not be had for the twin")
+        else:
+            line = lines[node.lineno - 1]
+            lines[node.lineno - 1] = f"{line}; {ast.unparse(node)}" if line else ast.unparse(node)
+    return "\n".join(lines), untold
 
 
 def _run(job: JobSpec, where: Where, twin: Twin, state: Path) -> list[str]:
     """Let the emulator's launcher install and import on a host of its own; the lines of its log."""
-    hosts = {"hosts": [where.name], "current_host": where.name, "network_interface_name": "lo"}
-    group = {"current_instance_type": job.compute.instances[0], "current_group_name": "group", "instance_groups": []}
-    for name, document in (
-        ("hyperparameters", {"sagemaker_program": source.entry_name(job)}),
-        ("resourceconfig", hosts | group),
-        ("inputdataconfig", {}),
-    ):
-        (where.ml / "input/config" / f"{name}.json").write_text(json.dumps(document), "utf-8")
+    cluster = {"InstanceType": job.compute.instances[0], "InstanceCount": 1}
+    program = {"sagemaker_program": source.entry_name(job)}
+    request = {"ResourceConfig": cluster, "AlgorithmSpecification": {}, "HyperParameters": program}
+    write_configuration(where, plan_of(request, Options()), request)
     python = twins.interpreter(where)
     layout.write_programs(where, python, (where.name,))
     variables = {
@@ -147,11 +137,10 @@ def _run(job: JobSpec, where: Where, twin: Twin, state: Path) -> list[str]:
     }
     env = twins.variables(where, state, variables)
     argv = twins.in_environment(where, twin.interpreter, (python, str(LAUNCH)))
-    isolation = probe("auto")
-    spec = layout.host_spec(where, state, isolation, argv, env, toolkit=False)
+    spec = layout.host_spec(where, state, argv, env, toolkit=False)
     lines: list[str] = []
     ended = threading.Event()
-    host = Host(where.name, spec, where.folder / "spec.json", lambda _, line: lines.append(line), ended.set)
+    host = Host(where, spec, lambda _, line: lines.append(line), ended.set)
     try:
         if not ended.wait(_LONGEST_S):
             raise EmulatorError(f"{job.name}: not installed and imported in {_LONGEST_S:.0f} s")

@@ -54,7 +54,7 @@ def mocked(*, region: str = "us-east-1", options: Options | None = None) -> Iter
     is the emulator's, not moto's. Raises EmulatorError.
     """
     with tempfile.TemporaryDirectory(prefix="sm_trn-") as folder:
-        chosen = options or Options(start_delay_s=0.0, parent_pid=os.getpid())
+        chosen = options or Options(parent_pid=os.getpid())
         endpoint = daemon.up(Path(folder), region=region, options=chosen)
         variables = endpoint.environment()
         del variables["AWS_ENDPOINT_URL"]  # the services that stay moto's have other addresses

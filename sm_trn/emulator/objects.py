@@ -88,20 +88,22 @@ class Objects:
         with self._lock:
             if self.find(bucket, key) is not None:
                 self._moto.delete_object(bucket, key)
-            self._forget((bucket, key))
+            self._forget(bucket, key)
 
     # --- the state folder ---
 
     def load(self) -> None:
         """Give moto the buckets and objects of the state folder; files that no row names go."""
         with self._lock:
-            for name, region in self._store.buckets():
+            self._buckets = self._store.records("bucket")
+            for name, region in self._buckets.items():
                 self.create_bucket(name, region)
-                self._buckets[name] = region
             named = set()
-            for bucket, key, file, text in self._store.objects():
+            for place, text in self._store.records("object").items():
+                (bucket, _, key), document = place.partition("/"), json.loads(text)
+                file = document["file"]
                 if (self._root / file).exists():
-                    entry = self._make(bucket, key, file, json.loads(text))
+                    entry = self._make(bucket, key, file, document)
                     self._moto.buckets[bucket].keys.setlist(key, [entry])
                     self._saved[bucket, key] = (entry, file)
                     named.add(file)
@@ -114,7 +116,7 @@ class Objects:
         with self._lock:
             buckets = {name: str(bucket.region_name) for name, bucket in dict(self._moto.buckets).items()}
             for name in buckets.keys() - self._buckets.keys():
-                self._store.save_bucket(name, buckets[name])
+                self._store.save("bucket", name, buckets[name])
             for bucket in buckets:
                 for key in _keys(self._moto.buckets[bucket]):
                     entry = self.find(bucket, key)
@@ -122,9 +124,9 @@ class Objects:
                         self._keep(bucket, key, entry)
             for bucket, key in list(self._saved):
                 if bucket not in buckets or self.find(bucket, key) is None:
-                    self._forget((bucket, key))
+                    self._forget(bucket, key)
             for name in self._buckets.keys() - buckets.keys():
-                self._store.drop_bucket(name)
+                self._store.drop("bucket", name)
             self._buckets = buckets
 
     def _keep(self, bucket: str, key: str, entry: Any) -> None:
@@ -137,22 +139,23 @@ class Objects:
 
     def _save(self, bucket: str, key: str, entry: Any, file: str) -> None:
         document = {
+            "file": file,
             "etag": entry.etag.strip('"'),
             "modified": entry.last_modified.isoformat(),
             "metadata": dict(entry.metadata),
             "storage": entry.storage_class,
             "tags": self._moto.tagger.get_tag_dict_for_resource(entry.arn),
         }
-        self._store.save_object(bucket, key, file, json.dumps(document))
+        self._store.save("object", f"{bucket}/{key}", json.dumps(document))
         _, old = self._saved.get((bucket, key), (None, ""))
         self._saved[bucket, key] = (entry, file)
         if old:
             (self._root / old).unlink(missing_ok=True)
 
-    def _forget(self, place: tuple[str, str]) -> None:
-        _, file = self._saved.pop(place, (None, ""))
+    def _forget(self, bucket: str, key: str) -> None:
+        _, file = self._saved.pop((bucket, key), (None, ""))
         if file:
-            self._store.drop_object(*place)
+            self._store.drop("object", f"{bucket}/{key}")
             (self._root / file).unlink(missing_ok=True)
 
     def _write(self, source: IO[bytes]) -> tuple[str, str]:

@@ -10,16 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from .api import shapes
-from .api.tags import add_tags, check_tags, delete_tags, list_tags
+from .api.listing import MARKS, check_tags, tag_list, tags_of
+from .errors import validation
 
 if TYPE_CHECKING:
     from .api.shapes import Body
-    from .api.tags import Tagged
-    from .hosting.api import HostingApi
+    from .hosting.endpoints import Endpoints
+    from .state.registry import Registry
     from .state.resources import Resources
     from .training.api import TrainingApi
 
-Handler = Callable[[Any], "Mapping[str, Any] | None"]  # each takes its own operation's request
 # Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
 # jobs and endpoints are not: they are finished, or in service, without anything having run.
 _VERBS: Final = (
@@ -32,33 +32,32 @@ _NOUNS: Final = (
 
 
 class Operations:
-    """The operations of one region."""
+    """SageMaker's operations that this package answers."""
 
-    def __init__(self, training: TrainingApi, hosting: HostingApi, resources: Resources) -> None:
-        self._training = training
-        self._resources = resources
-        self.table: Final[Mapping[str, Handler]] = {
+    def __init__(self, training: TrainingApi, hosting: Endpoints, resources: Resources) -> None:
+        self._registries: tuple[Registry[Any], ...] = (training.jobs, resources)
+        # Each takes the checked request; None is the answer of an operation on a resource that is not ours.
+        self.table: Final[Mapping[str, Callable[[Any], Mapping[str, Any] | None]]] = {
             "CreateTrainingJob": training.create,
             "DescribeTrainingJob": training.describe,
             "ListTrainingJobs": training.listed,
             "StopTrainingJob": training.stop,
             "DeleteTrainingJob": training.delete,
-            "Search": training.search,
             "CreateModel": hosting.create_model,
-            "DescribeModel": partial(hosting.describe, "model"),
-            "ListModels": partial(resources.listed, "model"),
-            "DeleteModel": partial(hosting.delete, "model"),
             "CreateEndpointConfig": hosting.create_config,
-            "DescribeEndpointConfig": partial(hosting.describe, "endpoint-config"),
-            "ListEndpointConfigs": partial(resources.listed, "endpoint-config"),
-            "DeleteEndpointConfig": partial(hosting.delete, "endpoint-config"),
             "CreateEndpoint": hosting.create_endpoint,
-            "DescribeEndpoint": partial(hosting.describe, "endpoint"),
-            "ListEndpoints": partial(resources.listed, "endpoint"),
             "DeleteEndpoint": hosting.delete_endpoint,
-            "AddTags": partial(self._change_tags, add_tags),
-            "ListTags": partial(self._change_tags, list_tags),
-            "DeleteTags": partial(self._change_tags, delete_tags),
+            "DescribeEndpoint": hosting.describe_endpoint,
+            "ListModels": partial(resources.listed, "model"),
+            "DescribeModel": partial(resources.describe, "model"),
+            "DeleteModel": partial(resources.delete, "model"),
+            "ListEndpointConfigs": partial(resources.listed, "endpoint-config"),
+            "DescribeEndpointConfig": partial(resources.describe, "endpoint-config"),
+            "DeleteEndpointConfig": partial(resources.delete, "endpoint-config"),
+            "ListEndpoints": partial(resources.listed, "endpoint"),
+            "AddTags": self._change_tags,
+            "ListTags": self._change_tags,
+            "DeleteTags": self._change_tags,
         }
 
     def answer(self, operation: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -69,10 +68,24 @@ class Operations:
         check_tags(body.get("Tags") or ())
         return self.table[operation](shapes.known(operation, body))
 
-    def _change_tags(self, change: Callable[[Tagged, Body], Body], body: Body) -> Mapping[str, Any] | None:
-        """Change or list the tags of whatever has the ARN; None where that is nothing of ours."""
-        tagged = self._training.tagged(body["ResourceArn"]) or self._resources.tagged(body["ResourceArn"])
-        return change(tagged, body) if tagged is not None else None
+    def _change_tags(self, body: Body) -> Mapping[str, Any] | None:
+        """Add, delete or list the tags of whatever has the ARN. The marks of a rehearsal stay."""
+        for registry in self._registries:
+            resource = registry.by_arn(body["ResourceArn"])
+            if resource is None:
+                continue
+            tags = dict(resource.tags)
+            if "TagKeys" in body:
+                tags = {key: value for key, value in tags.items() if key in MARKS or key not in body["TagKeys"]}
+            elif "Tags" in body:
+                check_tags(body["Tags"], tags)
+                tags |= tags_of(body["Tags"])
+            if tags != resource.tags:
+                registry.retag(resource, tags)
+            return {} if "TagKeys" in body else {"Tags": tag_list(tags)}
+        if ":training-job/" in body["ResourceArn"]:
+            raise validation(f"Could not find training job {body['ResourceArn']!r}")
+        return None
 
 
 def is_motos(operation: str) -> bool:

@@ -34,23 +34,23 @@ class Options:
     ``stop_grace_s`` the time between SIGTERM and SIGKILL (120 s at the service); ``max_jobs`` how many training jobs run at once, as
     many as there are cores unless said otherwise; ``strict`` refuses what it would otherwise substitute; ``job_python`` the
     interpreter that stands in for every image; ``invoke_timeout_s`` the time a hosted model may take for an answer,
-    ``ping_timeout_s`` the time its container may take to start; ``parent_pid`` a process with which the emulator ends.
+    ``ping_timeout_s`` the time its container may take to start; ``parent_pid`` a process with which the emulator ends. Without
+    ``namespace`` jobs run in plain folders, as on a machine that has no user namespaces: run only code that you trust.
     """
 
     spot_discount: float = 0.70
     stop_grace_s: float = 30.0
-    start_delay_s: float = 0.3
+    start_delay_s: float = 0.0
     max_jobs: int = field(default_factory=_cores)
     port: int = 0
     strict: bool = False
     job_python: str = sys.executable
-    isolation: str = "auto"
+    namespace: bool = True
     invoke_timeout_s: float = 60.0
     ping_timeout_s: float = 120.0
     parent_pid: int | None = None
 
     def __post_init__(self) -> None:
-        tiers = ("auto", "namespace", "folder", "portable")
         for name, holds, wanted in (
             ("spot_discount", 0.0 <= self.spot_discount < 1.0, "at least 0 and less than 1"),
             ("max_jobs", self.max_jobs >= 1, "at least 1"),
@@ -58,55 +58,32 @@ class Options:
             ("start_delay_s", self.start_delay_s >= 0, "at least 0 seconds"),
             ("invoke_timeout_s", self.invoke_timeout_s > 0, "more than 0 seconds"),
             ("ping_timeout_s", self.ping_timeout_s > 0, "more than 0 seconds"),
-            ("isolation", self.isolation in tiers, f"one of {', '.join(tiers)}"),
         ):
             if not holds:
                 raise ValueError(f"{name}: got {getattr(self, name)!r}, wanted {wanted}")
 
 
-FAULTS: Final = (
-    "throttling",
-    "internal",
-    "quota",
-    "capacity",
-    "slow-start",
-    "lost-answer",
-    "broken-host",
-)
+FAULTS: Final = ("throttling", "internal", "quota", "capacity", "lost-answer", "broken-host")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A fault to be met on purpose: by ``operation`` (SageMaker's name of it; ``*`` is every one), ``times`` times (None:
-    without end), each time with ``probability``, by dice that ``seed`` repeats.
+    """A fault on demand, met by the next ``times`` operations of this name (None: all; ``*``: any of SageMaker's).
 
-    ``throttling`` and ``internal`` refuse a request, ``quota`` a Create… or Update…; ``lost-answer`` does it and closes the connection;
-    ``capacity`` fails a training job or endpoint while it starts, ``slow-start`` lets it start ``delay_s`` later; ``broken-host``
-    takes a training job's host away before its script starts, which is an InternalServerError.
+    ``throttling`` and ``internal`` refuse a request, ``quota`` a Create…; ``lost-answer`` does it and closes the connection;
+    ``capacity`` fails a training job or endpoint while it starts; ``broken-host`` takes a training job's host away before its
+    script starts, which is an InternalServerError.
     """
 
     kind: str
     operation: str = "*"
     times: int | None = 1
-    probability: float = 1.0
-    seed: int = 0
-    delay_s: float = 5.0
 
     def __post_init__(self) -> None:
-        training = self.kind == "broken-host"
-        starts = ("*", "CreateTrainingJob", *(() if training else ("CreateEndpoint",)))
-        begins = not (training or self.kind in {"capacity", "slow-start"}) or self.operation in starts
-        changes = self.kind != "quota" or self.operation == "*" or self.operation.startswith(("Create", "Update"))
-        for name, holds, wanted in (
-            ("kind", self.kind in FAULTS, f"one of {', '.join(FAULTS)}"),
-            ("times", self.times is None or self.times >= 1, "at least 1, or None for no end"),
-            ("probability", 0.0 < self.probability <= 1.0, "more than 0 and at most 1"),
-            ("delay_s", 0.0 <= self.delay_s <= 3600.0, "0 to 3600 seconds"),
-            ("operation", begins, f"one of {', '.join(starts)} for {self.kind!r}"),
-            ("operation", changes, "one that creates or updates, for 'quota'"),
-        ):
-            if not holds:
-                raise ValueError(f"{name}: got {getattr(self, name)!r}, wanted {wanted}")
+        if self.kind not in FAULTS:
+            raise ValueError(f"kind: got {self.kind!r}, wanted one of {', '.join(FAULTS)}")
+        if self.times is not None and self.times < 1:
+            raise ValueError(f"times: got {self.times!r}, wanted at least 1, or None for all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from ..core.status import why_command
 
 LOOK_S = 0.2
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".npz")
+_TIMES = ("_runtime", "_per_second", "_time")
 NOT_WEIGHTS = frozenset({"training_args.bin"})  # holds paths and times of the run
 
 
@@ -63,12 +64,8 @@ class Rehearsal(HasCard):
         return bool(self.weights) and all(self.files[name] for name in self.weights)
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    def lines(self) -> list[str]:
         """The sentences, marked as emulated."""
-        first, *others = self.sentences()
-        return [f"EMULATED {first}", *others]
+        return "EMULATED " + "\n".join(self.sentences())
 
     def sentences(self) -> list[str]:
         """What the interruptions did, on this machine."""
@@ -127,21 +124,24 @@ def rehearse(
     found = alone.points()
     moments = _moments(found, plain, interruptions, seed)
     cut = session.submit(_on_spot(job, "cut", f"s3://{session.bucket}/sm_trn/rehearsals/{token}/cut"))
-    by_step = _last_step(found) is not None
-    tell(f"2/2  {cut.name} runs; to be interrupted after {_in_words(moments, _last_step(found))}")
+    steps = _last_step(found)
+    by_step, unit = steps is not None, "seconds of training" if steps is None else f"steps of {steps}"
+    tell(f"2/2  {cut.name} runs; to be interrupted after {', '.join(f'{at:.0f}' for at in moments)} {unit}")
     happened, resumed = _cut(session, cut, moments, by_step=by_step, notice=notice, state=state, tell=tell)
     ended = _completed(cut, cut.snapshot())
     events = list(cut.logs())
+    read = list(points(events))
+    names = [point.name for point in found if point.name.startswith("eval_") and not point.name.endswith(_TIMES)]
     return Rehearsal(
         plain=alone.name,
         interrupted=cut.name,
         wanted=interruptions,
         interruptions=happened,
-        steps=_last_step(found),
+        steps=steps,
         redone=redone_steps(_attempts(events, ended)),
         resumed=resumed,
         files=_compared(session, plain, ended),
-        evaluations=_evaluations(found, list(points(events))),
+        evaluations=MappingProxyType({name: (_last(found, name), _last(read, name)) for name in dict.fromkeys(names)}),
     )
 
 
@@ -152,20 +152,6 @@ def _has_checkpoint(session: Session, job: TrainingJob) -> bool:
         return False
     found = session.boto_session.client("s3").list_objects_v2(Bucket=place[0], Prefix=place[1], MaxKeys=1)
     return bool(found["KeyCount"])
-
-
-def _in_words(moments: Sequence[float], steps: int | None) -> str:
-    """``3, 17 steps of 40``."""
-    unit = f"steps of {steps}" if steps is not None else "seconds of training"
-    return f"{', '.join(f'{at:.0f}' for at in moments)} {unit}"
-
-
-def _evaluations(
-    alone: Sequence[MetricPoint], cut: Sequence[MetricPoint]
-) -> Mapping[str, tuple[float | None, float | None]]:
-    """The last value of each evaluation, of both runs."""
-    names = [point.name for point in alone if point.name.startswith("eval_") and not _timed(point.name)]
-    return MappingProxyType({name: (_last(alone, name), _last(cut, name)) for name in dict.fromkeys(names)})
 
 
 def redone_steps(attempts: Sequence[Sequence[int]]) -> int | None:
@@ -191,10 +177,6 @@ def _attempts(events: Iterable[LogEvent], snapshot: JobSnapshot) -> list[list[in
         [int(p.step) for p in points(lines) if p.step is not None and not p.name.startswith(("eval_", "train_"))]
         for lines in spoken
     ]
-
-
-def _timed(name: str) -> bool:
-    return name.endswith(("_runtime", "_per_second", "_time"))
 
 
 def _on_spot(job: JobSpec, suffix: str, checkpoints: str) -> JobSpec:
@@ -262,16 +244,12 @@ def _cut(
             )
             happened, since = happened + 1, 0.0
             waiting.pop(0)
-            _wait_for_interruption(session, job, now.interruptions)
+            before = now.interruptions  # until it shows: else the same attempt would be interrupted twice
+            while not (now := job.snapshot()).terminal and now.secondary == "Training" and now.interruptions == before:
+                session.clock.sleep(LOOK_S)
             resumed = resumed or _has_checkpoint(session, job)
         session.clock.sleep(LOOK_S)
     return happened, resumed
-
-
-def _wait_for_interruption(session: Session, job: TrainingJob, before: int) -> None:
-    """Until one more than ``before`` has shown: else the same attempt would be interrupted twice."""
-    while not (now := job.snapshot()).terminal and now.secondary == "Training" and now.interruptions == before:
-        session.clock.sleep(LOOK_S)
 
 
 def _trained(now: JobSnapshot, time_s: float) -> float:

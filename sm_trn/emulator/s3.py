@@ -11,8 +11,7 @@ from .errors import AwsError, refused
 from .options import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
-    from .http.request import HttpRequest
-    from .http.response import Answer
+    from .http.request import Answer, HttpRequest
     from .objects import Objects
 
 _CUSTOMER_KEY = "x-amz-server-side-encryption-customer-key-md5"

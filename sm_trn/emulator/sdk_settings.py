@@ -1,9 +1,8 @@
 """The files that tell AWS's SDKs what they must know of an emulator beyond its address.
 
-SageMaker's SDK, v2 and v3, makes its STS client with AWS's regional address, which beats ``AWS_ENDPOINT_URL``. What such a
-client makes of an address are rules that botocore reads from its data folders, those of ``AWS_DATA_PATH`` first. Ours take
-the regional address to the emulator, and leave every other one as it is. The same SDK reports to AWS what it is used for:
-a rehearsal is not AWS's business.
+SageMaker's SDK, v2 and v3, makes its STS client with AWS's regional address, which beats ``AWS_ENDPOINT_URL``. botocore reads the rules
+for addresses from its data folders, those of ``AWS_DATA_PATH`` first: ours take that address to the emulator, and leave every other one
+as it is. The same SDK reports to AWS what it is used for: a rehearsal is not AWS's business.
 https://boto3.amazonaws.com/v1/documentation/api/latest/guide/configuration.html
 https://sagemaker.readthedocs.io/en/v2/overview.html#configuring-and-using-defaults-with-the-sagemaker-python-sdk
 """
@@ -20,29 +19,26 @@ if TYPE_CHECKING:
 
 _FILE: Final = "sts/2011-06-15/endpoint-rule-set-1.json"  # the service's only version
 _REGIONAL: Final = ("https://sts.{Region}.amazonaws.com", "https://sts.{Region}.amazonaws.com.cn")
-
-
-_DEFAULTS: Final = """SchemaVersion: '1.0'
-SageMaker:
-  PythonSDK:
-    Modules:
-      TelemetryOptOut: true
-"""
+_DEFAULTS: Final = {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": {"TelemetryOptOut": True}}}}
 
 
 def write(state: Path, url: str) -> None:
-    """Put both into the state folder."""
+    """Put both files into the state folder. JSON is YAML too."""
     file = state / DATA_FOLDER / _FILE
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(_rules(url), encoding="utf-8")
-    (state / DATA_FOLDER / SDK_DEFAULTS).write_text(_DEFAULTS, encoding="utf-8")
+    file.write_text(json.dumps(_rules(url), indent=1), encoding="utf-8")
+    (state / DATA_FOLDER / SDK_DEFAULTS).write_text(json.dumps(_DEFAULTS), encoding="utf-8")
 
 
-def _rules(url: str) -> str:
-    given = {"fn": "isSet", "argv": [{"ref": "Endpoint"}]}
+def _rules(url: str) -> dict[str, Any]:
+    def rule(address: str | dict[str, str], *conditions: dict[str, Any]) -> dict[str, Any]:
+        endpoint = {"url": address, "properties": {}, "headers": {}}
+        return {"conditions": list(conditions), "endpoint": endpoint, "type": "endpoint"}
+
+    endpoint = {"fn": "isSet", "argv": [{"ref": "Endpoint"}]}
     region = {"fn": "isSet", "argv": [{"ref": "Region"}]}
     ours = [
-        _rule(url, given, region, {"fn": "stringEquals", "argv": [{"ref": "Endpoint"}, address]})
+        rule(url, endpoint, region, {"fn": "stringEquals", "argv": [{"ref": "Endpoint"}, address]})
         for address in _REGIONAL
     ]
     flags = {"UseDualStack": "AWS", "UseFIPS": "AWS", "UseGlobalEndpoint": "AWS::STS"}
@@ -52,13 +48,5 @@ def _rules(url: str) -> str:
         "Endpoint": {"builtIn": "SDK::Endpoint", "required": False, "type": "String"},
         **{name: {"builtIn": f"{owner}::{name}", **flag} for name, owner in flags.items()},
     }
-    rules = [*ours, _rule({"ref": "Endpoint"}, given), _rule(_REGIONAL[0], region)]
-    return json.dumps({"version": "1.0", "parameters": parameters, "rules": rules}, indent=1)
-
-
-def _rule(url: str | dict[str, str], *conditions: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "conditions": list(conditions),
-        "endpoint": {"url": url, "properties": {}, "headers": {}},
-        "type": "endpoint",
-    }
+    rules = [*ours, rule({"ref": "Endpoint"}, endpoint), rule(_REGIONAL[0], region)]
+    return {"version": "1.0", "parameters": parameters, "rules": rules}

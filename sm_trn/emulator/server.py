@@ -6,6 +6,7 @@ The only place where the parts meet.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import signal
 import sys
@@ -15,22 +16,27 @@ from typing import TYPE_CHECKING, Any
 
 from . import options, sdk_settings
 from .api.shapes import service_model
-from .container.context import Shared
-from .container.isolation import probe
+from .container.context import Context
+from .container.layout import has_namespaces
 from .container.orphans import clean_up_orphans
-from .container.slots import JobSlots
-from .control import Control
 from .dispatcher import Dispatcher
 from .fault_injection import FaultInjector
+from .hosting.endpoints import Endpoints
 from .http.moto import Moto, settle_environment
 from .iam.authenticator import Authenticator
 from .iam.keys import Key, Principals, new_key
 from .iam.roles import Roles
 from .objects import Objects
+from .operations import Operations
 from .options import EMULATED_ACCOUNT, ROLE_NAME, Endpoint, Options
-from .regions import Regions
+from .state.resources import Resources
 from .state.store import Store
-from .training.supervisor import ToolkitCheck
+from .telemetry.log_store import LogLines
+from .telemetry.logs import GROUP
+from .telemetry.metrics import MetricStore
+from .training.api import TrainingApi
+from .training.jobs import Jobs
+from .training.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +47,7 @@ _CONNECTIONS = 128
 _LOCK_TRIES = 40
 _LOOK_S = 2.0  # between two looks for a parent
 _ENDPOINT = "endpoint.json"
+_SETTING = "setting"  # the kind of record that names the key and the port
 
 
 class Emulator:
@@ -49,51 +56,68 @@ class Emulator:
     def __init__(self, state: Path, region: str, options: Options) -> None:
         settle_environment()
         clean_up_orphans(state)
-        store = Store(state / "emulator.db")
+        self._store = store = Store(state / "emulator.db")
         key, self.server = _stored_key(store), _listen(store, options.port)
         port = int(self.server.server_port)
         self.endpoint = _endpoint(state, region, key, port)
-        self._shared = _shared(state, self.endpoint.url, options, Objects(state / "s3", store), Principals(key))
         self._moto = Moto(region)
-        self._roles = Roles(self._moto, self._shared.objects.ready)
-        self.regions = Regions(self._shared, store, self._moto, region)
+        self.context = context = Context(
+            root=state,
+            region=region,
+            url=self.endpoint.url,
+            options=options,
+            namespace=options.namespace and has_namespaces(),
+            objects=Objects(state / "s3", store),
+            principals=Principals(key),
+            faults=FaultInjector(),
+            resources=Resources(store, region),
+            lines=LogLines(state / "logs"),
+            metrics=MetricStore(state / "metrics", self._moto),
+        )
+        self._roles = Roles(self._moto, context.objects.ready)
+        jobs, self._hosting = Jobs(store), Endpoints(context)
+        self._supervisor = Supervisor(context, jobs)
+        training = TrainingApi(context, jobs, self._supervisor)
         self.server.app = Dispatcher(
-            authenticator=Authenticator(self._shared.principals, port, state / "tmp"),
-            shared=self._shared,
-            regions=self.regions,
+            authenticator=Authenticator(context.principals, port, state / "tmp"),
+            context=context,
+            endpoint=self.endpoint,
+            training=training,
+            hosting=self._hosting,
             roles=self._roles,
             moto=self._moto,
-            control=Control(self.endpoint, self._shared.isolation.value, self.regions, self._shared.faults),
+            operations=Operations(training, self._hosting, context.resources),
         )
-        self._waiting = {each: each.restore() for each in self.regions.all()}
+        self._hosting.fail_unfinished()
+        self._waiting = jobs.fail_unfinished()
 
     def warm_up(self) -> None:
         """Give moto what there is, and read the service model: whoever starts an emulator need not wait for it."""
-        objects = self._shared.objects
+        objects = self.context.objects
         try:
             self._moto.load()
             self.server.use_motos_handler()
             objects.load()
             objects.create_bucket(self.endpoint.bucket, self.endpoint.region)
             self._roles.create(ROLE_NAME)
-            for each in self.regions.all():
-                each.prepare(self._moto)
-                each.metrics.restore()
+            body = json.dumps({"logGroupName": GROUP}).encode()
+            self._moto.call("logs", body, "application/x-amz-json-1.1", "Logs_20140328.CreateLogGroup")
+            self.context.metrics.restore()
         finally:
             objects.ready.set()
-        for each, names in self._waiting.items():
-            for name in names:
-                each.supervisor.start(name)
+        for name in self._waiting:
+            self._supervisor.start(name)
         service_model()
         service_model("logs")
 
     def shutdown(self) -> None:
         """End all that runs, and keep what is new."""
-        self.regions.shutdown(time.monotonic() + _SHUTDOWN_S)
+        self._hosting.shutdown()
+        self._supervisor.shutdown(time.monotonic() + _SHUTDOWN_S)
         self.server.shutdown()
         (self.endpoint.state / _ENDPOINT).unlink(missing_ok=True)
-        self._shared.objects.save()
-        self.regions.close()
+        self.context.objects.save()
+        self._store.close()
 
 
 def serve(state: Path, region: str, options: Options, ready: Callable[[str], None]) -> None:
@@ -143,20 +167,6 @@ def lock(state: Path) -> None:
     (state / _ENDPOINT).unlink(missing_ok=True)
 
 
-def _shared(state: Path, url: str, options: Options, objects: Objects, principals: Principals) -> Shared:
-    return Shared(
-        objects=objects,
-        principals=principals,
-        options=options,
-        isolation=probe(options.isolation),
-        slots=JobSlots(options.max_jobs),
-        root=state,
-        url=url,
-        toolkit_error=ToolkitCheck(options.job_python),
-        faults=FaultInjector(),
-    )
-
-
 def _endpoint(state: Path, region: str, key: Key, port: int) -> Endpoint:
     return Endpoint(
         url=f"http://127.0.0.1:{port}",
@@ -173,25 +183,25 @@ def _endpoint(state: Path, region: str, key: Key, port: int) -> Endpoint:
 
 
 def _stored_key(store: Store) -> Key:
-    access, secret = store.setting("access_key"), store.setting("secret_key")
-    if access is None or secret is None:
-        key = new_key()
-        store.set("access_key", key.access)
-        store.set("secret_key", key.secret)
-        return key
-    return Key(access, secret)
+    known = store.records(_SETTING)
+    if "access_key" in known and "secret_key" in known:
+        return Key(known["access_key"], known["secret_key"])
+    key = new_key()
+    store.save(_SETTING, "access_key", key.access)
+    store.save(_SETTING, "secret_key", key.secret)
+    return key
 
 
 def _listen(store: Store, wanted: int) -> Any:
     """A bound server on loopback. Without a port asked for, that of the last run is tried first."""
-    last = int(store.setting("port") or 0)
+    last = int(store.records(_SETTING).get("port", 0))
     try:
         server = _server(wanted or last)
     except (OSError, SystemExit) as error:  # werkzeug exits where it cannot bind
         if wanted:
             raise OSError(f"port {wanted} is taken; got {error!r}, wanted a free port or 0") from error
         server = _server(0)
-    store.set("port", str(server.server_port))
+    store.save(_SETTING, "port", str(server.server_port))
     return server
 
 

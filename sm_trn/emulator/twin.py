@@ -20,15 +20,12 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from packaging.utils import canonicalize_name
-
 from ..core.catalog import images
 from ..core.errors import EmulatorError
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
 from ..images.contents import Contents, contents_of, imports_of, package_of, python_of
 from ..images.resolve import find_uv, words_of
-from ..images.rules import installs
 from .container.twins import FOLDER, NOTE, Twin, twin_at
 from .daemon import default_state
 from .options import TWIN_TAG
@@ -40,7 +37,6 @@ _TOOLS: Final = frozenset(
     {"pip", "setuptools", "wheel"}
 )  # every image but those of a lock file has them, from conda or Debian
 _WHEELS: Final = ("--only-binary", ":all:")
-_BROUGHT: Final = {"torch_xla": "torch-neuronx", "libneuronxla": "torch-neuronx"}  # by the packages of the Neuron SDK
 _WORDS: Final = 200  # characters of the resolver's words that are kept of what could not be had
 
 
@@ -48,11 +44,9 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     """The job, to be rehearsed in a twin of its image: with the image's Python and versions, and its requirements.txt installed by pip.
 
     The twin is made once and kept in ``state``, the emulator's folder; ``tell`` hears what is being made. The job gets a tag, which
-    means nothing to AWS. Raises EmulatorError where the image's contents are not published, uv or the Python is not to be had, and where
-    the script imports what the twin could not get.
+    means nothing to AWS. Raises EmulatorError where the image's contents are not published, and where uv or the Python is not to be had.
     """
-    key, twin = twin_of(job, state_folder(state), tell=tell)
-    _require_imports(job, twin)
+    key, _ = twin_of(job, state_folder(state), tell=tell)
     return job.replace(tags={**job.tags, TWIN_TAG: key})
 
 
@@ -92,7 +86,7 @@ def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[
         wanted_too,
         until,
         platform.machine(),
-        _settings(),
+        {name: value for name, value in sorted(os.environ.items()) if name.startswith("UV_")},  # where uv looks
     ]
     key = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
     with _alone(state / FOLDER, key):
@@ -100,20 +94,6 @@ def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[
         return key, twin or _Maker(uv, state / FOLDER / key, held, until, tell).make(
             interpreter or wanted, exact, limits, wanted_too
         )
-
-
-def _require_imports(job: JobSpec, twin: Twin) -> None:
-    """Refuse a script that needs what the image has and the twin could not get: it would fail here alone."""
-    text, asked = source.program(job) or "", canonicalize_name(source.requirements(job) or "")
-    if installs(text):
-        return
-    for module, line in imports_of(text):
-        package = _BROUGHT.get(module.partition(".")[0], package_of(module))
-        if package in twin.lacking and package not in asked:
-            raise EmulatorError(
-                f"{source.entry_name(job)}:{line} imports {module}. {twin.image} has {package}, which could not be had for its twin on "
-                "this machine: the script would fail here and not on AWS; fix: rehearse it without --environment twin"
-            )
 
 
 def find_python(uv: str, version: str) -> str | None:
@@ -144,11 +124,6 @@ def _imported(job: JobSpec) -> set[str]:
     files = folder.rglob("*.py") if folder is not None and own else ()
     texts = (source.text(file) or "" for file in files)
     return {package_of(module) for text in texts for module, _ in imports_of(text, anywhere=True)}
-
-
-def _settings() -> dict[str, str]:
-    """The user's settings of uv, which say where it looks."""
-    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("UV_")}
 
 
 @contextlib.contextmanager
@@ -191,7 +166,8 @@ class _Maker:
         self._write("overrides.txt", overrides + [f"{name} ; python_version < '3'" for name in gone])
         self._write("limits.txt", [f"{name}{limit}" for name, limit in limits.items() if limit and name not in lacking])
         self._install(list(there.values()), backend)
-        installed = self._installed()
+        listed = json.loads(self._ran([self.uv, "pip", "list", "--format", "json", "--python", str(self._python)]))
+        installed = {each["name"]: each["version"] for each in listed}
         lacking |= {name: "not installed" for name in there if name not in installed}
         twin = Twin(
             image=self.held.name,
@@ -225,7 +201,7 @@ class _Maker:
         if torch is None or "UV_TORCH_BACKEND" in os.environ:
             return ()
         option = ("--torch-backend", "cpu")
-        return option if self._can_install([f"torch=={torch}"], option) else ()
+        return () if self._try([f"torch=={torch}"], option).returncode else option
 
     def _unavailable(self, pins: list[str], backend: tuple[str, ...]) -> dict[str, str]:
         """Which of them have no wheel for this machine, and why: the half that fails is halved, until single ones are left."""
@@ -239,15 +215,10 @@ class _Maker:
         half = len(pins) // 2
         return self._unavailable(pins[:half], backend) | self._unavailable(pins[half:], backend)
 
-    def _can_install(self, pins: list[str], backend: tuple[str, ...]) -> bool:
-        return not self._try(pins, backend).returncode
-
     def _try(self, pins: list[str], backend: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-        return self._uv("pip", "install", "--dry-run", "--no-deps", *_WHEELS, *self._into, *backend, *pins)
-
-    @property
-    def _into(self) -> tuple[str, ...]:
-        return ("--python", str(self._python))
+        return self._uv(
+            "pip", "install", "--dry-run", "--no-deps", *_WHEELS, "--python", str(self._python), *backend, *pins
+        )
 
     def _write(self, name: str, lines: list[str]) -> None:
         (self.folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -256,7 +227,7 @@ class _Maker:
         """Install them with what they bring; what they ask of one another gives way to the versions of the image."""
         if not pins:
             return
-        common = ("pip", "install", "--compile-bytecode", *_WHEELS, *self._into, *backend)
+        common = ("pip", "install", "--compile-bytecode", *_WHEELS, "--python", str(self._python), *backend)
         exact, limits = str(self.folder / "overrides.txt"), str(self.folder / "limits.txt")
         for day, held_as in product(dict.fromkeys([self.until, ""]), ("--constraint", "--override")):
             # Not every index knows days, and what is published of a package may not be what another says that it needs.
@@ -271,10 +242,6 @@ class _Maker:
                 f"{self.held.name}: its packages could not be installed: {words_of(done.stderr)}; "
                 "fix: let uv reach a package index (UV_DEFAULT_INDEX, UV_FIND_LINKS)"
             )
-
-    def _installed(self) -> dict[str, str]:
-        listed = json.loads(self._ran([self.uv, "pip", "list", "--format", "json", *self._into]))
-        return {each["name"]: each["version"] for each in listed}
 
     def _uv(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:

@@ -131,9 +131,7 @@ def emulated_job(folder: Path) -> set[str]:
         )
         while client.describe_training_job(TrainingJobName="trip")["TrainingJobStatus"] == "InProgress":
             time.sleep(0.1)
-    parts.regions.shutdown(time.monotonic() + 5)
-    parts.server.shutdown()
-    parts.regions.close()
+    parts.shutdown()
     return modules
 
 

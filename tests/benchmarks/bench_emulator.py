@@ -31,7 +31,7 @@ from sm_trn import emulator as embedded
 from sm_trn.emulator import Endpoint, Options
 from sm_trn.emulator.state.store import Store
 from sm_trn.emulator.training import engine
-from sm_trn.emulator.training.job import Job, dump
+from sm_trn.emulator.training.jobs import Job, dump
 
 MB = 10**6
 SIZE = 200 * MB
@@ -197,7 +197,7 @@ def listing() -> None:
         store = Store(state / "emulator.db")
         for number in range(1000):
             saved = finished(f"job-{number:04}", 1_700_000_000.0 + number)
-            store.save_record("training-job", saved.name, dump(saved))
+            store.save("training-job", saved.name, dump(saved))
         store.close()
         try:
             bench = bench_of(embedded.up(state))

@@ -27,7 +27,6 @@ TERMINAL = ("Completed", "Failed", "Stopped")
 _NUMBER = itertools.count(1)
 
 Client = Callable[[str], Any]
-Process = tuple[int, bytes]  # its number and when it started: numbers come again
 
 
 def spot(longest: int, wait: int) -> dict[str, Any]:
@@ -202,15 +201,7 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def started_at(pid: int) -> bytes | None:
-    """When the process started; None when it is gone or only waits to be collected."""
-    with contextlib.suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return None if fields[0] == b"Z" else fields[19]
-    return None
-
-
-def below(root: int) -> set[Process]:
+def below(root: int) -> set[int]:
     """Every process that descends from ``root``."""
     parents = {}
     for entry in [folder.name for folder in Path("/proc").iterdir()]:
@@ -220,16 +211,7 @@ def below(root: int) -> set[Process]:
     found = {root}
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-    return {(pid, at) for pid in found if (at := started_at(pid)) is not None}
-
-
-def all_gone(processes: set[Process], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while any(started_at(pid) == at for pid, at in processes):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
+    return found
 
 
 def client_of(endpoint: Endpoint, service: str, **changed: Any) -> Any:

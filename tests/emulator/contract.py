@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hypothesis import strategies as some
-
 from sm_trn.emulator import Options
 from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.errors import AwsError
-from sm_trn.emulator.hosting.api import HostingApi
+from sm_trn.emulator.fault_injection import FaultInjector
+from sm_trn.emulator.hosting.endpoints import Endpoints
 from sm_trn.emulator.operations import Operations
 from sm_trn.emulator.state.resources import Resources
 from sm_trn.emulator.state.store import Store
@@ -21,7 +20,6 @@ from sm_trn.emulator.training.api import TrainingApi
 from sm_trn.emulator.training.engine import Event
 from sm_trn.emulator.training.jobs import Jobs
 
-DEEPEST = 5
 # What refuses any request, beside what the model says of an operation.
 COMMON: Final = {"ValidationException", "SerializationException"}
 # Required by the model, absent in real answers: a job has no artefacts before its end, and a failed one has none at all.
@@ -71,37 +69,6 @@ def misfits(shape: Any, value: Any, path: str = "answer") -> list[str]:  # noqa:
     return []
 
 
-def requests(shape: Any, values: dict[str, list[Any]], depth: int = 0) -> Any:  # noqa: PLR0911 - one return for each kind
-    """Anything of an input shape. ``values`` are what members and shapes of that name are drawn from."""
-    if shape.name in values:
-        return some.sampled_from(values[shape.name])
-    if shape.type_name == "structure":
-        members = {
-            name: some.sampled_from(values[name]) if name in values else requests(member, values, depth + 1)
-            for name, member in shape.members.items()
-            if depth < DEEPEST
-        }
-        needed = {name: each for name, each in members.items() if name in shape.required_members}
-        more = {name: each for name, each in members.items() if name not in needed}
-        if getattr(shape, "is_tagged_union", False) and more:
-            return some.one_of([some.fixed_dictionaries({name: each}) for name, each in more.items()])
-        return some.fixed_dictionaries(needed, optional=more)
-    if shape.type_name == "list":
-        return some.lists(requests(shape.member, values, depth + 1), max_size=2)
-    if shape.type_name == "map":
-        return some.dictionaries(some.sampled_from(["a", "b"]), requests(shape.value, values, depth + 1), max_size=2)
-    if shape.type_name == "string":
-        return some.sampled_from(shape.enum) if shape.enum else some.sampled_from(["a", "b", "", "x y"])
-    low, high = int(shape.metadata.get("min", -1)), int(shape.metadata.get("max", 5000))
-    plain: dict[str, Any] = {
-        "boolean": some.booleans(),
-        "timestamp": some.floats(0, 3000),
-        "float": some.floats(0, 2),
-        "double": some.floats(0, 2),
-    }
-    return plain.get(shape.type_name, some.integers(min(low, 0), max(low, min(high, 5000))))
-
-
 class World:
     """The two APIs over a store in memory; nothing runs, so that any state can be brought about."""
 
@@ -112,21 +79,22 @@ class World:
         self.resources = Resources(store, "us-west-2", lambda: self.now)
         self.ready = threading.Event()
         self.ready.set()
+        self.options, self.region = Options(spot_discount=0.5), "us-west-2"
+        self.root, self.faults = Path(), FaultInjector()
         me: Any = self
-        self.training = TrainingApi(self.jobs, me, me, Options(spot_discount=0.5), "us-west-2")
-        self.table = Operations(self.training, HostingApi(self.resources, me, me), self.resources)
+        self.objects = self.lines = me
+        hosting = Endpoints(me)
+        hosting.shutdown()  # it answers, and starts no process any more
+        self.table = Operations(TrainingApi(me, self.jobs, me), hosting, self.resources)
 
-    # As the objects: everything is there. As the supervisor, the endpoints and the transforms: nothing is done.
+    # As the objects: everything is there. As the supervisor: nothing is done.
     def keys(self, _bucket: str, prefix: str) -> list[str]:
         return [] if prefix == "missing" else [prefix]
 
     def save(self) -> None: ...
-    def create(self, name: str) -> None: ...
-    def check(self, request: object) -> None: ...
+    def append(self, stream: str, timestamp: int, message: str) -> None: ...
     def start(self, name: str) -> None: ...
     def stop(self, name: str) -> None: ...
-    def interrupt(self, name: str, *, notice: bool) -> None: ...
-    def delete(self, name: str) -> None: ...
 
     def operations(self) -> frozenset[str]:
         return frozenset(self.table.table)

@@ -27,7 +27,7 @@ HANDLERS = "def model_fn(folder): return 1\ndef transform_fn(model, body, kind, 
 def listeners(root: int) -> dict[str, str]:
     """Address of every listening socket of ``root``'s descendants, and who listens."""
     held = {}
-    for pid, _ in below(root):
+    for pid in below(root):
         with contextlib.suppress(OSError):
             for handle in Path(f"/proc/{pid}/fd").iterdir():
                 with contextlib.suppress(OSError):

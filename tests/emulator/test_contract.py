@@ -4,26 +4,19 @@ shape the model gives it, and its refusals the codes. The operations are asked o
 
 from __future__ import annotations
 
-import os
 from typing import Any, Final
 
 import pytest
 from emulator.bench import spot as spot_of
-from emulator.contract import World, requests
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as some
-from requests_of_the_model import requests as training_requests
+from emulator.contract import World
 
-from sm_trn.emulator.api.shapes import service_model
 from sm_trn.emulator.training.engine import Event
 
 pytest.importorskip("boto3")
-EXAMPLES: Final = int(os.environ.get("SM_TRN_EXAMPLES", "40"))
 ROLE: Final = "arn:aws:iam::000000000000:role/SageMakerExecutionRole"
 ARN: Final = "arn:aws:sagemaker:us-west-2:000000000000"
 
 
-NAMES: Final = ["one", "Two", "three"]
 CLUSTERS: Final = [
     {"InstanceType": "ml.m5.large", "InstanceCount": 1, "VolumeSizeInGB": 1},
     {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 1, "KeepAlivePeriodInSeconds": 20},
@@ -35,45 +28,7 @@ CLUSTERS: Final = [
         "VolumeSizeInGB": 1,
     },
 ]
-NAMED: Final = (
-    "TrainingJobName", "ModelName", "EndpointName", "EndpointConfigName", "NameContains", "VariantName",
-)  # fmt: skip
 # Members (and shapes) by name: few values, so that requests meet one another, and mostly legal ones.
-VALUES: Final[dict[str, list[Any]]] = {
-    **dict.fromkeys(NAMED, NAMES),
-    "ResourceArn": [
-        f"{ARN}:{kind}/{name.lower()}"
-        for kind in ("training-job", "model", "endpoint", "endpoint-config")
-        for name in NAMES
-    ],
-    "RoleArn": [ROLE],
-    "ExecutionRoleArn": [ROLE],
-    "S3Uri": ["s3://b/k", "s3://b/missing", "https://b/k"],
-    "S3OutputPath": ["s3://b/out"],
-    "ModelDataUrl": ["s3://b/model.tar.gz", "s3://b/missing"],
-    "NextToken": ["", "", "", "", "e30="],
-    "Resource": ["TrainingJob", "Experiment"],
-    "SortBy": ["Name", "CreationTime", "Status"],
-    "PrimaryContainer": [{"ModelDataUrl": "s3://b/m"}, {"ModelDataUrl": "s3://b/missing"}, {"Image": "i", "Mode": "MultiModel"}],
-    "Containers": [[{"Image": "i"}], [{"Image": "i"}, {"Image": "i"}]],
-    "Image": ["123456789012.dkr.ecr.us-west-2.amazonaws.com/a:b"],
-    "AlgorithmSpecification": [{"TrainingImage": "a", "TrainingInputMode": "File"}],
-    "ResourceConfig": CLUSTERS,
-    "InstanceType": ["ml.c5.xlarge", "ml.m5.large"],
-    "InstanceCount": [1, 2],
-    "MaxResults": [1, 2, 100],
-    "StoppingCondition": [{"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 90}, {"MaxRuntimeInSeconds": 60}],
-    "SearchExpression": [
-        {"Filters": [{"Name": "TrainingJobStatus", "Operator": "Equals", "Value": "Completed"}]},
-        {"Filters": [{"Name": "BillableTimeInSeconds", "Operator": "GreaterThan", "Value": "1"}], "Operator": "Or"},
-        {"Filters": [{"Name": "Tags.k", "Operator": "Exists"}, {"Name": "Metrics.loss", "Operator": "LessThan", "Value": "9"}]},
-        {"SubExpressions": [{"Filters": [{"Name": "Parents.TrialName", "Operator": "Equals", "Value": "one"}]}]},
-    ],
-    "Key": ["k"],
-    "TagKeyList": [["k"]],
-    "ProductionVariants": [[{"VariantName": "v", "ModelName": name, "InitialInstanceCount": 1, "InstanceType": "ml.c5.xlarge"}]
-                           for name in NAMES],
-}  # fmt: skip
 
 
 def plain_job(name: str, cluster: dict[str, Any], spot: bool) -> dict[str, Any]:
@@ -119,49 +74,6 @@ def hosted(name: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def steps() -> Any:
-    model = service_model().operation_model
-    asked = some.sampled_from(sorted(World().operations())).flatmap(
-        lambda operation: some.tuples(some.just(operation), requests(model(operation).input_shape, VALUES))
-    )
-    jobs = some.builds(plain_job, some.sampled_from(NAMES), some.sampled_from(CLUSTERS), some.booleans())
-    lives = some.sampled_from([*((what,) for what in Event), *STATES.values()])
-    others = some.one_of(
-        some.tuples(some.just("CreateTrainingJob"), jobs),
-        some.tuples(some.just("CreateTrainingJob"), training_requests()),
-        some.tuples(some.sampled_from(NAMES), lives),
-    )
-    return some.lists(some.one_of(asked, asked, asked, others), min_size=10, max_size=30)
-
-
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    phases=(Phase.generate, Phase.shrink),
-    suppress_health_check=list(HealthCheck),
-)
-@given(some.lists(some.booleans(), min_size=2, max_size=2), some.sampled_from(CLUSTERS), steps())
-def test_every_answer_has_the_models_shape_and_every_refusal_a_code_of_the_model(
-    there: list[bool], cluster: dict[str, Any], history: list[tuple[str, Any]]
-) -> None:
-    world = World()
-    for name, here in zip(NAMES, there, strict=False):
-        for operation, body in (
-            [*hosted(name), ("CreateTrainingJob", plain_job(name, cluster, spot=here))] if here else ()
-        ):
-            assert world.ask(operation, body) is not None
-    for operation, detail in history:
-        if isinstance(detail, dict):
-            world.ask(operation, detail)
-        else:
-            for what in detail:
-                world.happen(operation, what)
-    looks = (*[("DescribeTrainingJob", {"TrainingJobName": job.name}) for job in world.jobs.all()],
-             *[("ListTags", {"ResourceArn": job.arn}) for job in world.jobs.all()])  # fmt: skip
-    for operation, body in (*looks, ("ListTrainingJobs", {}), ("Search", {"Resource": "TrainingJob"})):
-        assert world.ask(operation, body) is not None
-
-
 DAY_OF_CREATION: Final = {"CreationTimeAfter": 0.0, "CreationTimeBefore": 9e9}
 DAY: Final = {
     "CreationTimeAfter": 0.0,
@@ -182,7 +94,6 @@ ANSWERED: Final[dict[str, dict[str, Any]]] = {
     "ListModels": DAY_OF_CREATION,
     "ListEndpointConfigs": DAY_OF_CREATION,
     "ListEndpoints": {**DAY, "SortBy": "Status", "MaxResults": 1},
-    "Search": {"Resource": "TrainingJob", "SearchExpression": VALUES["SearchExpression"][0]},
     "AddTags": {"ResourceArn": f"{ARN}:training-job/one", "Tags": [{"Key": "k", "Value": "v"}]},
     "ListTags": {"ResourceArn": f"{ARN}:model/one"},
     "DeleteTags": {"ResourceArn": f"{ARN}:endpoint/one", "TagKeys": ["k"]},
@@ -221,8 +132,7 @@ def test_a_job_can_be_looked_at_in_every_status(secondary: str, cluster: int) ->
     assert answer is not None
     assert secondary == answer["SecondaryStatus"]
     assert len(answer.get("FailureReason", "")) <= 1024
-    for operation, body in (("ListTrainingJobs", {}), ("Search", {"Resource": "TrainingJob"})):
-        assert world.ask(operation, body)
+    assert world.ask("ListTrainingJobs", {})
 
 
 def test_members_that_the_model_lacks_are_not_echoed() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,11 +12,6 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from emulator.bench import TERMINAL, Bench, running, shell
-
-from sm_trn import emulator as embedded
-from sm_trn.core.specs import parse_snapshot
-from sm_trn.diagnosis.causes.diagnose import JobText
-from sm_trn.emulator.state.disk import reason_of
 
 pytest.importorskip("moto")
 
@@ -84,27 +78,10 @@ def job(full: Bench, script: str, **members: Any) -> str:
     return full.submit("", **{"AlgorithmSpecification": shell(script), **members})
 
 
-def put(full: Bench, key: str, size: int) -> None:
-    full.s3.put_object(Bucket=full.endpoint.bucket, Key=key, Body=os.urandom(size))
-
-
 def ends_for_want_of_room(full: Bench, name: str) -> None:
     answer = full.finished(name)
     assert "Failed" == answer["TrainingJobStatus"]
     assert FULL in answer["FailureReason"]
-
-
-def channel(full: Bench, key: str) -> dict[str, Any]:
-    source = {"S3DataType": "S3Prefix", "S3Uri": f"s3://{full.endpoint.bucket}/{key}"}
-    return {"InputDataConfig": [{"ChannelName": "train", "DataSource": {"S3DataSource": source}}]}
-
-
-def test_a_job_whose_data_do_not_fit_is_refused_and_says_why(full: Bench, disk: Disk) -> None:
-    put(full, "large/one", 20 * MB)
-    request = full.request("", AlgorithmSpecification=shell("true"), **channel(full, "large"))
-    disk.fill(10 * MB)
-    assert FULL in refusal(lambda: full.sagemaker.create_training_job(**request))
-    full.s3.delete_object(Bucket=full.endpoint.bucket, Key="large/one")
 
 
 @pytest.mark.parametrize("metrics", [False, True], ids=["lines", "metrics"])
@@ -142,20 +119,3 @@ def test_room_that_is_freed_is_room_that_is_used(full: Bench, disk: Disk) -> Non
     disk.free_all()
     full.sagemaker.create_training_job(**request)
     assert "Completed" == full.finished(request["TrainingJobName"])["TrainingJobStatus"]
-
-
-def test_what_ended_on_a_full_disk_has_ended_after_a_restart_too(full: Bench, disk: Disk) -> None:
-    name = job(full, "echo begun; while :; do echo more; done")
-    full.said(name, "begun")
-    disk.fill()
-    ends_for_want_of_room(full, name)
-    disk.free_all()
-    embedded.down(disk.state)
-    with running(disk.state) as bench:  # the last test of this emulator
-        assert FULL in bench.describe(name)["FailureReason"]
-
-
-def test_the_cause_of_a_job_that_met_a_full_disk_is_a_disk_and_not_the_service(tmp_path: Path) -> None:
-    reason = reason_of(OSError(errno.ENOSPC, "full"), tmp_path)
-    seen = parse_snapshot({"TrainingJobName": "j", "TrainingJobStatus": "Failed", "FailureReason": reason})
-    assert "disk.full" == JobText("j", seen, None, None).diagnosis().id

@@ -95,13 +95,6 @@ def test_an_import_that_fails_is_told_with_its_line_and_pythons_words(tmp_path: 
 
 
 @pytest.mark.usefixtures("index")
-def test_a_compiled_module_is_no_program_of_the_job(tmp_path: Path, state: Path) -> None:
-    found = failure(tmp_path / "a", state, "import compiled\n", "compiled\n")
-    assert found is not None
-    assert "import compiled: ValueError" == found.words
-
-
-@pytest.mark.usefixtures("index")
 @pytest.mark.parametrize("package", ["undecided", "driver"])
 def test_nothing_is_known_where_a_device_or_a_published_version_is_missing(
     tmp_path: Path, state: Path, package: str
@@ -109,13 +102,6 @@ def test_nothing_is_known_where_a_device_or_a_published_version_is_missing(
     told: list[str] = []
     assert install(job(tmp_path / "a", f"import {package}\n", f"{package}\n"), state, tell=told.append) is None
     assert told[-1].endswith("nothing is known of AWS")
-
-
-@pytest.mark.usefixtures("index")
-def test_a_package_is_not_missed_of_which_it_is_not_known_whether_the_image_has_it(tmp_path: Path, state: Path) -> None:
-    told: list[str] = []
-    assert install(job(tmp_path / "a", "import nobody_knows_it\n", "fits\n"), state, tell=told.append) is None
-    assert told[-1].endswith("No module named 'nobody_knows_it': nothing is known of AWS")
 
 
 @pytest.mark.usefixtures("index")
@@ -137,21 +123,6 @@ def test_a_program_of_the_job_that_does_more_than_import_is_not_judged(tmp_path:
     found = install(asked, state, tell=lambda _: None)
     assert found is not None
     assert "own.py:2" == found.place
-
-
-@pytest.mark.usefixtures("index")
-def test_nothing_is_installed_for_a_source_that_is_not_here(tmp_path: Path) -> None:
-    with pytest.raises(EmulatorError, match="a script in a folder of this machine"):
-        install(
-            st.JobSpec(
-                name="a",
-                script=st.Script("train.py", source_dir="s3://bucket/source.tar.gz"),
-                framework=st.PyTorch("2.5.1", python="py311"),
-                compute=st.Compute("ml.g5.xlarge"),
-            ),
-            tmp_path,
-            tell=lambda _: None,
-        )
 
 
 def test_the_shell_installs_for_those_who_ask(settings: dict[str, str], state: Path, tmp_path: Path) -> None:

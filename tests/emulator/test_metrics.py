@@ -22,15 +22,6 @@ def test_every_match_is_a_point_and_the_last_one_is_final() -> None:
     assert [("loss", 0.25, 3)] == [(m.name, m.value, m.timestamp) for m in reader.final()]
 
 
-def test_final_values_are_floats_of_32_bits() -> None:
-    _, _, reader = read({"a": "a=([0-9.]+)"}, ["a=0.97125"])
-    assert 0.9712499976158142 == reader.final()[0].value
-
-
-def test_an_expression_without_a_group_takes_the_whole_match() -> None:
-    assert [("n", 7.0, 1_500)] == read({"n": "[0-9]+"}, ["step 7"])[0]
-
-
 def test_what_is_no_number_is_no_point() -> None:
     assert [] == read({"a": "a=(.*)"}, ["a=high", "a=nan", "a=inf", "a="])[0]
 
@@ -46,8 +37,3 @@ def test_an_endless_expression_is_switched_off_and_nothing_waits_for_it() -> Non
     assert [1.0, 2.0] == [value for name, value, _ in points if name == "good"]
     assert 1 == len(notes)
     assert "'endless'" in notes[0]
-
-
-def test_without_definitions_nothing_is_searched() -> None:
-    points, notes, reader = read({}, ["loss=1"])
-    assert ([], [], ()) == (points, notes, reader.final())

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from emulator.bench import IMAGE, packed
+from emulator.bench import GROUP, IMAGE, lines_of, packed
 
 from sm_trn.emulator import EMULATED_ACCOUNT, Endpoint, mocked
 
@@ -57,8 +57,7 @@ def test_a_job_runs_for_real_on_data_that_the_test_put_into_s3(place: Endpoint) 
     sagemaker.get_waiter("training_job_completed_or_stopped").wait(
         TrainingJobName="mocked", WaiterConfig={"Delay": 1, "MaxAttempts": 60}
     )
-    pages = client("logs").filter_log_events(logGroupName="/aws/sagemaker/TrainingJobs", logStreamNamePrefix="mocked/")
-    lines = [event["message"] for event in pages["events"]]
+    lines = lines_of(client("logs"), GROUP, "mocked/")
     assert "rows seven" in lines, "\n".join(lines)
     body = s3.get_object(Bucket="mine", Key="out/mocked/output/model.tar.gz")["Body"].read()
     assert body.startswith(b"\x1f\x8b")
@@ -86,7 +85,7 @@ def test_outside_the_block_nothing_is_taken(place: Endpoint) -> None:
     import botocore.handlers
 
     before = len(botocore.handlers.BUILTIN_HANDLERS)
-    with mocked() as inner:
+    with mocked(region="eu-west-1") as inner:
         state = inner.state
         made = client("sagemaker")
         assert [] == made.list_training_jobs()["TrainingJobSummaries"]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 from emulator.bench import Bench, bench_of, running, shell
-from waiting import within
 
 from sm_trn import emulator as embedded
 
@@ -48,13 +45,6 @@ def test_what_was_there_when_a_job_ended_survives_a_kill_and_what_came_later_doe
         assert [{"Key": "t", "Value": "1"}] == again.s3.get_object_tagging(**where, Key="before")["TagSet"]
         assert ("NoSuchKey", 404) == refusal(lambda: body(again, "later"))
         assert b"x" == body(again, "deleted")  # as it was when the job ended
-
-
-def test_a_request_that_comes_while_moto_is_loaded_waits_for_it(tmp_path: Path) -> None:
-    with running(tmp_path / "state") as bench:
-        head = functools.partial(bench.s3.head_object, Bucket=bench.endpoint.bucket, Key="nothing")
-        with ThreadPoolExecutor(4) as clients:
-            assert [("404", 404)] * 4 == list(clients.map(lambda _: refusal(head), range(4)))
 
 
 def test_an_emulator_that_is_stopped_keeps_all(tmp_path: Path) -> None:
@@ -104,14 +94,6 @@ def test_what_was_put_with_a_customers_key_is_read_with_it_only(bench: Bench) ->
     assert 400 == refusal(lambda: bench.s3.get_object(**where, **secret, SSECustomerKey="l" * 32))[1]
 
 
-def test_versions_are_listed_and_deleted_as_scripts_that_empty_buckets_do(bench: Bench) -> None:
-    bench.s3.create_bucket(Bucket="emptied", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
-    bench.s3.put_object(Bucket="emptied", Key="a", Body=b"x")
-    (version,) = bench.s3.list_object_versions(Bucket="emptied")["Versions"]
-    bench.s3.delete_object(Bucket="emptied", Key=version["Key"], VersionId=version["VersionId"])
-    bench.s3.delete_bucket(Bucket="emptied")
-
-
 def test_no_key_of_an_object_is_a_path(bench: Bench) -> None:
     root = bench.endpoint.state
     before = {path for folder in (root, root.parent) for path in folder.iterdir()}
@@ -123,20 +105,3 @@ def test_no_key_of_an_object_is_a_path(bench: Bench) -> None:
     assert set(keys) == {each["Key"] for each in bench.s3.list_objects_v2(Bucket="odd")["Contents"]}
     assert keys == [bench.s3.get_object(Bucket="odd", Key=key)["Body"].read().decode() for key in keys]
     assert before == {path for folder in (root, root.parent) for path in folder.iterdir()}
-
-
-def test_files_of_objects_that_are_gone_go(bench: Bench) -> None:
-    where = {"Bucket": bench.endpoint.bucket, "Key": "replaced"}
-    for content in (b"1", b"2", b"3"):
-        bench.s3.put_object(**where, Body=content)
-        bench.finished(bench.submit("", AlgorithmSpecification=shell("true")))
-    folder = bench.endpoint.state / "s3"
-    assert b"3" == body(bench, "replaced")
-
-    def are_gone() -> bool:
-        try:
-            return {b"1", b"2"}.isdisjoint(path.read_bytes() for path in folder.iterdir())
-        except FileNotFoundError:  # one of them went while we looked
-            return False
-
-    assert within(are_gone)

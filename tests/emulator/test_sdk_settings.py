@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import boto3
 import botocore.session
@@ -96,14 +95,6 @@ def test_every_other_address_stays_what_it_is(bench: Bench, address: str | None,
     with pytest.raises(InterruptedError):
         client.get_caller_identity()
     assert [reached] == seen
-
-
-def test_other_services_are_described_as_ever(bench: Bench) -> None:
-    session = botocore.session.Session()
-    session.set_config_variable("data_path", bench.endpoint.environment()["AWS_DATA_PATH"])
-    assert botocore.session.Session().get_available_services() == session.get_available_services()
-    assert "sts.eu-west-1.amazonaws.com" == urlsplit(botocore.session.Session().create_client(
-        "sts", region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b").meta.endpoint_url).hostname  # fmt: skip
 
 
 def test_what_the_caller_has_set_stays(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from emulator.bench import Bench, running, spot
+from emulator.bench import Bench, running
 
 MANY = 150
 
@@ -53,11 +53,6 @@ def test_a_job_that_waits_is_stopped_at_once_and_the_next_one_takes_its_turn(nar
     )
     assert "TrainingStartTime" not in narrow.describe(first)
     assert "Pending" == narrow.describe(second)["SecondaryStatus"]
-
-
-def test_a_job_that_waits_longer_than_it_may_is_ended(narrow: Bench) -> None:
-    answer = narrow.finished(narrow.submit("print('never')", **spot(1, 1)), 20)
-    assert ("Stopped", "MaxWaitTimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
 
 
 def test_an_emulator_with_many_that_wait_ends_in_time_and_says_of_each_what_became_of_it(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from emulator.bench import Bench, spot
 
 from sm_trn import emulator as embedded
@@ -67,34 +66,8 @@ def test_the_second_attempt_goes_on_where_the_first_was(bench: Bench, resumed: d
     assert {"steps.txt": b"6"} == bench.model(resumed["TrainingJobName"])
 
 
-def test_each_attempt_has_a_log_stream_of_its_own(bench: Bench, resumed: dict[str, Any]) -> None:
-    assert 2 == len(bench.streams(resumed["TrainingJobName"]))
-
-
 def test_checkpoints_in_s3_are_those_of_the_folder_deletions_included(bench: Bench, resumed: dict[str, Any]) -> None:
     assert ["spot/resumed/6.step"] == keys(bench, "spot/resumed")
-
-
-def test_spot_bills_three_tenths(resumed: dict[str, Any]) -> None:
-    assert resumed["BillableTimeInSeconds"] == max(1, round(resumed["TrainingTimeInSeconds"] * 0.3))
-
-
-def test_checkpoints_leave_while_the_job_still_trains(bench: Bench) -> None:
-    name = spot_job(
-        bench,
-        "spot/early",
-        """
-        import os, pathlib, time
-        folder = pathlib.Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"), "checkpoints")
-        (folder / "deep").mkdir()
-        (folder / "deep/one.bin").write_bytes(b"1")
-        os.mkfifo(folder / "pipe")
-        time.sleep(120)
-        """,
-    )
-    bench.until(name, lambda _answer: keys(bench, "spot/early") == ["spot/early/deep/one.bin"], 20)
-    bench.sagemaker.stop_training_job(TrainingJobName=name)
-    bench.finished(name)
 
 
 def test_without_notice_the_script_is_not_told(bench: Bench) -> None:
@@ -112,27 +85,7 @@ def test_a_job_that_is_no_spot_job_cannot_be_interrupted(bench: Bench) -> None:
     bench.finished(name)
 
 
-def test_spot_needs_a_longest_wait(bench: Bench) -> None:
-    with pytest.raises(ClientError, match="MaxWaitTimeInSeconds"):
-        bench.submit("", EnableManagedSpotTraining=True)
-
-
 def test_a_spot_job_beyond_its_wait_is_stopped_not_failed(bench: Bench) -> None:
     answer = bench.finished(bench.submit("import time; time.sleep(60)", **spot(3, 3)))
     assert ("Stopped", "MaxWaitTimeExceeded") == (answer["TrainingJobStatus"], answer["SecondaryStatus"])
     assert "FailureReason" not in answer
-
-
-def test_two_hosts_that_write_one_checkpoint_are_told(bench: Bench) -> None:
-    script = """
-        import os, pathlib, time
-        pathlib.Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"), "checkpoints/same").write_text(os.environ["SM_CURRENT_HOST"])
-    """
-    name = bench.submit(
-        script,
-        CheckpointConfig={"S3Uri": f"s3://{bench.endpoint.bucket}/spot/clash"},
-        ResourceConfig={"InstanceType": "ml.m5.large", "InstanceCount": 2, "VolumeSizeInGB": 10},
-    )
-    bench.finished(name)
-    assert any("both write 'same'" in line for line in bench.lines(name))
-    assert ["spot/clash/same"] == keys(bench, "spot/clash")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,23 +80,6 @@ def test_the_caller_is_the_role_that_was_assumed(bench: Bench) -> None:
     client(bench.endpoint, "sagemaker", again["Credentials"]).list_training_jobs()
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (
-            {"RoleArn": "arn:aws:iam::000000000000:role/NobodyMadeIt"},
-            "AccessDenied.*not authorized to perform: sts:AssumeRole",
-        ),
-    ],
-)
-def test_what_sts_refuses_is_refused(bench: Bench, asked: dict[str, Any], said: str) -> None:
-    body = {"RoleArn": bench.endpoint.role_arn, "RoleSessionName": "me", **asked}
-    owner = {"AccessKeyId": bench.endpoint.access_key, "SecretAccessKey": bench.endpoint.secret_key}
-    sts = client(bench.endpoint, "sts", owner, parameter_validation=False)
-    with pytest.raises(ClientError, match=said):
-        sts.assume_role(**body)
-
-
 def test_they_may_not_control_the_emulator(bench: Bench) -> None:
     credentials = assumed(bench)
     sagemaker = client(bench.endpoint, "sagemaker", credentials)
@@ -109,31 +89,6 @@ def test_they_may_not_control_the_emulator(bench: Bench) -> None:
     )
     with pytest.raises(ClientError, match="may not control"):
         sagemaker.list_training_jobs()
-
-
-def test_a_profile_that_names_a_role_works(bench: Bench, tmp_path: Path) -> None:
-    """As a user's own: a program that has never heard of the emulator, and a configuration file."""
-    (tmp_path / "config").write_text(
-        f"[profile assumed]\nrole_arn = {bench.endpoint.role_arn}\ncredential_source = Environment\n"
-        "[profile elsewhere]\nrole_arn = arn:aws:iam::111122223333:role/team/Dev\ncredential_source = Environment\n",
-        encoding="utf-8",
-    )
-    code = (
-        "import boto3, sys\n"
-        "session = boto3.Session(profile_name=sys.argv[1])\n"
-        "session.client('sagemaker').list_training_jobs()\n"
-        "session.client('s3').list_buckets()\n"
-        "print(session.client('sts').get_caller_identity()['Arn'])"
-    )
-    env = {"AWS_CONFIG_FILE": str(tmp_path / "config"), "HOME": str(tmp_path), **bench.endpoint.environment()}
-    for profile, arn in (
-        ("assumed", "arn:aws:sts::000000000000:assumed-role/SageMakerExecutionRole/"),
-        ("elsewhere", "arn:aws:sts::111122223333:assumed-role/Dev/"),
-    ):
-        run = subprocess.run(
-            [sys.executable, "-c", code, profile], env=env, capture_output=True, text=True, check=False
-        )
-        assert run.stdout.startswith(arn), run.stderr
 
 
 def test_long_lived_keys_that_nobody_would_take_are_not_made(bench: Bench) -> None:

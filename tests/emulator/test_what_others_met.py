@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import tarfile
-import warnings
 from pathlib import Path
 
 import pytest
@@ -46,15 +45,6 @@ def test_tensors_inside_a_prediction_are_numbers_in_the_answer() -> None:
         serve.default_output_fn(object(), "application/json")
 
 
-def test_a_request_of_csv_is_read_as_the_container_reads_it() -> None:
-    """sagemaker_inference/decoder.py, _csv_to_numpy: numpy.genfromtxt, so one row is a vector and an empty cell no number."""
-    torch = pytest.importorskip("torch")
-    read = serve.default_input_fn("100,", "text/csv")
-    assert (2,) == read.shape
-    assert torch.isnan(read).tolist() == [False, True]
-    assert (2, 2) == serve.default_input_fn("1,2\n3,4\n", "text/csv").shape
-
-
 def test_a_job_unpacks_archives_that_other_users_packed(bench: Bench, tmp_path: Path) -> None:
     """SDK v3's driver calls ``tar -xzf`` as root; a container's root may give files to anybody, that of a namespace may not."""
     packed = tmp_path / "source.tar.gz"
@@ -71,16 +61,3 @@ def test_a_job_unpacks_archives_that_other_users_packed(bench: Bench, tmp_path: 
         InputDataConfig=[{"ChannelName": "training", "DataSource": data}],
     )
     assert "Completed" == bench.finished(name)["TrainingJobStatus"], bench.finished(name)
-
-
-def test_the_file_that_the_container_looks_for_first_is_the_model(tmp_path: Path) -> None:
-    """sagemaker_pytorch_serving_container, default_model_fn: model.pt, else the one file there is."""
-    torch = pytest.importorskip("torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript is what the container's default loads
-        torch.jit.save(torch.jit.trace(torch.nn.Identity(), torch.zeros(1)), str(tmp_path / "model.pt"))
-        (tmp_path / "optimizer.pt").write_bytes(b"no model")
-        assert [1.0] == serve.default_model_fn(str(tmp_path))(torch.ones(1)).tolist()
-        (tmp_path / "model.pt").rename(tmp_path / "other.pt")
-        with pytest.raises(ValueError, match="Exactly one"):
-            serve.default_model_fn(str(tmp_path))

@@ -1,21 +1,21 @@
 """The check of a request against botocore's own service model, and its refusal in the words of the service.
 
-It walks a shape and lists every pattern, enum, length, range and missing member that does not hold. It must not hold
-a rule that the model does not state; rules over two members are in training/rules.py.
+Only what the model states is checked here: missing members, types, lengths, ranges, enums and patterns. Rules over two members are in
+training/rules.py.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-import re
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from ..errors import AwsError, validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    import regex
 
 Shape = Any  # botocore.model.Shape: botocore ships no types
 Body = dict[str, Any]  # a request that botocore's model has checked, or a part of one
@@ -31,6 +31,7 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "double": (int, float),
     "timestamp": (int, float, str),
 }
+_NUMBERS = frozenset({"integer", "long", "float", "double"})
 _PATTERN_LIMIT = 4096  # longer texts already break their length; a regular expression need not see them
 
 
@@ -47,28 +48,16 @@ def _read_model(service: str) -> Any:
 
 
 def check(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -> None:
-    """Raise the AwsError that the service would answer with, or return. Members the model lacks are ignored."""
-    shape = service_model(service).operation_model(operation).input_shape
-    problems = list(_problems(shape, body, ""))
+    """Raise the AwsError that the service would answer with. Members that the model lacks are ignored."""
+    problems = list(_problems(service_model(service).operation_model(operation).input_shape, body, ""))
     if problems:
         noun = "error" if len(problems) == 1 else "errors"
         raise validation(f"{len(problems)} validation {noun} detected: {'; '.join(problems)}")
 
 
 def known(operation: str, body: Mapping[str, Any], service: str = "sagemaker") -> Any:
-    """Return what the model knows of a checked request: an unknown member is ignored, not echoed, and null is not given."""
+    """Return what the model knows of a checked request, without unknown members and null."""
     return _known(service_model(service).operation_model(operation).input_shape, body)
-
-
-def operation_at(service: str, method: str, path: str) -> str:
-    """Return the name of AWS Batch's operation that has the path; empty for another service, and for a path of none."""
-    if service != "batch":
-        return ""
-    model = service_model(service)
-    routes = {name: model.operation_model(name).http for name in model.operation_names}
-    return next(
-        (name for name, route in routes.items() if (route["method"], route["requestUri"]) == (method, path)), ""
-    )
 
 
 def given(**members: Any) -> dict[str, Any]:
@@ -78,56 +67,51 @@ def given(**members: Any) -> dict[str, Any]:
 
 def _known(shape: Shape, value: Any) -> Any:
     if shape.type_name == "structure":
-        members = shape.members
-        return {
-            name: _known(members[name], each) for name, each in value.items() if name in members and each is not None
-        }
+        members = {name: each for name, each in value.items() if name in shape.members and each is not None}
+        return {name: _known(shape.members[name], each) for name, each in members.items()}
     return [_known(shape.member, each) for each in value] if shape.type_name == "list" else value
 
 
 def _problems(shape: Shape, value: Any, path: str) -> Iterator[str]:
-    kinds = _PYTHON_TYPES.get(shape.type_name)
-    if kinds is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+    kinds: Any = _PYTHON_TYPES.get(shape.type_name, (object,))
+    if not isinstance(value, kinds) or (type(value) is bool and bool not in kinds):
         raise AwsError(
             "SerializationException", f"{path or 'request'}: got {type(value).__name__}, wanted {shape.type_name}"
         )
-    said = _said(value)
-    yield from (f"Value {said} at '{path}' failed to satisfy constraint: {rule}" for rule in _broken(shape, value))
+    yield from (_problem(value, path, rule) for rule in _broken(shape, value))
     if shape.type_name == "structure":
-        yield from _members(shape, value, path)
+        for name in shape.required_members:
+            if value.get(name) is None:
+                yield f"Value null at '{_join(path, name)}' failed to satisfy constraint: Member must not be null"
+        for name, member in shape.members.items():
+            if value.get(name) is not None:
+                yield from _problems(member, value[name], _join(path, name))
     elif shape.type_name == "list":
         for index, item in enumerate(value, 1):
             yield from _problems(shape.member, item, f"{path}.{index}.member")
     elif shape.type_name == "map":
-        for item, noun in [*((key, "keys") for key in value), *((entry, "values") for entry in value.values())]:
-            inner = shape.key if noun == "keys" else shape.value
-            if inner.type_name == "string" and isinstance(item, str) and _broken(inner, item):
+        yield from _map_problems(shape, value, path)
+
+
+def _map_problems(shape: Shape, value: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Keys and texts that break a rule are told once, with all rules, as the service does."""
+    for noun, inner, items in (("keys", shape.key, value.keys()), ("value", shape.value, value.values())):
+        for item in items:
+            if inner.type_name != "string" or not isinstance(item, str):
+                yield from _problems(inner, item, f"{path}.value")
+            elif _broken(inner, item):
                 rules = ", ".join(rule for rule, _ in _constraints(inner))
-                word = "Map keys" if noun == "keys" else "Map value"
-                rule = f"{word} must satisfy constraint: [{rules}]"
-                yield f"Value {said} at '{path}' failed to satisfy constraint: {rule}"
-                break
-            if noun == "values":
-                yield from (
-                    _problems(inner, item, f"{path}.value")
-                    if inner.type_name != "string"
-                    else _typed(inner, item, path)
-                )
+                yield _problem(value, path, f"Map {noun} must satisfy constraint: [{rules}]")
+                return
 
 
-def _typed(shape: Shape, value: Any, path: str) -> Iterator[str]:
-    if not isinstance(value, str):
-        raise AwsError("SerializationException", f"{path}: got {type(value).__name__}, wanted {shape.type_name}")
-    return iter(())
-
-
-def _members(shape: Shape, value: Mapping[str, Any], path: str) -> Iterator[str]:
-    for name in shape.required_members:
-        if value.get(name) is None:
-            yield f"Value null at '{_join(path, name)}' failed to satisfy constraint: Member must not be null"
-    for name, member in shape.members.items():
-        if value.get(name) is not None:
-            yield from _problems(member, value[name], _join(path, name))
+def _problem(value: Any, path: str, rule: str) -> str:
+    text = str(value)
+    if isinstance(value, dict):
+        text = "{" + ", ".join(f"{key}={entry}" for key, entry in value.items()) + "}"
+    elif isinstance(value, list):
+        text = "[" + ", ".join(map(str, value)) + "]"
+    return f"Value '{text}' at '{path}' failed to satisfy constraint: {rule}"
 
 
 def _join(path: str, name: str) -> str:
@@ -135,24 +119,15 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{lowered}" if path else lowered
 
 
-def _said(value: Any) -> str:
-    if isinstance(value, dict):
-        return "'{" + ", ".join(f"{key}={entry}" for key, entry in value.items()) + "}'"
-    if isinstance(value, list):
-        return "'[" + ", ".join(str(entry) for entry in value) + "]'"
-    return f"'{value}'"
-
-
 def _broken(shape: Shape, value: Any) -> list[str]:
     return [rule for rule, holds in _constraints(shape) if not holds(value)]
 
 
 def _constraints(shape: Shape) -> Iterator[tuple[str, Callable[[Any], bool]]]:
-    """What the model states of a shape, in the words of the service, and whether it holds of a value."""
+    """Yield what the model states of a shape, in the words of the service, and whether it holds of a value."""
     kind, stated = shape.type_name, shape.metadata
-    numeric = kind in {"integer", "long", "float", "double"}
-    noun, size = ("value", float) if numeric else ("length", len)
-    if numeric or kind in {"string", "list", "map"}:
+    noun, size = ("value", float) if kind in _NUMBERS else ("length", len)
+    if kind in {*_NUMBERS, "string", "list", "map"}:
         for name, word, holds in (("max", "less", operator.le), ("min", "greater", operator.ge)):
             if name in stated:
                 rule = f"Member must have {noun} {word} than or equal to {stated[name]}"
@@ -169,23 +144,9 @@ def _compared(holds: Callable[[Any, Any], bool], size: Callable[[Any], float], b
 
 
 @functools.lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """The model's patterns are Java's; Python lacks their property classes, pairs of surrogates, and a number of ends of the text."""
-    text = pattern.replace(r"\p{Alnum}", "a-zA-Z0-9").replace(r"\uD800\uDC00-\uDBFF\uDFFF", r"\U00010000-\U0010FFFF")
-    text = re.sub(r"\$\{\d+,\d+\}$", "$", text)
-    for name in set(re.findall(r"\\p\{(\w)\}", text)):
-        text = text.replace(rf"\p{{{name}}}", _class_of(name))
-    return re.compile(text, re.DOTALL)
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    """The model's patterns are Java's: Python lacks pairs of surrogates, and a number of ends of the text."""
+    import regex  # noqa: PLC0415 - 0.03 s, of which a start of the emulator need not know
 
-
-@functools.cache
-def _class_of(category: str) -> str:
-    """The characters of a Unicode category in the basic plane, as ranges for a character class."""
-    ranges: list[list[int]] = []
-    for code in range(0x10000):
-        if unicodedata.category(chr(code))[0] == category:
-            if ranges and ranges[-1][1] == code - 1:
-                ranges[-1][1] = code
-            else:
-                ranges.append([code, code])
-    return "".join(f"\\u{low:04x}-\\u{high:04x}" for low, high in ranges)
+    text = pattern.replace(r"\uD800\uDC00-\uDBFF\uDFFF", r"\U00010000-\U0010FFFF")
+    return regex.compile(regex.sub(r"\$\{\d+,\d+\}$", "$", text), regex.DOTALL)

@@ -15,7 +15,6 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.session.defaults import known_region
 
-TIERS = ("auto", "namespace", "folder", "portable")
 state_option = global_option("state")
 
 
@@ -31,11 +30,8 @@ def command() -> None:
 @state_option
 @region_option
 @click.option("--strict", is_flag=True, help="Fail jobs that need a substitute here: SMDDP, pytorchxla, MPI.")
-@click.option(
-    "--isolation", type=click.Choice(TIERS), default="auto", show_default=True, help="Choose how jobs are isolated."
-)
 @json_option
-def up(state: Path | None, region: str | None, *, strict: bool, isolation: str, as_json: bool) -> None:
+def up(state: Path | None, region: str | None, *, strict: bool, as_json: bool) -> None:
     """Start the emulator, or find the one that runs, and print KEY=VALUE lines for other programs.
 
     A running emulator keeps the options it was started with.
@@ -43,8 +39,8 @@ def up(state: Path | None, region: str | None, *, strict: bool, isolation: str, 
     \b
     Example: export $(sm-trn local up) && aws sagemaker list-training-jobs
     """
-    options = emulator.Options(strict=strict, isolation=isolation)
-    environment = emulator.up(state, region=known_region(region), options=options).environment()
+    endpoint = emulator.up(state, region=known_region(region), options=emulator.Options(strict=strict))
+    environment = endpoint.environment()
     if as_json:
         emit(environment)
     else:
@@ -77,7 +73,7 @@ def status(state: Path | None, *, as_json: bool) -> int:
         rows = [
             ("emulator", "up" if found.alive else "down; sm-trn local up"),
             ("endpoint", f"{found.url}, process {found.pid}, {found.region}" if found.alive else ""),
-            ("isolation", f"{found.isolation}; jobs run as you" if found.alive else ""),
+            ("isolation", f"jobs run as you; {found.isolation}" if found.alive else ""),
             ("jobs", jobs if found.alive else ""),
             ("endpoints", ", ".join(f"{number} {word}" for word, number in found.endpoints.items())),
             ("refused", ", ".join(f"{name} {number} times" for name, number in found.refused.items())),

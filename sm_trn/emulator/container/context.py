@@ -1,4 +1,4 @@
-"""These values hold what running jobs and hosted models share of the emulator."""
+"""What jobs, endpoints and the answers about them share."""
 
 from __future__ import annotations
 
@@ -6,36 +6,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from ..fault_injection import FaultInjector
     from ..iam.keys import Principals
     from ..objects import Objects
     from ..options import Options
-    from .isolation import Isolation
-    from .slots import JobSlots
+    from ..state.resources import Resources
+    from ..telemetry.log_store import LogLines
+    from ..telemetry.metrics import MetricStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
-    """This is what the jobs and models of every region need of the emulator. ``root`` is its state folder."""
+class Context:
+    """``root`` is the state folder. ``namespace``: jobs run in user namespaces, else in plain folders."""
 
+    root: Path
+    region: str
+    url: str
+    options: Options
+    namespace: bool
     objects: Objects
     principals: Principals
-    options: Options
-    isolation: Isolation
-    slots: JobSlots
-    root: Path
-    url: str
-    toolkit_error: Callable[[], str]
     faults: FaultInjector
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunContext:
-    """This is what every container of a region needs of the emulator. ``state`` is the region's folder."""
-
-    shared: Shared
-    state: Path
-    region: str
+    resources: Resources
+    lines: LogLines
+    metrics: MetricStore

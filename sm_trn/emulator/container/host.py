@@ -7,16 +7,16 @@ import os
 import subprocess
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...sandbox import init
 from ...sandbox.init import BROKEN_HOST, PYTHON, HostSpec
 from ..telemetry.log_store import MAX_EVENT
-from .orphans import end_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from .layout import Where
 
 _BLOCK = 65_536
 
@@ -27,13 +27,14 @@ class Host:
     """
 
     def __init__(
-        self, name: str, spec: HostSpec, file: Path, on_line: Callable[[int, str], None], on_exit: Callable[[], None]
+        self, where: Where, spec: HostSpec, on_line: Callable[[int, str], None], on_exit: Callable[[], None]
     ) -> None:
-        self.name = name
+        self.name = where.name
         self.code: int | None = None
         self.lost: Exception | None = None
         self._on_line = on_line
         self._on_exit = on_exit
+        file = where.folder / "spec.json"
         file.write_text(json.dumps(spec._asdict()), encoding="utf-8")
         file.chmod(0o600)
         self._process = subprocess.Popen(
@@ -46,12 +47,8 @@ class Host:
             start_new_session=True,
             bufsize=0,
         )
-        self._pump = threading.Thread(target=self._take_lines, name=f"log of {name}", daemon=True)
+        self._pump = threading.Thread(target=self._take_lines, name=f"log of {where.name}", daemon=True)
         self._pump.start()
-        if spec.portable:  # orphans keep the pipe open, and container init cannot adopt them
-            threading.Thread(
-                target=self._end_orphans, args=(file.parent,), name=f"orphans of {name}", daemon=True
-            ).start()
 
     @property
     def broken(self) -> bool:
@@ -88,10 +85,6 @@ class Host:
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._on_exit()
-
-    def _end_orphans(self, folder: Path) -> None:
-        self._process.wait()
-        end_processes(folder)
 
     def _emit(self, lines: Sequence[str]) -> None:
         now = int(time.time() * 1000)

@@ -7,6 +7,7 @@ allow-list: a job never sees the user's credentials.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +15,15 @@ from typing import TYPE_CHECKING, Final
 
 from ...sandbox.init import HostSpec
 from ...sandbox.init import remove as remove_folder
+from ...sandbox.run import TRUST, available
 from ..options import DATA_FOLDER
-from .isolation import Isolation
 from .orphans import NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..iam.keys import Key
-    from .context import RunContext
+    from .context import Context
 
 INSIDE: Final = Path(__file__).with_name("inside")
 ML: Final = "/opt/ml"
@@ -38,7 +39,6 @@ _CREDENTIALS: Final = (
 # Of the emulator's folder: what no job may see.
 _OWN: Final = (
     "endpoint.json", "emulator.db", "emulator.db-wal", "emulator.db-shm", "jobs", "s3", "logs", "metrics", "tmp", "hosted",
-    "hosted-logs", "regions",
 )  # fmt: skip
 
 
@@ -58,23 +58,32 @@ class Where:
         return self.folder / "own"
 
 
-def place(root: Path, name: str, isolation: Isolation) -> Where:
-    """Create the empty folders of one host."""
+def has_namespaces() -> bool:
+    """Return True where a host can have a user namespace, with its own /opt/ml: it is tried, not guessed from version numbers."""
+    return Path("/opt").is_dir() and available()
+
+
+def isolation_of(*, namespace: bool) -> str:
+    """Return how jobs are kept apart, for the status and the jobs' logs. A namespace is no sandbox: a job has the network."""
+    return "user namespace, /opt/ml" if namespace else f"plain folder, SAGEMAKER_BASE_DIR. {TRUST}"
+
+
+def place(root: Path, name: str, *, namespace: bool) -> Where:
+    """Create the empty folders of one host: /opt/ml in a namespace, elsewhere a folder that stands for it."""
     folder = root / name
     ml = folder / "ml"
     for part in ("input/config", "input/data", "model", "output/data", "code", "checkpoints"):
         (ml / part).mkdir(parents=True)
     for part in ("own/home", "own/tmp", "own/bin", "stage"):
         (folder / part).mkdir(parents=True)
-    inside = isolation.inside
-    tmp = "/opt/sm_trn/tmp" if inside else tempfile.mkdtemp(prefix="smt-")  # sockets allow 107 bytes of path
-    (folder / NOTE).write_text("" if inside else tmp, encoding="utf-8")
+    tmp = "/opt/sm_trn/tmp" if namespace else tempfile.mkdtemp(prefix="smt-")  # sockets allow 107 bytes of path
+    (folder / NOTE).write_text("" if namespace else tmp, encoding="utf-8")
     return Where(
         name=name,
         folder=folder,
         ml=ml,
-        seen_ml=ML if inside else str(ml),
-        seen_own="/opt/sm_trn" if inside else str(folder / "own"),
+        seen_ml=ML if namespace else str(ml),
+        seen_own="/opt/sm_trn" if namespace else str(folder / "own"),
         seen_tmp=tmp,
     )
 
@@ -108,9 +117,9 @@ def write_programs(where: Where, python: str, hosts: Sequence[str], neuron_cores
     )
 
 
-def base_environment(where: Where, context: RunContext, key: Key, requested: Mapping[str, str]) -> dict[str, str]:
+def base_environment(where: Where, context: Context, key: Key, requested: Mapping[str, str]) -> dict[str, str]:
     """Return what every emulated container finds, training or hosting, and the variables that are ``requested``."""
-    python, url = context.shared.options.job_python, context.shared.url
+    python, url = context.options.job_python, context.url
     system = f"{Path(python).parent}:/usr/local/bin:/usr/bin:/bin"
     variables = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
     variables |= {
@@ -134,7 +143,7 @@ def base_environment(where: Where, context: RunContext, key: Key, requested: Map
         "AWS_REGION": context.region,
         "AWS_DEFAULT_REGION": context.region,
         "AWS_ENDPOINT_URL": url,
-        "AWS_DATA_PATH": str(context.shared.root / DATA_FOLDER),
+        "AWS_DATA_PATH": str(context.root / DATA_FOLDER),
         "S3_ENDPOINT_URL": url,
         "AWS_ACCESS_KEY_ID": key.access,
         "AWS_SECRET_ACCESS_KEY": key.secret,
@@ -154,18 +163,12 @@ def localized(text: str, where: Where) -> str:
     return where.seen_ml if text == ML else text.replace(f"{ML}/", f"{where.seen_ml}/")
 
 
-def hidden_paths(state: Path) -> tuple[str, ...]:
-    """Return what a job in a namespace sees empty: where people keep credentials, and the emulator's own key."""
-    return (*(str(Path.home() / name) for name in _CREDENTIALS), *(str(state / name) for name in _OWN))
-
-
-def host_spec(
-    where: Where, state: Path, isolation: Isolation, argv: tuple[str, ...], env: dict[str, str], *, toolkit: bool
-) -> HostSpec:
-    """Describe how a process starts on the host. ``state`` is the emulator's folder, of which it sees nothing but its own."""
+def host_spec(where: Where, state: Path, argv: tuple[str, ...], env: dict[str, str], *, toolkit: bool) -> HostSpec:
+    """Describe how a process starts on the host. A job in a namespace sees the places of credentials, and of the emulator's ``state``
+    all but its own, empty."""
     return HostSpec(
-        namespace=isolation is Isolation.NAMESPACE,
-        portable=isolation is Isolation.PORTABLE,
+        namespace=where.seen_ml == ML,
+        portable=sys.platform != "linux",
         hostname=where.name,
         argv=argv,
         env=env,
@@ -174,6 +177,6 @@ def host_spec(
         own=str(where.own),
         stage=str(where.folder / "stage"),
         hosts=str(where.folder / "hosts"),
-        hidden=hidden_paths(state),
+        hidden=(*(str(Path.home() / name) for name in _CREDENTIALS), *(str(state / name) for name in _OWN)),
         toolkit=toolkit,
     )

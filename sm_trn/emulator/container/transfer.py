@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ..objects import parse_s3_uri
+from ..objects import open_plain, parse_s3_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -115,15 +115,13 @@ def merged(roots: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
 
 def archive(out: IO[bytes], roots: Sequence[tuple[str, Path]], note: Callable[[str], None]) -> None:
     """Write a .tar.gz of the folders' contents, merged. A name that two hosts wrote is kept once under ``<host>/`` too."""
+    seen: set[str] = set()
     with tarfile.open(fileobj=out, mode="w:gz", compresslevel=_COMPRESSION) as tar:
-        seen: set[str] = set()
         for host, root in roots:
             for name, path in _members(root, note):
-                member = name if name not in seen else f"{host}/{name}"
-                if path.is_dir() and not path.is_symlink() and name in seen:
-                    continue
+                if name not in seen or path.is_symlink() or not path.is_dir():
+                    _add(tar, f"{host}/{name}" if name in seen else name, path)
                 seen.add(name)
-                _add(tar, member, path)
 
 
 def check_volume(roots: Sequence[Path], volume_gb: int) -> None:
@@ -137,16 +135,13 @@ def check_volume(roots: Sequence[Path], volume_gb: int) -> None:
             )
 
 
-def read_failure(folder: Path, name: str = "failure") -> str:
-    """Return what the job wrote to a file of /opt/ml/output, its first 1024 characters; empty when it wrote nothing readable."""
+def read_failure(folder: Path) -> str:
+    """Return what the job wrote to /opt/ml/output/failure, its first 1024 characters; empty when it wrote nothing readable."""
     try:
-        handle = os.open(folder / "output" / name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with open_plain(folder / "output/failure") as source:
+            return source.read(8192).decode("utf-8", "replace")[:1024]
     except OSError:
         return ""
-    with os.fdopen(handle, "rb") as source:
-        if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
-            return ""
-        return source.read(8192).decode("utf-8", "replace")[:1024]
 
 
 def _members(root: Path, note: Callable[[str], None]) -> Iterator[tuple[str, Path]]:

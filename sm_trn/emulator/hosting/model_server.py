@@ -23,13 +23,12 @@ from ..container.host import Host
 from ..container.orphans import NOTE
 from ..iam.keys import Key, new_key
 from ..objects import parse_s3_uri
-from .request import model_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..api.shapes import Body
-    from ..container.context import RunContext
+    from ..container.context import Context
 
 SERVE: Final = layout.INSIDE / "serve.py"
 LARGEST_ANSWER: Final = 6 * 2**20  # Body of InvokeEndpoint's answer, in the API's own model
@@ -58,15 +57,15 @@ class Reply:
 
 
 class ModelServer:
-    """Started with ``start``; a dead or hanging one is started again by the request after."""
+    """Started with ``start``; a dead or hanging container is started again by the request after."""
 
-    def __init__(self, container: Body, variant: str, context: RunContext, say: Callable[[int, str], None]) -> None:
+    def __init__(self, container: Body, variant: str, context: Context, say: Callable[[int, str], None]) -> None:
+        self.variant = variant
         self._container = container
-        self._variant = variant
         self._context = context
         self._say = say
         self._key: Key = new_key()
-        self._root = context.state / "hosted" / uuid.uuid4().hex[:12]
+        self._root = context.root / "hosted" / uuid.uuid4().hex[:12]
         self._turn = threading.RLock()  # of starting and ending
         self._where: layout.Where | None = None
         self._host: Host | None = None
@@ -76,17 +75,22 @@ class ModelServer:
     def start(self) -> None:
         """Returns when the container answers pings. Raises ServingError."""
         with self._turn:
+            if self._host is not None and self._host.code is None:
+                return
             if self._closed:
                 raise ServingError("the container was ended")
             if self._where is None:
-                self._prepare()
-            self._launch()
+                self._where = self._placed()
+                self._fetch(self._where)
+            self._launch(self._where)
 
     def invoke(self, body: bytes, headers: Mapping[str, str], timeout: float) -> Reply:
         """Return the container's answer, whatever its status. Raises NoAnswer; the container is then started afresh."""
-        self._revive()
         try:
+            self.start()
             return self._ask("POST", "/invocations", body, headers, timeout)
+        except ServingError as error:
+            raise NoAnswer(f"the container ended and could not be started again: {error}", 503) from error
         except TimeoutError as error:
             self._end_host()
             raise NoAnswer(
@@ -105,38 +109,30 @@ class ModelServer:
         with self._turn:
             self._end_host()
             if self._where is not None:
-                self._context.shared.principals.remove(self._key)
+                self._context.principals.remove(self._key)
                 layout.remove(self._where)
                 shutil.rmtree(self._socket_folder, ignore_errors=True)
                 shutil.rmtree(self._root, ignore_errors=True)
                 self._where = None
 
-    # --- its parts ---
-
-    def _prepare(self) -> None:
-        context = self._context
-        where = layout.place(self._root, "model", context.shared.isolation)
-        self._where = where
-        self._socket_folder = Path(
-            tempfile.mkdtemp(prefix="smt-")
-        )  # a socket's path may have 107 bytes: not in the state
+    def _placed(self) -> layout.Where:
+        """Create the container's folders, of which that of the socket lies outside the state: its path may have 107 bytes."""
+        where = layout.place(self._root, "model", namespace=self._context.namespace)
+        self._socket_folder = Path(tempfile.mkdtemp(prefix="smt-"))
         (self._root / NOTE).write_text(str(self._socket_folder), encoding="utf-8")
-        context.shared.principals.add(self._key)
-        layout.write_programs(where, context.shared.options.job_python, ("model",))
-        self._fetch(where)
+        self._context.principals.add(self._key)
+        layout.write_programs(where, self._context.options.job_python, ("model",))
+        return where
 
     def _fetch(self, where: layout.Where) -> None:
         uri, source = model_data(self._container)
-        self._context.shared.objects.ready.wait()
+        self._context.objects.ready.wait()
         if uri and source.get("CompressionType") == "None":
-            bucket, prefix = parse_s3_uri(uri)
             try:
-                found = transfer.download_folder(
-                    self._context.shared.objects, f"s3://{bucket}/{prefix}", where.ml / "model"
-                )
+                names = transfer.download_folder(self._context.objects, uri, where.ml / "model")
             except transfer.TransferError as error:
                 raise ServingError(f'Failed to download model data for container "primary": {error}') from error
-            if not found:
+            if not names:
                 raise ServingError(f'Failed to download model data for container "primary": no objects under "{uri}"')
         elif uri:
             self._unpack(uri, where.ml / "model")
@@ -147,7 +143,7 @@ class ModelServer:
     def _unpack(self, uri: str, folder: Path) -> None:
         bucket, key = parse_s3_uri(uri)
         try:
-            with self._context.shared.objects.open(bucket, key) as packed:
+            with self._context.objects.open(bucket, key) as packed:
                 unpack(packed, folder)
         except (KeyError, OSError) as error:
             raise ServingError(
@@ -160,15 +156,14 @@ class ModelServer:
                 'ensure that the object located at the URL is a valid tar.gz archive."'
             ) from error
 
-    def _launch(self) -> None:
-        where, context = self._where, self._context
-        if where is None:
-            raise ServingError("the container was ended")
+    def _launch(self, where: layout.Where) -> None:
+        context = self._context
         file = self._socket_folder / "s"
         file.unlink(missing_ok=True)
         image = str(self._container.get("Image") or "")
-        python = context.shared.options.job_python
-        self._note(f"EMULATED container on this machine's CPU; {python} stands in for image {image!r}")
+        python = context.options.job_python
+        note = f"sm_trn emulator: EMULATED container on this machine's CPU; {python} stands in for image {image!r}"
+        self._say(int(time.time() * 1000), note)
         env = layout.base_environment(where, context, self._key, self._container.get("Environment") or {})
         env |= {
             "SM_TRN_IMAGE": image,
@@ -176,13 +171,10 @@ class ModelServer:
             "SM_TRN_CODE": f"{where.seen_ml}/model/code:{where.seen_ml}/code",
             "TS_DEFAULT_WORKERS_PER_MODEL": "1",
         }
-        shared = context.shared
-        spec = layout.host_spec(
-            where, shared.root, shared.isolation, (python, str(SERVE), str(file)), env, toolkit=False
-        )
+        spec = layout.host_spec(where, context.root, (python, str(SERVE), str(file)), env, toolkit=False)
         ended = threading.Event()
-        self._host = Host("model", spec, where.folder / "spec.json", self._say, ended.set)
-        self._await_ping(ended, context.shared.options.ping_timeout_s)
+        self._host = Host(where, spec, self._say, ended.set)
+        self._await_ping(ended, context.options.ping_timeout_s)
 
     def _await_ping(self, ended: threading.Event, patience: float) -> None:
         until = time.monotonic() + patience
@@ -194,19 +186,9 @@ class ModelServer:
                     return
         self._end_host()
         raise ServingError(
-            f"The primary container for production variant {self._variant} did not pass the ping health check. Please check "
+            f"The primary container for production variant {self.variant} did not pass the ping health check. Please check "
             "CloudWatch logs for this endpoint."
         )
-
-    def _revive(self) -> None:
-        with self._turn:
-            host = self._host
-            if host is not None and host.code is None:
-                return
-            try:
-                self.start()
-            except ServingError as error:
-                raise NoAnswer(f"the container ended and could not be started again: {error}", 503) from error
 
     def _end_host(self) -> None:
         host = self._host
@@ -224,9 +206,6 @@ class ModelServer:
         finally:
             connection.close()
 
-    def _note(self, text: str) -> None:
-        self._say(int(time.time() * 1000), f"sm_trn emulator: {text}")
-
 
 class _OverSocket(http.client.HTTPConnection):
     """HTTP over a Unix socket; ``timeout`` is for the whole answer's next byte."""
@@ -239,3 +218,9 @@ class _OverSocket(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
+
+
+def model_data(container: Body) -> tuple[str, Body]:
+    """Return where a container's model is, empty where it has none, and how it is kept there."""
+    source = container.get("ModelDataSource", {}).get("S3DataSource", {})
+    return container.get("ModelDataUrl") or source.get("S3Uri", ""), source

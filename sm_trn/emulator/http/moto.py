@@ -16,13 +16,10 @@ from urllib.parse import urlencode
 from werkzeug.test import EnvironBuilder
 
 from ..options import EMULATED_ACCOUNT
-from .response import Answer
+from .request import Answer, HttpRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from .request import HttpRequest
-
 
 _POLICIES: Final = "MOTO_IAM_LOAD_MANAGED_POLICIES"
 
@@ -72,26 +69,19 @@ class Moto:
             sys.stderr.write(traceback.format_exc())
             return Answer(501, (), b"")
 
-    def call(
-        self, service: str, method: str, path: str, body: bytes = b"", *, region: str | None = None, **headers: str
-    ) -> Answer:
-        """Make a request of our own; ``path`` is not yet percent-encoded, ``headers`` are spelled with underscores."""
+    def call(self, service: str, body: bytes, content_type: str, target: str = "") -> Answer:
+        """Make a request of our own."""
         made = EnvironBuilder(
-            path, "http://127.0.0.1", method=method, data=body, errors_stream=io.StringIO()
+            "/", "http://127.0.0.1", method="POST", data=body, errors_stream=io.StringIO()
         ).get_environ()
-        scope = f"SMTRN/20200101/{region or self._region}/{service}/aws4_request"
+        scope = f"SMTRN/20200101/{self._region}/{service}/aws4_request"
         made["HTTP_AUTHORIZATION"] = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
-        for name, value in headers.items():
-            made[name.upper() if name == "content_type" else f"HTTP_{name.upper()}"] = value
-        return self._run(made)
+        return self._run({**made, "CONTENT_TYPE": content_type, "HTTP_X_AMZ_TARGET": target})
 
-    def query(
-        self, service: str, action: str, version: str, parameters: Mapping[str, str], *, region: str | None = None
-    ) -> Answer:
+    def query(self, service: str, action: str, version: str, parameters: Mapping[str, str]) -> Answer:
         """Make one call of AWS's query protocol, form-encoded."""
         body = urlencode({"Action": action, "Version": version, **parameters}).encode()
-        kind = "application/x-www-form-urlencoded"
-        return self.call(service, "POST", "/", body, region=region, content_type=kind)
+        return self.call(service, body, "application/x-www-form-urlencoded")
 
     def _run(self, environ: dict[str, Any]) -> Answer:
         started: list[tuple[str, list[tuple[str, str]]]] = []

@@ -1,10 +1,13 @@
-"""This value is a request as it came over the connection, read once from what the HTTP server gives."""
+"""A request as it came over the connection, and its answer before it is written there."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
+
+from ..errors import AwsError
 
 
 def _unnoticed() -> None:
@@ -56,3 +59,26 @@ class HttpRequest:
         """Return the service and the operation that a request of the JSON protocol names; empty where it names none."""
         prefix, _, operation = self.fields.get("x-amz-target", "").rpartition(".")
         return prefix, operation
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+def json_answer(document: Mapping[str, Any]) -> Answer:
+    """Return an answer of the JSON protocol."""
+    return Answer(200, (("Content-Type", "application/x-amz-json-1.1"),), json.dumps(document).encode())
+
+
+def json_document(body: bytes) -> Mapping[str, Any]:
+    """Return the JSON object of a request. Raises AwsError for anything else."""
+    try:
+        document = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise AwsError("SerializationException", f"the body is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise AwsError("SerializationException", "the body is not a JSON object")
+    return document

@@ -11,7 +11,6 @@ import hmac
 import tempfile
 import time
 from dataclasses import dataclass
-from email.utils import mktime_tz, parsedate_tz
 from typing import IO, TYPE_CHECKING, cast
 from urllib.parse import parse_qsl
 
@@ -30,7 +29,6 @@ _BLOCK = 2**20
 MAX_BODY = 8 * 2**20  # an API call; the service itself takes at most a few MB
 MAX_OBJECT = 5 * 2**30  # one S3 PUT: https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html
 _SKEW_S = 15 * 60  # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
-_QUERY = frozenset({"sts", "iam"})  # their codes of a bad token are those of the query protocol
 _STREAMING = frozenset(
     {
         signature.UNSIGNED,
@@ -103,12 +101,12 @@ class Authenticator:
         principal = self._principals.find(credential.access_key)
         if principal is None:
             if token:
-                raise _bad_token(credential.service)
+                raise _token_error(credential.service, expired=False)
             raise refused("UnrecognizedClientException", "the access key is not one of this emulator")
         if principal.token and not hmac.compare_digest(principal.token.encode(), token.encode()):
-            raise _bad_token(credential.service)
+            raise _token_error(credential.service, expired=False)
         if self._clock() >= principal.expires:
-            raise _expired_token(credential.service)
+            raise _token_error(credential.service, expired=True)
         return principal
 
     def _timestamp(self, http: HttpRequest, credential: signature.Credential, query: Mapping[str, str]) -> str:
@@ -121,7 +119,7 @@ class Authenticator:
             if signed_at is None or not signed_at - _SKEW_S <= now <= signed_at + seconds:
                 raise refused("AccessDenied", "Request has expired")
         else:
-            text = http.fields.get("x-amz-date") or _amz_date(http.fields.get("date", ""))
+            text = http.fields.get("x-amz-date", "")
             signed_at = _epoch(text)
             if signed_at is None or abs(now - signed_at) > _SKEW_S:
                 raise refused("RequestExpired", "the request's date is missing or more than 15 minutes off")
@@ -203,18 +201,17 @@ def _copy(source: IO[bytes], target: IO[bytes], left: int, *, chunked: bool) -> 
     return digest.hexdigest()
 
 
-def _bad_token(service: str) -> AwsError:
+def _token_error(service: str, *, expired: bool) -> AwsError:
+    """Return what a service says to a token: S3 and those of the query protocol have codes of their own."""
     if service == "s3":
-        return AwsError("InvalidToken", "The provided token is malformed or otherwise invalid.")
-    code = "InvalidClientTokenId" if service in _QUERY else "UnrecognizedClientException"
-    return refused(code, "The security token included in the request is invalid.")
-
-
-def _expired_token(service: str) -> AwsError:
-    if service == "s3":
-        return AwsError("ExpiredToken", "The provided token has expired.")
-    said = "The security token included in the request is expired"
-    return refused("ExpiredToken", said) if service in _QUERY else AwsError("ExpiredTokenException", said)
+        code, said = (
+            ("ExpiredToken", "has expired") if expired else ("InvalidToken", "is malformed or otherwise invalid")
+        )
+        return AwsError(code, f"The provided token {said}.")
+    said = f"The security token included in the request is {'expired' if expired else 'invalid.'}"
+    if service in {"sts", "iam"}:
+        return refused("ExpiredToken" if expired else "InvalidClientTokenId", said)
+    return AwsError("ExpiredTokenException", said) if expired else refused("UnrecognizedClientException", said)
 
 
 def _epoch(text: str) -> float | None:
@@ -222,8 +219,3 @@ def _epoch(text: str) -> float | None:
         return float(calendar.timegm(time.strptime(text, "%Y%m%dT%H%M%SZ")))
     except ValueError:
         return None
-
-
-def _amz_date(text: str) -> str:
-    parsed = parsedate_tz(text)
-    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(mktime_tz(parsed))) if parsed else ""

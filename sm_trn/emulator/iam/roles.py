@@ -1,22 +1,32 @@
-"""The IAM roles that exist: moto keeps those of the emulator's own account; of other accounts it cannot know any."""
+"""Who may be assumed: the roles that exist, and the temporary credentials that STS gives for them.
+
+moto keeps the roles of the emulator's own account; of other accounts it cannot know any. It answers STS too, but its keys are the same
+for everybody: those in its answers are made here, for the door must know them.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import secrets
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
-from ..errors import AwsError, validation
-from ..http.response import Answer
+from ..errors import AwsError, refused, validation
+from ..http.request import Answer
 from ..options import EMULATED_ACCOUNT
+from .keys import Principal, new_key
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping
 
     from ..http.moto import Moto
+    from .authenticator import AuthenticatedRequest
+    from .keys import Principals
 
+_XML: Final = (("Content-Type", "text/xml"),)
 TRUST: Final = json.dumps(
     {
         "Version": "2012-10-17",
@@ -71,7 +81,7 @@ class Roles:
             f"<IsTruncated>false</IsTruncated><EvaluationResults>{rows}</EvaluationResults>"
             "</SimulatePrincipalPolicyResult></SimulatePrincipalPolicyResponse>"
         )
-        return Answer(200, (("Content-Type", "text/xml"),), text.encode())
+        return Answer(200, _XML, text.encode())
 
     def exists(self, arn: str) -> bool:
         """Return True for a role of the emulator's account that is there, and for any of another account: it is taken at its word."""
@@ -81,3 +91,54 @@ class Roles:
         self._ready.wait()
         answer = self._moto.query("iam", "GetRole", _VERSION, {"RoleName": match[2]})
         return answer.status == 200 and f"<Arn>{arn}</Arn>".encode() in answer.body
+
+
+def check_caller(parameters: Mapping[str, str], caller: AuthenticatedRequest, roles: Roles) -> Answer | None:
+    """Answer GetCallerIdentity, which moto answers for its own keys; None for another operation. Raises AwsError for a role that does
+    not exist."""
+    if parameters.get("Action") == "GetCallerIdentity":
+        principal = caller.principal
+        account = principal.arn.split(":")[4]
+        text = (
+            f"<Arn>{escape(principal.arn)}</Arn><UserId>{escape(principal.user)}</UserId><Account>{account}</Account>"
+        )
+        body = (
+            '<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>'
+            f"{text}</GetCallerIdentityResult></GetCallerIdentityResponse>"
+        )
+        return Answer(200, _XML, body.encode())
+    role = parameters.get("RoleArn", "")
+    if parameters.get("Action") == "AssumeRole" and not roles.exists(role):
+        raise refused(
+            "AccessDenied",
+            f"User: {caller.principal.arn} is not authorized to perform: sts:AssumeRole on resource: {role}",
+        )
+    return None
+
+
+def issue(answer: Answer, caller: AuthenticatedRequest, principals: Principals) -> Answer:
+    """Return moto's answer with credentials of our own in the place of its; they end with the caller's key."""
+    text = answer.body.decode() if isinstance(answer.body, bytes) else ""
+    expiration = _member(text, "Expiration")
+    if not expiration:
+        return answer
+    key, token = new_key(), secrets.token_urlsafe(200)
+    for name, value in (("AccessKeyId", key.access), ("SecretAccessKey", key.secret), ("SessionToken", token)):
+        text = re.sub(rf"<{name}>[^<]*</{name}>", f"<{name}>{value}</{name}>", text)
+    parent = caller.principal
+    principals.issue(
+        Principal(
+            key=key,
+            token=token,
+            arn=_member(text, "Arn") or parent.arn,
+            user=_member(text, "AssumedRoleId") or _member(text, "FederatedUserId") or parent.user,
+            expires=datetime.fromisoformat(expiration.replace("Z", "+00:00")).timestamp(),
+            parent=parent.parent or parent.key.access,
+        )
+    )
+    return Answer(answer.status, answer.headers, text.encode())
+
+
+def _member(text: str, name: str) -> str:
+    found = re.search(rf"<{name}>([^<]*)</{name}>", text)
+    return found[1] if found else ""

@@ -4,54 +4,36 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .disk import no_room
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from .store import Store
 
-class Registered(Protocol):
-    """This is what every resource has; ``created`` is in epoch seconds."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def arn(self) -> str: ...
-    @property
-    def created(self) -> float: ...
-
-
-T = TypeVar("T", bound=Registered)
+T = TypeVar("T", bound=Any)  # a dataclass with a kind, a name, an ARN, tags and ``created`` in epoch seconds
 
 
 class Registry(Generic[T]):
-    """Every method is atomic. ``write`` and ``erase`` save each change before anybody sees it.
+    """Every method is atomic, and saves each change before anybody sees it.
 
     On a full disk nothing new is taken, but what is there changes and goes all the same: that is what makes room. Such a
     change is saved with the next one that finds room.
     """
 
     def __init__(
-        self,
-        found: Iterable[T],
-        write: Callable[[T], None],
-        erase: Callable[[T], None],
-        clock: Callable[[], float] = time.time,
+        self, store: Store, known: Iterable[T], dump: Callable[[T], str], clock: Callable[[], float] = time.time
     ) -> None:
-        self._kept = {(each.kind, each.name): each for each in found}
-        self._write = write
-        self._erase = erase
-        self._clock = clock
+        self._store = store
+        self._kept = {(each.kind, each.name): each for each in known}
+        self._dump = dump
+        self.now = clock
         self._lock = threading.RLock()
         self._owed: dict[tuple[str, str], Callable[[], None]] = {}  # changes for which the disk had no room
-
-    def now(self) -> float:
-        return self._clock()
 
     def find(self, kind: str, name: str) -> T | None:
         with self._lock:
@@ -63,21 +45,26 @@ class Registry(Generic[T]):
 
     def of_kind(self, kind: str) -> list[T]:
         with self._lock:
-            found = [each for each in self._kept.values() if each.kind == kind]
-        return sorted(found, key=lambda each: (each.created, each.name))
+            kept = [each for each in self._kept.values() if each.kind == kind]
+        return sorted(kept, key=lambda each: (each.created, each.name))
+
+    def retag(self, resource: T, tags: Mapping[str, str]) -> None:
+        """Replace the tags of a resource."""
+        with self._lock:
+            self._save(replace(self._kept.get((resource.kind, resource.name), resource), tags=dict(tags)))
 
     def remove(self, kind: str, name: str) -> None:
         with self._lock:
-            gone = self._kept.pop((kind, name), None)
-            if gone is not None:
-                self._settle(partial(self._erase, gone), (kind, name))
+            if self._kept.pop((kind, name), None) is not None:
+                self._settle(partial(self._store.drop, kind, name), (kind, name))
 
     def _save(self, each: T) -> None:
         key = (each.kind, each.name)
+        write = partial(self._store.save, *key, self._dump(each))
         if key not in self._kept:
-            self._write(each)
+            write()
         else:
-            self._settle(partial(self._write, each), key)
+            self._settle(write, key)
         self._kept[key] = each
 
     def _settle(self, change: Callable[[], None], key: tuple[str, str]) -> None:

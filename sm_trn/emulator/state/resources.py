@@ -1,16 +1,15 @@
-"""The registry keeps models, endpoints and their configurations; it saves each change."""
+"""Models, endpoints and their configurations, as they were asked for, and what became of them."""
 
 from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..api.paging import select
+from ..api.listing import select, tags_of
 from ..api.shapes import given
-from ..api.tags import Tagged
-from ..errors import AwsError, validation
+from ..errors import validation
 from ..options import EMULATED_ACCOUNT
 from .registry import Registry
 
@@ -20,31 +19,17 @@ if TYPE_CHECKING:
     from ..api.shapes import Body
     from .store import Store
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """The service's words for a kind of thing: in messages, in its operations and their members, over a list of them.
-
-    ``unlisted`` is what a describe says and a row of the list does not.
-    """
-
-    noun: str
-    word: str
-    rows: str
-    has_status: bool = False
-    unlisted: str = ""
-
-
-KINDS: Final[Mapping[str, Kind]] = {  # by the word in their ARNs
-    "model": Kind("model", "Model", "Models"),
-    "endpoint-config": Kind("endpoint configuration", "EndpointConfig", "EndpointConfigs"),
-    "endpoint": Kind("endpoint", "Endpoint", "Endpoints", has_status=True, unlisted="FailureReason"),
+# The service's words for a kind, by the one in ARNs: in messages, and in the names of operations and members.
+KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "model": ("model", "Model"),
+    "endpoint-config": ("endpoint configuration", "EndpointConfig"),
+    "endpoint": ("endpoint", "Endpoint"),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A request as it was sent, and what became of it. ``facts`` holds what the request did not say."""
+    """A request as it was sent, and what became of it. Only endpoints have a ``status`` and a ``reason``."""
 
     kind: str
     name: str
@@ -55,99 +40,77 @@ class Resource:
     modified: float
     status: str = ""
     reason: str | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-def row(resource: Resource) -> dict[str, object]:
-    """What a describe says of any resource beside its request; a list says it too, but for the ``unlisted``."""
-    kind = KINDS[resource.kind]
-    found: dict[str, object] = {
-        f"{kind.word}Name": resource.name,
-        f"{kind.word}Arn": resource.arn,
-        "CreationTime": resource.created,
-    }
-    if kind.has_status:
-        found |= {f"{kind.word}Status": resource.status, "LastModifiedTime": resource.modified}
-    return found | given(FailureReason=resource.reason or None)
 
 
 class Resources(Registry[Resource]):
-    """It keeps all of a region, by kind and name."""
+    """All models, endpoint configurations and endpoints. ``kind`` is one of KINDS."""
 
     def __init__(self, store: Store, region: str, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(
-            (Resource(**json.loads(text)) for text in store.records(*KINDS)),
-            lambda resource: store.save_record(resource.kind, resource.name, json.dumps(asdict(resource))),
-            lambda resource: store.drop_record(resource.kind, resource.name),
-            clock,
-        )
+        resources = [Resource(**json.loads(text)) for kind in KINDS for text in store.records(kind).values()]
+        super().__init__(store, resources, lambda resource: json.dumps(asdict(resource)), clock)
         self._region = region
 
     def get(self, kind: str, name: str) -> Resource:
         """Return a resource. Raises AwsError, as the service does, when there is no such thing."""
-        found = self.find(kind, name)
-        if found is None:
-            raise validation(f'Could not find {KINDS[kind].noun} "{self._arn(kind, name)}".')
-        return found
+        resource = self.find(kind, name)
+        if resource is None:
+            raise validation(f'Could not find {KINDS[kind][0]} "{self._arn(kind, name)}".')
+        return resource
 
-    def all(self, kind: str, status: str | None = None) -> list[Resource]:
-        """Return those of a kind, of one status where it is named, in order of creation."""
-        return [each for each in self.of_kind(kind) if status in {None, each.status}]
-
-    def listed(self, kind: str, body: Body) -> dict[str, object]:
-        """Answer a list of any kind. Raises AwsError for a token that is none."""
-        found, token = select(self.all(kind, body.get("StatusEquals")), body)
-        rows = [row(each) for each in found]
-        for each in rows:
-            each.pop(KINDS[kind].unlisted, None)
-        return {KINDS[kind].rows: rows, **token}
-
-    def add(
-        self,
-        kind: str,
-        name: str,
-        request: Any,
-        *,
-        tags: Mapping[str, str],
-        status: str = "",
-        facts: Mapping[str, object] | None = None,
-    ) -> Resource:
-        """Make a resource of a request. Raises AwsError for a name that is taken."""
-        now = self.now()
+    def add(self, kind: str, body: Body, *, status: str = "") -> Resource:
+        """Keep what a request asks for. Raises AwsError for a name that is taken."""
+        now, name = self.now(), body[f"{KINDS[kind][1]}Name"]
         resource = Resource(
             kind=kind,
             name=name,
             arn=self._arn(kind, name),
-            request=request,
-            tags=tags,
+            tags=tags_of(body.pop("Tags", [])),
+            request=body,
             created=now,
             modified=now,
             status=status,
-            facts=facts or {},
         )
         with self._lock:
             if self.find(kind, name) is not None:
-                raise _taken(resource)
+                raise validation(f'Cannot create already existing {KINDS[kind][0]} "{resource.arn}".')
             self._save(resource)
         return resource
 
-    def tagged(self, arn: str) -> Tagged | None:
-        """Return the tags of what has the ARN; None where nothing here has it."""
-        resource = self.by_arn(arn)
-        if resource is None:
-            return None
-        return Tagged(resource.tags, lambda tags: self.change(resource.kind, resource.name, tags=tags))
-
-    def change(self, kind: str, name: str, **changes: Any) -> None:
-        """Change some fields of a resource, if it is still there, and say when."""
+    def change(self, kind: str, name: str, *, status: str, reason: str | None = None) -> None:
+        """Set the status of a resource, if it is still there."""
         with self._lock:
             resource = self.find(kind, name)
             if resource is not None:
-                self._save(replace(resource, modified=max(self._clock(), resource.modified), **changes))
+                modified = max(self.now(), resource.modified)
+                self._save(replace(resource, modified=modified, status=status, reason=reason))
+
+    def describe(self, kind: str, body: Body) -> dict[str, Any]:
+        """Return what was sent, and what became of it."""
+        resource = self.get(kind, body[f"{KINDS[kind][1]}Name"])
+        return {**resource.request, **_row(resource), **given(FailureReason=resource.reason)}
+
+    def listed(self, kind: str, body: Body) -> dict[str, object]:
+        """Answer a list of any kind. Raises AwsError for a token that is none."""
+        status = body.get("StatusEquals")
+        resources, more = select([each for each in self.of_kind(kind) if status in {None, each.status}], body)
+        return {f"{KINDS[kind][1]}s": [_row(each) for each in resources], **more}
+
+    def delete(self, kind: str, body: Body) -> dict[str, str]:
+        """Delete a model, or a configuration. Raises AwsError where there is none."""
+        self.remove(kind, self.get(kind, body[f"{KINDS[kind][1]}Name"]).name)
+        return {}
 
     def _arn(self, kind: str, name: str) -> str:
         return f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{kind}/{name.lower()}"
 
 
-def _taken(resource: Resource) -> AwsError:
-    return validation(f'Cannot create already existing {KINDS[resource.kind].noun} "{resource.arn}".')
+def _row(resource: Resource) -> dict[str, object]:
+    word = KINDS[resource.kind][1]
+    row: dict[str, object] = {
+        f"{word}Name": resource.name,
+        f"{word}Arn": resource.arn,
+        "CreationTime": resource.created,
+    }
+    if resource.status:
+        row |= {f"{word}Status": resource.status, "LastModifiedTime": resource.modified}
+    return row

@@ -9,7 +9,7 @@ import contextlib
 import errno
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...core.errors import EmulatorError
 
@@ -18,13 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ROOM: Final = 4 * 2**20  # a thousand of SQLite's pages: after so many it begins its log anew
-_VERSION: Final = 3
+_VERSION: Final = 4
 _TABLES: Final = """
-CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS records (kind TEXT, name TEXT, document TEXT NOT NULL, PRIMARY KEY (kind, name));
-CREATE TABLE IF NOT EXISTS buckets (name TEXT PRIMARY KEY, region TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS objects (bucket TEXT, key TEXT, file TEXT NOT NULL, document TEXT NOT NULL,
-                                    PRIMARY KEY (bucket, key));
 """
 
 
@@ -47,56 +43,26 @@ class Store:
         with self._lock:
             self._db.close()
 
-    def setting(self, name: str) -> str | None:
-        rows = self._all("SELECT value FROM settings WHERE name = ?", name)
-        return str(rows[0][0]) if rows else None
+    def records(self, kind: str) -> dict[str, str]:
+        """Return the documents of a kind by name."""
+        with self._lock:
+            return dict(self._db.execute("SELECT name, document FROM records WHERE kind = ?", (kind,)).fetchall())
 
-    def set(self, name: str, value: str) -> None:
-        self._write("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, value)
-
-    def records(self, *kinds: str) -> list[str]:
-        """Return the documents of these kinds."""
-        marks = ", ".join("?" * len(kinds))
-        return [str(text) for (text,) in self._all(f"SELECT document FROM records WHERE kind IN ({marks})", *kinds)]  # noqa: S608 - marks alone
-
-    def save_record(self, kind: str, name: str, document: str) -> None:
+    def save(self, kind: str, name: str, document: str) -> None:
         self._write("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", kind, name, document)
 
-    def drop_record(self, kind: str, name: str) -> None:
+    def drop(self, kind: str, name: str) -> None:
         self._write("DELETE FROM records WHERE kind = ? AND name = ?", kind, name)
-
-    def buckets(self) -> list[tuple[str, str]]:
-        return [(row[0], row[1]) for row in self._all("SELECT name, region FROM buckets ORDER BY name")]
-
-    def save_bucket(self, name: str, region: str) -> None:
-        self._write("INSERT OR REPLACE INTO buckets VALUES (?, ?)", name, region)
-
-    def drop_bucket(self, name: str) -> None:
-        self._write("DELETE FROM buckets WHERE name = ?", name)
-
-    def objects(self) -> list[tuple[str, str, str, str]]:
-        """Return bucket, key, file and document of every object."""
-        return self._all("SELECT bucket, key, file, document FROM objects")
-
-    def save_object(self, bucket: str, key: str, file: str, document: str) -> None:
-        self._write("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", bucket, key, file, document)
-
-    def drop_object(self, bucket: str, key: str) -> None:
-        self._write("DELETE FROM objects WHERE bucket = ? AND key = ?", bucket, key)
 
     def _take_room(self) -> None:
         """Write and delete what is as large as the room: the log and the free pages that it leaves are written over later."""
         with contextlib.suppress(OSError):
-            self._write("INSERT OR REPLACE INTO settings VALUES ('room', zeroblob(?))", _ROOM)
-        self._write("DELETE FROM settings WHERE name = 'room'")
+            self._write("INSERT OR REPLACE INTO records VALUES ('room', '', zeroblob(?))", _ROOM)
+        self.drop("room", "")
 
     def _write(self, statement: str, *values: str | float) -> None:
         with self._lock, _disk_errors():
             self._db.execute(statement, values)
-
-    def _all(self, statement: str, *values: str | float) -> list[Any]:
-        with self._lock:
-            return self._db.execute(statement, values).fetchall()
 
 
 def _check(db: sqlite3.Connection) -> None:

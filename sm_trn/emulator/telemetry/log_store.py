@@ -1,7 +1,4 @@
-"""The log store keeps one JSONL file per log stream and reads it by position, so that it survives a restart.
-
-It must not know CloudWatch's protocol (logs.py does) nor what a line says.
-"""
+"""The log store keeps one JSONL file per log stream and reads it by position, so that it survives a restart."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from io import RawIOBase
     from pathlib import Path
 
@@ -31,7 +28,9 @@ class Line:
 
 
 @dataclass(slots=True)
-class _Stream:
+class Stream:
+    """The place and the time of each line of a stream; ``out`` is open while its job runs."""
+
     file: Path
     created: int
     offsets: array[int] = field(default_factory=lambda: array("Q"))
@@ -40,34 +39,22 @@ class _Stream:
     out: RawIOBase | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamFacts:
-    name: str
-    created: int
-    first: int | None
-    last: int | None
-    size: int
-
-
 class LogLines:
-    """It keeps all streams of one folder, each as ``GROUP:NAME``."""
+    """All streams of a folder, each as ``GROUP:NAME``."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._lock = threading.RLock()
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, Stream] = {}
         root.mkdir(parents=True, exist_ok=True)
         for file in sorted(root.glob("*.jsonl")):
-            self._streams[unquote(file.stem)] = self._scan(file)
+            self._streams[unquote(file.stem)] = _scanned(file)
 
     def append(self, stream: str, timestamp: int, message: str) -> None:
         """Add one event; a longer message than CloudWatch takes becomes several. Raises OSError for one that cannot be kept, and
         those before and after it are whole all the same."""
         raw = message.encode("utf-8", "replace")
-        if len(raw) <= MAX_EVENT:
-            self._append(stream, timestamp, message)
-            return
-        for start in range(0, len(raw), MAX_EVENT):
+        for start in range(0, len(raw) or 1, MAX_EVENT):
             self._append(stream, timestamp, raw[start : start + MAX_EVENT].decode("utf-8", "ignore"))
 
     def finish(self, stream: str) -> None:
@@ -77,27 +64,15 @@ class LogLines:
                 entry.out.close()
                 entry.out = None
 
-    def streams(self, group: str, prefix: str = "") -> list[StreamFacts]:
+    def streams(self, group: str, prefix: str = "") -> list[tuple[str, Stream]]:
         """Return the streams of a group whose names begin with ``prefix``, in order of name."""
         start = f"{group}:{prefix}"
         with self._lock:
             return [
-                StreamFacts(
-                    name=name.partition(":")[2],
-                    created=entry.created,
-                    size=entry.size,
-                    first=entry.stamps[0] if entry.stamps else None,
-                    last=entry.stamps[-1] if entry.stamps else None,
-                )
-                for name, entry in sorted(self._streams.items())
-                if name.startswith(start)
+                (name.partition(":")[2], each) for name, each in sorted(self._streams.items()) if name.startswith(start)
             ]
 
-    def count(self, stream: str) -> int:
-        with self._lock:
-            return len(self._streams[stream].offsets)
-
-    def stamps(self, stream: str) -> Sequence[int] | None:
+    def stamps(self, stream: str) -> tuple[int, ...] | None:
         """Return the times of a stream's lines; None where there is no such stream."""
         with self._lock:
             return tuple(self._streams[stream].stamps) if stream in self._streams else None
@@ -119,39 +94,34 @@ class LogLines:
     def _append(self, stream: str, timestamp: int, message: str) -> None:
         now = int(time.time() * 1000)
         with self._lock:
-            entry = self._streams.get(stream) or _Stream(self._root / f"{quote(stream, safe='')}.jsonl", now)
+            entry = self._streams.get(stream) or Stream(self._root / f"{quote(stream, safe='')}.jsonl", now)
             if entry.out is None:
                 entry.out = entry.file.open("ab", buffering=0)  # a killed emulator must not lose what a job said
             self._streams[stream] = entry
             timestamp = max(timestamp, entry.stamps[-1]) if entry.stamps else timestamp  # a stream is in order
             row = json.dumps({"t": timestamp, "i": now, "m": message}).encode() + b"\n"
-            _write_whole(entry.out, row, entry.size)
+            left = memoryview(row)
+            try:
+                while left:
+                    left = left[entry.out.write(left) or 0 :]
+            except OSError:  # the file stays as it was: later lines are found by their place
+                entry.out.truncate(entry.size)
+                raise
             entry.offsets.append(entry.size)
             entry.stamps.append(timestamp)
             entry.size += len(row)
 
-    @staticmethod
-    def _scan(file: Path) -> _Stream:
-        entry = _Stream(file, int(file.stat().st_mtime * 1000))
-        with file.open("rb+") as source:
-            for row in source:
-                if not row.endswith(b"\n"):  # torn by a kill in the middle of a write
-                    source.truncate(entry.size)
-                    break
-                entry.offsets.append(entry.size)
-                entry.stamps.append(json.loads(row)["t"])
-                entry.size += len(row)
-        if entry.stamps:
-            entry.created = entry.stamps[0]
-        return entry
 
-
-def _write_whole(out: RawIOBase, row: bytes, size: int) -> None:
-    """Add the row to a file of ``size`` bytes, or leave the file as it is: later lines are found by their place."""
-    left = memoryview(row)
-    try:
-        while left:
-            left = left[out.write(left) or 0 :]
-    except OSError:
-        out.truncate(size)
-        raise
+def _scanned(file: Path) -> Stream:
+    entry = Stream(file, int(file.stat().st_mtime * 1000))
+    with file.open("rb+") as source:
+        for row in source:
+            if not row.endswith(b"\n"):  # torn by a kill in the middle of a write
+                source.truncate(entry.size)
+                break
+            entry.offsets.append(entry.size)
+            entry.stamps.append(json.loads(row)["t"])
+            entry.size += len(row)
+    if entry.stamps:
+        entry.created = entry.stamps[0]
+    return entry

@@ -1,4 +1,4 @@
-"""These functions answer CloudWatch Logs' reading operations, for the groups that jobs and endpoints write to.
+"""CloudWatch Logs' reading operations, for the groups that jobs and endpoints write to.
 
 Other groups are moto's, whose store keeps every line in memory and looks at all of a group's for each page of a filter.
 https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetLogEvents.html
@@ -6,11 +6,7 @@ https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetLogE
 
 from __future__ import annotations
 
-import base64
-import binascii
 import bisect
-import heapq
-import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,9 +16,9 @@ from ..errors import AwsError
 from ..options import EMULATED_ACCOUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
-    from .log_store import Line, LogLines, StreamFacts
+    from .log_store import Line, LogLines
 
     LogRequest = Mapping[str, Any]
     LogAnswer = dict[str, Any]
@@ -33,56 +29,57 @@ _PAGE = 10_000  # events; one answer also ends at 1 MiB
 _PAGE_BYTES = 2**20
 _STREAMS = 50  # of one answer of DescribeLogStreams
 _TOKEN = re.compile(r"([fb])/(\d{34})")
-_READERS: Final = frozenset({"DescribeLogStreams", "GetLogEvents", "FilterLogEvents"})
 _WRITERS: Final = frozenset({"PutLogEvents", "CreateLogStream", "DeleteLogStream", "DeleteLogGroup", "CreateLogGroup"})
 
 
 def answer(lines: LogLines, region: str, operation: str, body: LogRequest) -> LogAnswer | None:
     """Answer an operation on a group of ours; None for any other. Raises AwsError."""
-    group = _group(body)
-    if not group.startswith((GROUP, HOSTED)) or operation not in _READERS | _WRITERS:
+    readers = {"DescribeLogStreams": _describe, "GetLogEvents": _get}
+    named = str(body.get("logGroupName") or body.get("logGroupIdentifier") or "")
+    group = named.rpartition("log-group:")[2].rstrip(":*")  # of an ARN
+    if not group.startswith((GROUP, HOSTED)) or operation not in {*readers, *_WRITERS, "FilterLogEvents"}:
         return None
+    if operation == "FilterLogEvents":
+        raise AwsError("UnknownOperationException", "the emulator filters no logs: GetLogEvents reads a job's streams")
     if operation in _WRITERS:
         raise AwsError("OperationAbortedException", f"{operation}: the emulator alone writes {group!r}")
-    _check(operation, body)
-    if operation == "DescribeLogStreams":
-        return _describe(lines, group, body, f"arn:aws:logs:{region}:{EMULATED_ACCOUNT}:log-group:{group}")
-    return _get(lines, group, body) if operation == "GetLogEvents" else _filter(lines, group, body)
-
-
-def _check(operation: str, body: LogRequest) -> None:
-    """Raise the AwsError for what the service model forbids, and for the one rule over two members that it tells in words."""
     try:
         shapes.check(operation, body, "logs")
     except AwsError as fault:
         code = "InvalidParameterException" if fault.code == "ValidationException" else fault.code
         raise AwsError(code, fault.message) from fault
-    if body.get("orderBy") == "LastEventTime" and body.get("logStreamNamePrefix") is not None:
-        raise AwsError("InvalidParameterException", "Cannot order by LastEventTime with a logStreamNamePrefix.")
+    made = readers[operation](lines, group, body)
+    for stream in made.get("logStreams", ()):
+        stream["arn"] = (
+            f"arn:aws:logs:{region}:{EMULATED_ACCOUNT}:log-group:{group}:log-stream:{stream['logStreamName']}"
+        )
+    return made
 
 
-def _describe(lines: LogLines, group: str, body: LogRequest, arn: str) -> LogAnswer:
-    found = lines.streams(group, str(body.get("logStreamNamePrefix") or ""))
-    if body.get("orderBy") == "LastEventTime":
-        found.sort(key=lambda facts: facts.last or 0)
+def _describe(lines: LogLines, group: str, body: LogRequest) -> LogAnswer:
+    by_time, prefix = body.get("orderBy") == "LastEventTime", body.get("logStreamNamePrefix")
+    if by_time and prefix is not None:
+        raise _invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
+    rows = [
+        given(
+            logStreamName=name,
+            creationTime=stream.created,
+            storedBytes=0,
+            firstEventTimestamp=stream.stamps[0] if stream.stamps else None,
+            lastEventTimestamp=stream.stamps[-1] if stream.stamps else None,
+            lastIngestionTime=stream.stamps[-1] if stream.stamps else None,
+        )
+        for name, stream in lines.streams(group, str(prefix or ""))
+    ]
+    if by_time:
+        rows.sort(key=lambda row: row.get("lastEventTimestamp", 0))
     if body.get("descending"):
-        found.reverse()
-    start = _index(body.get("nextToken"))
-    limit = body.get("limit") or _STREAMS
-    more = {"nextToken": str(start + limit)} if start + limit < len(found) else {}
-    return {"logStreams": [_stream(facts, arn) for facts in found[start : start + limit]], **more}
-
-
-def _stream(facts: StreamFacts, arn: str) -> dict[str, object]:
-    return given(
-        logStreamName=facts.name,
-        creationTime=facts.created,
-        storedBytes=0,
-        arn=f"{arn}:log-stream:{facts.name}",
-        firstEventTimestamp=facts.first,
-        lastEventTimestamp=facts.last,
-        lastIngestionTime=facts.last,
-    )
+        rows.reverse()
+    token, limit = str(body.get("nextToken") or 0), body.get("limit") or _STREAMS
+    if not token.isdecimal():
+        raise _invalid("The specified nextToken is invalid.")
+    end = int(token) + limit
+    return given(logStreams=rows[int(token) : end], nextToken=str(end) if end < len(rows) else None)
 
 
 def _get(lines: LogLines, group: str, body: LogRequest) -> LogAnswer:
@@ -103,57 +100,15 @@ def _get(lines: LogLines, group: str, body: LogRequest) -> LogAnswer:
     return {"events": events, "nextForwardToken": f"f/{last:034d}", "nextBackwardToken": f"b/{first:034d}"}
 
 
-def _filter(lines: LogLines, group: str, body: LogRequest) -> LogAnswer:
-    wanted, names = _pattern(str(body.get("filterPattern") or "")), body.get("logStreamNames")
-    found = lines.streams(group, str(body.get("logStreamNamePrefix") or ""))
-    at, limit = _positions(body.get("nextToken")), body.get("limit") or _PAGE
-    low, high = int(body.get("startTime") or 0), body.get("endTime")
-    streams = [facts.name for facts in found if names is None or facts.name in names]
-    sources = [_timed(lines, group, name, at.get(name, 0)) for name in streams]
-    answer: LogAnswer = {"events": [], "searchedLogStreams": []}
-    size = 0
-    for _, name, line in heapq.merge(*sources, key=lambda item: item[:2]):
-        if len(answer["events"]) == limit or size > _PAGE_BYTES:
-            answer["nextToken"] = base64.urlsafe_b64encode(json.dumps(at).encode()).decode()
-            break
-        at[name] = line.index + 1
-        if line.timestamp >= low and (high is None or line.timestamp <= int(high)) and wanted(line.message):
-            answer["events"].append(_event(name, line))
-            size += len(line.message)
-    return answer
-
-
-def _timed(lines: LogLines, group: str, stream: str, start: int) -> Iterator[tuple[int, str, Line]]:
-    """Yield a stream's lines from a position on, to be merged with those of others."""
-    name = f"{group}:{stream}"
-    for line in lines.read(name, start, lines.count(name)):
-        yield line.timestamp, stream, line
-
-
-def _group(body: LogRequest) -> str:
-    """The group's name, be it given by name or by ARN."""
-    given = str(body.get("logGroupName") or body.get("logGroupIdentifier") or "")
-    return given.rpartition("log-group:")[2].rstrip(":*")
-
-
-def _event(stream: str, line: Line) -> dict[str, str | int]:
-    return {
-        "logStreamName": stream,
-        "timestamp": line.timestamp,
-        "message": line.message,
-        "ingestionTime": line.ingestion,
-        "eventId": f"{line.timestamp:020d}{line.index:016d}",
-    }
-
-
 def _direction(body: LogRequest, low: int, high: int) -> tuple[bool, int]:
+    """Return whether a page goes forward, and the line at which it begins."""
     token = body.get("nextToken")
     if token is None:
         forward = bool(body.get("startFromHead"))
         return forward, low if forward else high
     match = _TOKEN.fullmatch(str(token))
     if match is None:
-        raise AwsError("InvalidParameterException", "The specified nextToken is invalid.")
+        raise _invalid("The specified nextToken is invalid.")
     return match[1] == "f", int(match[2])
 
 
@@ -168,37 +123,5 @@ def _capped(page: list[Line], *, newest: bool) -> list[Line]:
     return kept[::-1] if newest else kept
 
 
-def _index(token: object) -> int:
-    if token is None:
-        return 0
-    if not str(token).isdecimal():
-        raise AwsError("InvalidParameterException", "The specified nextToken is invalid.")
-    return int(str(token))
-
-
-def _positions(token: object) -> dict[str, int]:
-    if token is None:
-        return {}
-    try:
-        found = json.loads(base64.urlsafe_b64decode(str(token)))
-        return {str(name): int(at) for name, at in found.items()}
-    except (binascii.Error, ValueError, AttributeError) as error:
-        raise AwsError("InvalidParameterException", "The specified nextToken is invalid.") from error
-
-
-def _pattern(text: str) -> Callable[[str], bool]:
-    """Terms and quoted phrases: all of them, any of those with `?`, none of those with `-`."""
-    text = text.strip()
-    if text.startswith(("{", "[", "%")):
-        raise AwsError(
-            "InvalidParameterException", "the emulator knows plain terms only, not structured filter patterns"
-        )
-    terms = [(sign, quoted or plain) for sign, quoted, plain in re.findall(r'([?-]?)(?:"([^"]*)"|([^\s"]+))', text)]
-    every = [term for sign, term in terms if not sign]
-    some = [term for sign, term in terms if sign == "?"]
-    none = [term for sign, term in terms if sign == "-"]
-    return lambda message: (
-        all(term in message for term in every)
-        and (not some or any(term in message for term in some))
-        and not any(term in message for term in none)
-    )
+def _invalid(message: str) -> AwsError:
+    return AwsError("InvalidParameterException", message)

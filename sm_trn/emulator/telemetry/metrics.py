@@ -1,27 +1,32 @@
-"""The metrics of a job, read from its log lines, by the expressions of its request.
+"""The metrics of a job: read from its log lines by the expressions of its request, kept in a file, and put into moto's CloudWatch.
 
 A queue that never blocks stands between the log and the search, and each search has a time limit.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import queue
-import struct
 import threading
 import time
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     import regex
+
+    from ..http.moto import Moto
 
 NAMESPACE: Final = "/aws/sagemaker/TrainingJobs"
 _LIMIT_S = 0.25  # for one line; an honest expression needs microseconds
 _QUEUE = 20_000
 _DRAIN_S = 10.0
+_BATCH = 100
 
 Point = tuple[str, float, int]  # name, value, epoch milliseconds
 
@@ -81,9 +86,9 @@ class MetricReader:
             self._on_note(f"metrics: {self._dropped} line(s) were skipped, the expressions are too slow")
 
     def final(self) -> tuple[FinalMetric, ...]:
-        """Return the last value of each metric: a 32-bit float and a whole second, as the service keeps them."""
+        """Return the last value of each metric, with its whole second, as the service keeps it."""
         return tuple(
-            FinalMetric(name=name, value=_single(value), timestamp=at // 1000)
+            FinalMetric(name=name, value=value, timestamp=at // 1000)
             for name, value, at in sorted(dict(self._last).values())
         )
 
@@ -121,8 +126,60 @@ def _number(text: str | None) -> float:
         return math.nan
 
 
-def _single(value: float) -> float:
-    try:
-        return float(struct.unpack("f", struct.pack("f", value))[0])
-    except OverflowError:
-        return value
+class MetricStore:
+    """One file of points for each job, put into moto again after a restart."""
+
+    def __init__(self, root: Path, moto: Moto) -> None:
+        self._root = root
+        self._moto = moto
+        self._lock = threading.Lock()
+        self._waiting: dict[str, list[Point]] = {}
+        root.mkdir(parents=True, exist_ok=True)
+
+    def add(self, job: str, point: Point) -> None:
+        with self._lock:
+            batch = self._waiting.setdefault(job, [])
+            batch.append(point)
+            full = self._waiting.pop(job) if len(batch) >= _BATCH else None
+        if full:
+            self._keep(job, full)
+
+    def flush(self, job: str) -> None:
+        with self._lock:
+            batch = self._waiting.pop(job, [])
+        if batch:
+            self._keep(job, batch)
+
+    def restore(self) -> None:
+        for file in sorted(self._root.glob("*.jsonl")):
+            points = list(_points(file.read_text(encoding="utf-8").splitlines()))
+            for start in range(0, len(points), _BATCH):
+                self._publish(file.stem, points[start : start + _BATCH])
+
+    def _keep(self, job: str, points: Sequence[Point]) -> None:
+        self._publish(job, points)
+        with (self._root / f"{job}.jsonl").open("a", encoding="utf-8") as out:
+            out.writelines(json.dumps(point) + "\n" for point in points)
+
+    def _publish(self, job: str, points: Sequence[Point]) -> None:
+        parameters = {"Namespace": NAMESPACE}
+        for index, (name, value, at) in enumerate(points, 1):
+            row = f"MetricData.member.{index}"
+            moment = datetime.fromtimestamp(at / 1000, tz=timezone.utc)
+            parameters |= {
+                f"{row}.MetricName": name,
+                f"{row}.Value": repr(value),
+                f"{row}.Timestamp": moment.isoformat(),
+                f"{row}.Dimensions.member.1.Name": "TrainingJobName",
+                f"{row}.Dimensions.member.1.Value": job,
+            }
+        self._moto.query("monitoring", "PutMetricData", "2010-08-01", parameters)
+
+
+def _points(rows: Iterable[str]) -> Iterable[Point]:
+    for row in rows:
+        try:
+            name, value, at = json.loads(row)
+        except ValueError:  # torn by a kill in the middle of a write
+            continue
+        yield (str(name), float(value), int(at))

@@ -1,126 +1,146 @@
-"""These functions answer SageMaker's operations on training jobs.
-
-It checks, records and asks the supervisor to start, stop or interrupt; it must not know HTTP nor run anything itself.
-"""
+"""SageMaker's operations on training jobs: they check, record and describe, and ask the supervisor to start, stop or interrupt."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..api import shapes
-from ..api.search import Row, search
-from ..api.tags import Tagged, tag_list, tags_of
+from ..api.listing import select, tags_of
+from ..api.shapes import given
 from ..errors import AwsError, validation
-from ..options import EMULATED_ACCOUNT, SUBSTITUTED_TAG, Options
+from ..options import EMULATED_ACCOUNT, SUBSTITUTED_TAG
 from . import engine, rules
-from .describe import describe, list_jobs
-from .job import KIND, Job
-from .jobs import Jobs
-from .plan import plan_of
+from .jobs import KIND, Job, Jobs
+from .plan import DAY, plan_of
 
 if TYPE_CHECKING:
     from ..api.shapes import Body
-    from ..objects import Objects
+    from ..container.context import Context
+    from .supervisor import Supervisor
 
-_SEARCHABLE = "TrainingJob"
-
-
-class Supervisor(Protocol):
-    """Whoever runs the jobs is asked by these names."""
-
-    def start(self, name: str) -> None: ...
-    def stop(self, name: str) -> None: ...
-    def interrupt(self, name: str, *, notice: bool) -> None: ...
+_CHANGED = {
+    "TrainingJobName",
+    "StoppingCondition",
+    "InputDataConfig",
+    "OutputDataConfig",
+}  # not described as they were sent
 
 
 class TrainingApi:
     """The operations on training jobs, and the emulator's own on them. Every one raises AwsError."""
 
-    def __init__(self, jobs: Jobs, objects: Objects, supervisor: Supervisor, options: Options, region: str) -> None:
-        self._jobs = jobs
-        self._objects = objects
+    def __init__(self, context: Context, jobs: Jobs, supervisor: Supervisor) -> None:
+        self.jobs = jobs
+        self._context = context
         self._supervisor = supervisor
-        self._options = options
-        self._region = region
 
     def interrupt(self, name: str, *, notice: bool) -> None:
-        """Take a spot job's capacity away, with or without notice: the emulator's own control. Raises AwsError."""
-        job = self._jobs.get(name)
+        """Take a spot job's capacity away, with or without notice: the emulator's own control."""
+        job = self.jobs.get(name)
         if not job.state.spot:
             raise validation(f"{job.name!r} is no managed spot job; only those can be interrupted")
         if job.state.secondary != "Training":
             raise validation(f"{job.name!r} is in {job.state.secondary}; only a job in Training can be interrupted")
         self._supervisor.interrupt(job.name, notice=notice)
 
-    def check(self, body: Body) -> None:
-        """Raise the AwsError that the request would meet."""
-        self._objects.ready.wait()
-        rules.check_request(body, lambda bucket, prefix: bool(self._objects.keys(bucket, prefix)), self._region)
-
     def create(self, body: Body) -> dict[str, str]:
-        self.check(body)
+        """Answer CreateTrainingJob: the job runs, or waits."""
+        context, objects = self._context, self._context.objects
+        objects.ready.wait()
+        rules.check_request(body, lambda bucket, prefix: bool(objects.keys(bucket, prefix)), context.region)
         name = body["TrainingJobName"]
-        arn = f"arn:aws:sagemaker:{self._region}:{EMULATED_ACCOUNT}:{KIND}/{name.lower()}"
+        arn = f"arn:aws:sagemaker:{context.region}:{EMULATED_ACCOUNT}:{KIND}/{name.lower()}"
         tags = tags_of(body.pop("Tags", []))
-        substituted = plan_of(body, self._options).substituted
+        substituted = plan_of(body, context.options).substituted
         if substituted:
             tags[SUBSTITUTED_TAG] = substituted
-        state = engine.begin(self._jobs.now(), spot=bool(body.get("EnableManagedSpotTraining")))
-        self._objects.save()  # the job's source and data: while it waits it survives a kill
-        self._jobs.add(Job(name=name, arn=arn, request=body, state=state, tags=tags))
+        state = engine.begin(self.jobs.now(), spot=bool(body.get("EnableManagedSpotTraining")))
+        objects.save()  # the job's source and data: while it waits it survives a kill
+        self.jobs.add(Job(name=name, arn=arn, request=body, state=state, tags=tags))
         self._supervisor.start(name)
         return {"TrainingJobArn": arn}
 
     def describe(self, body: Body) -> dict[str, Any]:
-        return self._described(self._jobs.get(body["TrainingJobName"]))
-
-    def _described(self, job: Job) -> dict[str, Any]:
-        return describe(job, self._jobs.now(), self._options.spot_discount)
+        return self._described(self.jobs.get(body["TrainingJobName"]))
 
     def listed(self, body: Body) -> dict[str, Any]:
-        return list_jobs(self._jobs.all(), body)
-
-    def search(self, body: Body) -> dict[str, Any] | None:
-        """Search among training jobs: a row has the members that the model gives it, fewer than a describe answer. None for a search
-        among other things, which is moto's."""
-        if body["Resource"] != _SEARCHABLE:
-            return None
-        members = shapes.service_model().shape_for(_SEARCHABLE).members
-        rows = [
-            Row(
-                job.name,
-                {name: value for name, value in self._described(job).items() if name in members},
-                job.tags,
-                {metric.name: metric.value for metric in reversed(job.metrics)},
+        """Answer ListTrainingJobs. StatusEquals thins a page after it was cut, as the service documents."""
+        plan, status = body.get("TrainingPlanArnEquals"), body.get("StatusEquals")
+        jobs = [] if body.get("WarmPoolStatusEquals") else self.jobs.all()  # there are no warm pools here
+        if plan is not None:
+            jobs = [job for job in jobs if job.request["ResourceConfig"].get("TrainingPlanArn") == plan]
+        rows, more = select(jobs, body)
+        summaries = [
+            given(
+                TrainingJobName=job.name,
+                TrainingJobArn=job.arn,
+                CreationTime=job.created,
+                LastModifiedTime=job.modified,
+                TrainingJobStatus=job.status,
+                SecondaryStatus=job.state.secondary,
+                TrainingEndTime=job.state.ended,
+                TrainingPlanArn=job.request["ResourceConfig"].get("TrainingPlanArn") or None,
             )
-            for job in self._jobs.all()
+            for job in rows
+            if status in {None, job.status}
         ]
-        found, more = search(rows, body, members)
-        return {"Results": [{_SEARCHABLE: {**row.document, "Tags": tag_list(row.tags)}} for row in found], **more}
+        return {"TrainingJobSummaries": summaries, **more}
 
     def stop(self, body: Body) -> dict[str, str]:
-        """Answer StopTrainingJob. Raises AwsError for a job that has ended."""
-        job = self._jobs.get(body["TrainingJobName"])
+        """Answer StopTrainingJob; a job that has ended is refused."""
+        job = self.jobs.get(body["TrainingJobName"])
         if job.state.terminal:
             raise validation(f"The request was rejected because the training job is in status {job.status}.")
         self._supervisor.stop(job.name)
         return {}
 
     def delete(self, body: Body) -> dict[str, str]:
-        """Answer DeleteTrainingJob. Raises AwsError for a job that still runs."""
-        job = self._jobs.get(body["TrainingJobName"])
+        """Answer DeleteTrainingJob; a job that still runs is refused."""
+        job = self.jobs.get(body["TrainingJobName"])
         if not job.state.terminal:
             raise AwsError(
                 "ResourceInUse", f"The request was rejected because the training job is in status {job.status}."
             )
-        self._jobs.drop(job.name)
+        self.jobs.remove(KIND, job.name)
         return {}
 
-    def tagged(self, arn: str) -> Tagged | None:
-        """Return the tags of a training job; None for the ARN of anything else. Raises AwsError where it has no job."""
-        if f":{KIND}/" not in arn:
-            return None
-        job = self._jobs.by_arn(arn)
-        if job is None:
-            raise validation(f"Could not find training job {arn!r}")
-        return Tagged(job.tags, lambda tags: self._jobs.change(job.name, tags=tags))
+    def _described(self, job: Job) -> dict[str, Any]:
+        """Return the whole answer of DescribeTrainingJob. Times are epoch seconds, as on the wire."""
+        now, request, state = self.jobs.now(), job.request, job.state
+        trained = state.training_seconds(now)
+        answered = shapes.service_model().shape_for("DescribeTrainingJobResponse").members
+        flags = [name for name, shape in answered.items() if shape.type_name == "boolean"]
+        rows = [
+            given(Status=row.status, StartTime=row.start, EndTime=row.end, StatusMessage=row.message)
+            for row in state.transitions
+        ]
+        plain = {"CompressionType": "None", "RecordWrapperType": "None"}
+        metrics = [{"MetricName": each.name, "Value": each.value, "Timestamp": each.timestamp} for each in job.metrics]
+        sent = {
+            name: value
+            for name, value in request.items()
+            if name in answered and value and name not in {*_CHANGED, *flags}
+        }
+        return given(
+            TrainingJobName=job.name,
+            TrainingJobArn=job.arn,
+            ModelArtifacts={"S3ModelArtifacts": job.model_uri} if job.model_uri is not None else None,
+            TrainingJobStatus=state.status,
+            SecondaryStatus=state.secondary,
+            FailureReason=state.failure_reason,
+            **sent,
+            StoppingCondition={"MaxRuntimeInSeconds": DAY, **request.get("StoppingCondition", {})},
+            InputDataConfig=[{**plain, **channel} for channel in request.get("InputDataConfig") or ()] or None,
+            OutputDataConfig={"KmsKeyId": "", "CompressionType": "GZIP", **request["OutputDataConfig"]},
+            **{name: bool(request.get(name)) for name in flags},
+            CreationTime=state.created,
+            TrainingStartTime=state.started,
+            TrainingEndTime=state.ended,
+            LastModifiedTime=state.modified,
+            # No answer of the service with 0 is known: the member is absent until a job has instances, then at least what is billed.
+            TrainingTimeInSeconds=None if trained is None else max(1, trained),
+            BillableTimeInSeconds=state.billable_seconds(now, self._context.options.spot_discount),
+            SecondaryStatusTransitions=rows,
+            FinalMetricDataList=metrics or None,
+            ProfilingStatus="Disabled",
+        )

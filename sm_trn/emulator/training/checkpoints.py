@@ -39,7 +39,6 @@ class CheckpointSync:
         self._note = note
         self._sent: dict[str, dict[str, _Stamp]] = {host: {} for host, _ in folders}
         self._seen: dict[str, dict[str, _Stamp]] = {host: {} for host, _ in folders}
-        self._owner: dict[str, str] = {}
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="checkpoints", daemon=True)
 
@@ -76,10 +75,6 @@ class CheckpointSync:
             self._seen[host] = now
 
     def _send(self, host: str, folder: Path, name: str, stamp: _Stamp) -> None:
-        other = self._owner.setdefault(name, host)
-        if other != host:
-            self._owner[name] = host
-            self._note(f"checkpoints: {host} and {other} both write {name!r} to {self._uri}; the last one stays")
         try:
             self._objects.put_file(self._bucket, self._prefix + name, folder / name)
         except KeyError:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 
 class Event(enum.Enum):
-    """This is what can happen to a job."""
+    """What can happen to a job."""
 
     QUEUE = "every slot of the machine is taken"
     PREPARE = "a slot was found"
@@ -138,8 +138,13 @@ def advance(state: JobState, event: Event, now: float, *, reason: str = "") -> J
         return _enter(replace(state, failure_reason=reason[:_FAILURE_REASON_LIMIT]), "Failed", now)
     if event is Event.QUEUE:
         return _enter(state, "Pending", now, reason) if state.waiting else state
-    rule = _RULES.get((state.secondary, event))
-    return state if rule is None else rule(state, now)
+    if (state.secondary, event) not in _CHANGES or (event is Event.INTERRUPT and not state.spot):
+        return state
+    secondary, ending = _CHANGES[state.secondary, event]
+    if event is Event.FINISH and state.ending is not None:
+        secondary = state.ending
+    message = {Event.PREPARE: MESSAGES["Preparing"], Event.PENDING_EXCEEDED: _PENDING_EXCEEDED}.get(event)
+    return _enter(replace(state, ending=ending or state.ending), secondary or state.secondary, now, message)
 
 
 def _enter(state: JobState, secondary: str, now: float, message: str | None = None) -> JobState:
@@ -160,68 +165,31 @@ def _enter(state: JobState, secondary: str, now: float, message: str | None = No
     )
 
 
-def _to(secondary: str) -> Callable[[JobState, float], JobState]:
-    return lambda state, now: _enter(state, secondary, now)
-
-
-def _prepare(state: JobState, now: float) -> JobState:
-    return _enter(state, state.secondary, now, MESSAGES["Preparing"])
-
-
-def _ending(ending: str) -> Callable[[JobState, float], JobState]:
-    return lambda state, now: _enter(replace(state, ending=ending), "Stopping", now)
-
-
-def _pending_too_long(state: JobState, now: float) -> JobState:
-    return _enter(replace(state, ending="Stopped"), "Stopping", now, _PENDING_EXCEEDED)
-
-
-def _finish(state: JobState, now: float) -> JobState:
-    return _enter(state, state.ending or "Completed", now)
-
-
-def _interrupt(state: JobState, now: float) -> JobState:
-    return _enter(state, "Interrupted", now) if state.spot else state
-
-
-_RULES: Final[Mapping[tuple[str, Event], Callable[[JobState, float], JobState]]] = {
-    ("Starting", Event.PREPARE): _prepare,
-    ("Pending", Event.PREPARE): _prepare,
-    ("Starting", Event.DOWNLOAD): _to("Downloading"),
-    ("Pending", Event.DOWNLOAD): _to("Downloading"),
-    ("Downloading", Event.TRAIN): _to("Training"),
-    ("Training", Event.UPLOAD): _to("Uploading"),
-    ("Stopping", Event.UPLOAD): _to("Uploading"),
-    ("Uploading", Event.FINISH): _finish,
-    ("Stopping", Event.FINISH): _finish,
-    ("Downloading", Event.INTERRUPT): _interrupt,
-    ("Training", Event.INTERRUPT): _interrupt,
-    ("Interrupted", Event.RELAUNCH): _to("Starting"),
-    **{(secondary, Event.RETRY): _to("Starting") for secondary in ("Starting", "Downloading", "Training")},
-    **{(secondary, Event.PENDING_EXCEEDED): _pending_too_long for secondary in ("Starting", "Pending")},
-    **{
-        (secondary, event): _ending(ending)
-        for event, ending, places in (
-            (Event.STOP, "Stopped", ("Starting", "Pending", "Downloading", "Training", "Interrupted")),
-            (Event.RUNTIME_EXCEEDED, "MaxRuntimeExceeded", ("Downloading", "Training")),
-            (
-                Event.WAIT_EXCEEDED,
-                "MaxWaitTimeExceeded",
-                ("Starting", "Pending", "Downloading", "Training", "Interrupted"),
-            ),
-        )
-        for secondary in places
-    },
+_WAITING: Final = ("Starting", "Pending")
+_RUNNING: Final = ("Downloading", "Training")
+# What an event leads to, where a job may be then, and what that makes of its end.
+_CHANGES: Final[Mapping[tuple[str, Event], tuple[str, str | None]]] = {
+    (place, event): (secondary, ending)
+    for event, secondary, ending, places in (
+        (Event.PREPARE, "", None, _WAITING),  # it stays where it is, with another message
+        (Event.DOWNLOAD, "Downloading", None, _WAITING),
+        (Event.TRAIN, "Training", None, ("Downloading",)),
+        (Event.UPLOAD, "Uploading", None, ("Training", "Stopping")),
+        (Event.FINISH, "Completed", None, ("Uploading", "Stopping")),
+        (Event.INTERRUPT, "Interrupted", None, _RUNNING),
+        (Event.RELAUNCH, "Starting", None, ("Interrupted",)),
+        (Event.RETRY, "Starting", None, ("Starting", *_RUNNING)),
+        (Event.PENDING_EXCEEDED, "Stopping", "Stopped", _WAITING),
+        (Event.STOP, "Stopping", "Stopped", (*_WAITING, *_RUNNING, "Interrupted")),
+        (Event.RUNTIME_EXCEEDED, "Stopping", "MaxRuntimeExceeded", _RUNNING),
+        (Event.WAIT_EXCEEDED, "Stopping", "MaxWaitTimeExceeded", (*_WAITING, *_RUNNING, "Interrupted")),
+    )
+    for place in places
 }
 
 
-def dump(state: JobState) -> dict[str, Any]:
-    """Return plain data for the store; ``load(dump(state)) == state``."""
-    return asdict(state) | {"transitions": [astuple(row) for row in state.transitions]}
-
-
 def load(document: Mapping[str, Any]) -> JobState:
-    """Read what ``dump`` made, now or in an earlier version."""
-    rows = tuple(Transition(status=s, start=a, end=b, message=m) for s, a, b, m in document["transitions"])
+    """Read a state from plain data: ``load(asdict(state)) == state``."""
+    rows = tuple(Transition(**row) for row in document["transitions"])
     spans = tuple((start, end) for start, end in document["attempts"])
     return JobState(**{**document, "transitions": rows, "attempts": spans})

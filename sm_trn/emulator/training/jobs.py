@@ -1,61 +1,86 @@
-"""The registry keeps the training jobs of a region, changes them only through the engine, and saves each at every change.
-
-Beside it stands what the running jobs share beyond every container, and what each is told from outside.
-"""
+"""The training jobs: a job is a value, and the registry changes it through the engine only and saves each change."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from ..container.context import RunContext
-from ..errors import AwsError, not_found
+from ..errors import AwsError, validation
 from ..state.registry import Registry
+from ..telemetry.metrics import FinalMetric
 from . import engine
 from .engine import Event, JobState
-from .job import KIND, Job, dump, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ..api.shapes import Body
     from ..state.store import Store
-    from ..telemetry.log_store import LogLines
-    from ..telemetry.metric_store import MetricStore
-    from ..telemetry.metrics import FinalMetric
+
+KIND: Final = "training-job"  # as in its ARN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A request as it was sent, and what became of it."""
+
+    name: str
+    arn: str
+    request: Body
+    state: JobState
+    tags: Mapping[str, str]
+    metrics: tuple[FinalMetric, ...] = ()
+    model_uri: str | None = None
+    kind: str = KIND
+
+    @property
+    def created(self) -> float:
+        return self.state.created
+
+    @property
+    def modified(self) -> float:
+        return self.state.modified
+
+    @property
+    def status(self) -> str:
+        return self.state.status
+
+
+def dump(job: Job) -> str:
+    """Return the document for the store; ``load(dump(job)) == job``."""
+    return json.dumps(asdict(job))
+
+
+def load(text: str) -> Job:
+    document = json.loads(text)
+    metrics = tuple(FinalMetric(**each) for each in document["metrics"])
+    return Job(**{**document, "state": engine.load(document["state"]), "metrics": metrics})
 
 
 class Jobs(Registry[Job]):
-    """It keeps all training jobs of a region, by name."""
+    """All training jobs, by name."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
-        found = (load(text) for text in store.records(KIND))
-        super().__init__(
-            found,
-            lambda job: store.save_record(KIND, job.name, dump(job)),
-            lambda job: store.drop_record(KIND, job.name),
-            clock,
-        )
+        super().__init__(store, map(load, store.records(KIND).values()), dump, clock)
 
     def get(self, name: str) -> Job:
-        """Return a job. Raises AwsError, as the service does, when there is no such job."""
-        found = self.find(KIND, name)
-        if found is None:
-            raise not_found()
-        return found
-
-    def has(self, name: str) -> bool:
-        return self.find(KIND, name) is not None
+        """Return a job. Raises AwsError, as the service does, where there is none."""
+        job = self.find(KIND, name)
+        if job is None:
+            raise validation("Requested resource not found.")
+        return job
 
     def all(self) -> list[Job]:
         """Return the jobs in order of creation."""
         return self.of_kind(KIND)
 
     def add(self, job: Job) -> None:
-        """Raises AwsError for a name that a job has already."""
+        """Keep a new job. Raises AwsError for a name that a job has already."""
         with self._lock:
-            if self.has(job.name):
+            if self.find(KIND, job.name) is not None:
                 raise AwsError(
                     "ResourceInUse",
                     "Training job names must be unique within an AWS account and region, and a training job with this "
@@ -63,63 +88,36 @@ class Jobs(Registry[Job]):
                 )
             self._save(job)
 
-    def drop(self, name: str) -> None:
-        self.remove(KIND, name)
-
     def apply(self, name: str, event: Event, *, reason: str = "") -> JobState:
-        """Advance a job and save it; the state after the event."""
+        """Advance a job, save it, and return its state after the event."""
         with self._lock:
             job = self.get(name)
-            state = engine.advance(job.state, event, self._clock(), reason=reason)
+            state = engine.advance(job.state, event, self.now(), reason=reason)
             if state is not job.state:
                 self._save(replace(job, state=state))
             return state
 
-    def change(
-        self,
-        name: str,
-        *,
-        tags: Mapping[str, str] | None = None,
-        metrics: tuple[FinalMetric, ...] | None = None,
-        model_uri: str | None = None,
-    ) -> None:
+    def change(self, name: str, **changes: Any) -> None:
+        """Replace the tags, metrics or model_uri of a job."""
         with self._lock:
-            job = self.get(name)
-            self._save(
-                replace(
-                    job,
-                    tags=job.tags if tags is None else dict(tags),
-                    metrics=job.metrics if metrics is None else metrics,
-                    model_uri=model_uri or job.model_uri,
-                )
-            )
+            self._save(replace(self.get(name), **changes))
 
     def fail_unfinished(self) -> list[str]:
-        """After a restart no job can still be running: fail those that were. Those that had not begun wait again; their names."""
+        """Fail the jobs that ran when the emulator was killed; return the names of those that had not begun, which wait again."""
         waiting = [job.name for job in self.all() if job.state.waiting]
         for job in self.all():
-            if job.state.waiting:
-                continue
-            reason = (
-                f"InternalServerError: the emulator was killed while the job was in {job.state.secondary}; "
-                "the job's processes were ended with it. Please try again."
-            )
-            self.apply(job.name, Event.FAIL, reason=reason)
+            if job.name not in waiting:
+                reason = (
+                    f"InternalServerError: the emulator was killed while the job was in {job.state.secondary}; "
+                    "the job's processes were ended with it. Please try again."
+                )
+                self.apply(job.name, Event.FAIL, reason=reason)
         return waiting
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingContext(RunContext):
-    """The context of a region, and the registries that its training jobs report to."""
-
-    jobs: Jobs
-    lines: LogLines
-    metrics: MetricStore
 
 
 @dataclass(slots=True)
 class Control:
-    """This is what a job is told from outside. ``wake`` is set with every change."""
+    """Orders to a running job from outside. ``wake`` is set with every change."""
 
     wake: threading.Event = field(default_factory=threading.Event)
     stopped: bool = False

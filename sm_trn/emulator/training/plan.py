@@ -1,25 +1,29 @@
-"""The plan of how a request is run here: its hosts, its workers, and what replaces that which cannot exist on a CPU.
+"""How a request runs on this machine: its hosts and workers, what replaces a launcher that needs an accelerator, and its deadlines.
 
-Pure: a function of the request, the options and the number of cores.
+Everything here is a function of the request, the options and the number of cores; times are arguments, in epoch seconds.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ...core.catalog.instances import find_instance
 from ...core.specs.compute import Accelerator
-from ..container.cluster import HOMOGENEOUS, Group, Plan
+from .engine import Event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..api.shapes import Body
     from ..options import Options
+    from .engine import JobState
 
-# Hyperparameters that the SDK writes for `distribution=`, and what stands in for each on a CPU.
+HOMOGENEOUS: Final = "homogeneousCluster"  # the service's name of the only group
+DAY: Final = 86_400  # MaxRuntimeInSeconds where it is not given
+# Hyperparameters that the SDK writes for `distribution=`, and the launcher that each of them asks for.
 _LAUNCHERS: Final[Mapping[str, str]] = {
     "sagemaker_distributed_dataparallel_enabled": "SMDDP",
     "sagemaker_pytorch_ddp_enabled": "pytorchddp over MPI",
@@ -29,10 +33,60 @@ _LAUNCHERS: Final[Mapping[str, str]] = {
 _TORCHRUN: Final = "sagemaker_torch_distributed_enabled"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Hosts of one instance type; ``workers`` is how many each host has here, ``real_workers`` on the instance."""
+
+    name: str
+    instance_type: str
+    hosts: tuple[str, ...]
+    workers: int
+    real_workers: int
+    accelerator: Accelerator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """``substituted`` is empty where every launcher of the request exists here, ``refusal`` where the request can run."""
+
+    groups: tuple[Group, ...]
+    distributed: bool
+    substituted: str
+    refusal: str
+    entrypoint: tuple[str, ...]
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(host for group in self.groups for host in group.hosts)
+
+    def group_of(self, host: str) -> Group:
+        return next(group for group in self.groups if host in group.hosts)
+
+    def hosts_of(self, channel: Body) -> tuple[str, ...]:
+        """Return the hosts that get a channel: those of the groups that it names, or all."""
+        named = channel["DataSource"].get("S3DataSource", {}).get("InstanceGroupNames")
+        return tuple(host for group in self.groups for host in group.hosts if not named or group.name in named)
+
+    def announcement(self, stand_in: str, image: str, isolation: str) -> str:
+        """Return the first line of a job's log: what is emulated, and how."""
+        scales = []
+        for group in self.groups:
+            here, there = (group.workers, group.real_workers) if self.distributed else (1, 1)
+            name = "" if group.name == HOMOGENEOUS else f"group {group.name!r}: "
+            scales.append(f"{name}{len(group.hosts)} host(s) x {here} worker(s), {there} on the real instance")
+        return (
+            f"EMULATED {' + '.join(f'{len(group.hosts)} x {group.instance_type}' for group in self.groups)} on this machine's CPU: "
+            f"{'; '.join(scales)}; {stand_in} stands in for image {image!r}; isolation: {isolation}"
+        )
+
+
 def plan_of(request: Body, options: Options, cores: int | None = None) -> Plan:
-    """Return hosts and workers for this machine: at least one worker a host, else the cores shared by the hosts."""
-    switched = _switched_on(request.get("HyperParameters") or {})
-    substituted = _substituted(switched)
+    """Return the plan of a request. A host has at least one worker, and all hosts share the cores."""
+    switched = {name for name, value in (request.get("HyperParameters") or {}).items() if _decoded(value)}
+    replaced = [f"torchrun + gloo for {name}" for key, name in _LAUNCHERS.items() if key in switched]
+    if "sagemaker_training_compiler_enabled" in switched:
+        replaced.append("no compilation for Training Compiler")
+    substituted = " and ".join(replaced)
     algorithm = request["AlgorithmSpecification"]
     entrypoint = (*algorithm.get("ContainerEntrypoint", ()), *algorithm.get("ContainerArguments", ()))
     return Plan(
@@ -44,10 +98,24 @@ def plan_of(request: Body, options: Options, cores: int | None = None) -> Plan:
     )
 
 
+def input_mode(channel: Body, request: Body) -> str:
+    """Return how a channel's data come to the job: File, FastFile or Pipe."""
+    return str(channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"])
+
+
+def _decoded(value: str) -> object:
+    """The containers test the decoded value for truth."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
 def _groups(resources: Body, cores: int) -> tuple[Group, ...]:
     """The hosts are numbered through all groups, in the order of the request."""
-    requested = resources.get("InstanceGroups") or [_only_group(resources)]
-    whole, first, groups = sum(group["InstanceCount"] for group in requested), 1, []
+    only = {**resources, "InstanceGroupName": HOMOGENEOUS}
+    requested = resources.get("InstanceGroups") or [only]
+    total, first, groups = sum(group["InstanceCount"] for group in requested), 1, []
     for group in requested:
         row, count = find_instance(group["InstanceType"]), group["InstanceCount"]
         real = row.workers if row else 1
@@ -56,56 +124,13 @@ def _groups(resources: Body, cores: int) -> tuple[Group, ...]:
                 name=group["InstanceGroupName"],
                 instance_type=group["InstanceType"],
                 hosts=tuple(f"algo-{number}" for number in range(first, first + count)),
-                workers=max(1, min(real, cores // whole)),
+                workers=max(1, min(real, cores // total)),
                 real_workers=real,
-                neuron=row is not None and row.accelerator is Accelerator.NEURON,
+                accelerator=row.accelerator if row else Accelerator.CPU,
             )
         )
         first += count
     return tuple(groups)
-
-
-def _only_group(resources: Body) -> Body:
-    count, instance = resources["InstanceCount"], resources["InstanceType"]
-    return {"InstanceGroupName": HOMOGENEOUS, "InstanceType": instance, "InstanceCount": count}
-
-
-def announcement(plan: Plan, stand_in: str, image: str, tier: str) -> str:
-    """Return the first line of a job's log: what is emulated, and how."""
-    return (
-        f"sm_trn emulator: EMULATED {' + '.join(f'{len(group.hosts)} x {group.instance_type}' for group in plan.groups)} on "
-        f"this machine's CPU: {'; '.join(_scale(plan, group) for group in plan.groups)}; {stand_in} stands in for image "
-        f"{image!r}; isolation: {tier}"
-    )
-
-
-def _scale(plan: Plan, group: Group) -> str:
-    here, there = (group.workers, group.real_workers) if plan.distributed else (1, 1)
-    name = "" if group.name == HOMOGENEOUS else f"group {group.name!r}: "
-    return f"{name}{len(group.hosts)} host(s) x {here} worker(s), {there} on the real instance"
-
-
-def substitution_line(plan: Plan) -> str:
-    return f"sm_trn emulator: SUBSTITUTED {plan.substituted}; it cannot run on a CPU, so its speed is not rehearsed"
-
-
-def _switched_on(hyperparameters: Mapping[str, str]) -> frozenset[str]:
-    """The containers test the decoded value for truth."""
-    return frozenset(name for name, value in hyperparameters.items() if _decoded(value))
-
-
-def _decoded(value: str) -> object:
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
-
-
-def _substituted(switched: frozenset[str]) -> str:
-    parts = [f"torchrun + gloo for {name}" for key, name in _LAUNCHERS.items() if key in switched]
-    if "sagemaker_training_compiler_enabled" in switched:
-        parts.append("no compilation for Training Compiler")
-    return " and ".join(parts)
 
 
 def _refusal(request: Body, substituted: str, entrypoint: tuple[str, ...], options: Options) -> str:
@@ -119,13 +144,44 @@ def _refusal(request: Body, substituted: str, entrypoint: tuple[str, ...], optio
         )
     for channel in request.get("InputDataConfig") or ():
         name, source = channel["ChannelName"], channel["DataSource"].get("S3DataSource")
-        mode = channel.get("InputMode") or request["AlgorithmSpecification"]["TrainingInputMode"]
         if source is None or source["S3DataType"] not in {"S3Prefix", "ManifestFile"}:
-            what = "a file system" if source is None else source["S3DataType"]
-            return f"ClientError: channel {name!r}: the emulator reads S3Prefix data and ManifestFile only, not {what}"
-        if mode == "Pipe":
+            kind = "a file system" if source is None else source["S3DataType"]
+            return f"ClientError: channel {name!r}: the emulator reads S3Prefix data and ManifestFile only, not {kind}"
+        if input_mode(channel, request) == "Pipe":
             return f"ClientError: channel {name!r}: the emulator has no Pipe mode; use File or FastFile"
     local = (request.get("CheckpointConfig") or {}).get("LocalPath") or "/opt/ml/checkpoints"
     if not local.startswith("/opt/ml/") or ".." in local.split("/"):
         return f"ClientError: CheckpointConfig.LocalPath: got {local!r}, wanted a folder under /opt/ml"
     return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadlines:
+    """When a job's StoppingCondition ends it."""
+
+    max_run_s: float
+    wait_until: float
+    pending_until: float
+
+    def overdue(self, now: float, *, started: bool) -> Event | None:
+        """Return the limit that a job without processes has passed."""
+        if now >= self.wait_until:
+            return Event.WAIT_EXCEEDED
+        return Event.PENDING_EXCEEDED if now >= self.pending_until and not started else None
+
+    def run_until(self, attempts: tuple[tuple[float, float | None], ...]) -> float:
+        """Return the end of the last attempt: MaxRuntimeInSeconds is for all attempts together."""
+        used = sum((end or start) - start for start, end in attempts)
+        return attempts[-1][0] + self.max_run_s - used
+
+
+def deadlines_of(request: Body, state: JobState, plan: Plan) -> Deadlines:
+    """MaxPendingTimeInSeconds has no effect on clusters of CPU instances (the API reference of StoppingCondition)."""
+    limits = request.get("StoppingCondition") or {}
+    accelerated = any(group.accelerator is not Accelerator.CPU for group in plan.groups)
+    pending = limits.get("MaxPendingTimeInSeconds") if accelerated else None
+    return Deadlines(
+        max_run_s=float(limits.get("MaxRuntimeInSeconds", DAY)),
+        wait_until=state.created + float(limits.get("MaxWaitTimeInSeconds") or "inf"),
+        pending_until=state.created + float(pending or "inf"),
+    )

@@ -24,7 +24,6 @@ def check_request(body: Body, has_objects: Callable[[str, str], bool], region: s
     """Raise the AwsError that the service would answer with. ``has_objects(bucket, prefix)`` looks into S3."""
     _check_algorithm(body.get("AlgorithmSpecification"))
     _check_resources(body.get("ResourceConfig"))
-    _check_warm_pool(body)
     _check_times(body)
     _check_channels(body, has_objects, region)
     local = (body.get("TensorBoardOutputConfig") or {}).get("LocalPath") or ""
@@ -99,12 +98,6 @@ def _check_groups(resources: Body, groups: Sequence[Body]) -> None:
         raise validation(f"ResourceConfig.InstanceGroups: names must be unique, got {names}")
 
 
-def _check_warm_pool(body: Body) -> None:
-    # https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html: no managed spot training
-    if body["ResourceConfig"].get("KeepAlivePeriodInSeconds") and body.get("EnableManagedSpotTraining"):
-        raise validation("KeepAlivePeriodInSeconds: managed spot training has no warm pools; leave out one of the two")
-
-
 def _check_times(body: Body) -> None:
     limits = body.get("StoppingCondition", {})
     longest, wait = limits.get("MaxRuntimeInSeconds", _DAY), limits.get("MaxWaitTimeInSeconds")
@@ -142,7 +135,7 @@ def _check_channels(body: Body, has_objects: Callable[[str, str], bool], region:
         source = channel["DataSource"].get("S3DataSource")
         if source is None:
             continue  # refused with a reason when the job starts: the request itself is legal
-        _check_source(channel, source, groups, body)
+        _check_source(channel, source, groups)
         bucket, key = parse_s3_uri(source["S3Uri"])
         if not has_objects(bucket, key):
             raise validation(  # verbatim
@@ -152,13 +145,10 @@ def _check_channels(body: Body, has_objects: Callable[[str, str], bool], region:
             )
 
 
-def _check_source(channel: Body, source: Body, groups: set[str], body: Body) -> None:
+def _check_source(channel: Body, source: Body, groups: set[str]) -> None:
     name = channel["ChannelName"]
     unknown = sorted(set(source.get("InstanceGroupNames") or ()) - groups)
     if unknown:
         raise validation(
             f"channel {name!r}: InstanceGroupNames: got {unknown}, wanted names of ResourceConfig.InstanceGroups"
         )
-    mode = channel.get("InputMode") or body["AlgorithmSpecification"]["TrainingInputMode"]
-    if source["S3DataType"] == "AugmentedManifestFile" and mode != "Pipe":  # the API reference of S3DataType
-        raise validation(f"channel {name!r}: AugmentedManifestFile needs the input mode Pipe, got {mode}")

@@ -1,135 +1,121 @@
-"""The supervisor starts a thread for each job that has a slot, passes on stops and interruptions, and ends all jobs at shutdown."""
+"""The supervisor gives the machine's slots to jobs in the order of their creation, and runs each in a thread.
+
+A job that waits costs no thread and no processor time.
+"""
 
 from __future__ import annotations
 
 import shutil
-import subprocess
 import threading
 import time
-from dataclasses import dataclass
-from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from ..container.slots import SlotRequest
-from .deadlines import deadlines_of
 from .engine import Event
-from .jobs import Control, TrainingContext
-from .plan import plan_of
+from .jobs import Control
+from .plan import deadlines_of, plan_of
 from .run import JobRun
 
-_LOOK_FOR = "import importlib.util as u, sys; sys.exit(0 if u.find_spec('sagemaker_training') else 3)"
+if TYPE_CHECKING:
+    from ..container.context import Context
+    from .jobs import Jobs
+    from .plan import Deadlines
+
+_LONGEST_S: Final = 3600.0  # the clock may be set while a thread sleeps
 
 
-@dataclass(slots=True)
-class _Entry:
-    """A job that is not over. It has a thread once it has a place."""
+class Supervisor:
+    """The jobs of this process that are not over. Safe to share between threads."""
 
-    slot: SlotRequest
-    control: Control
-    thread: threading.Thread | None = None
-
-
-class JobSupervisor:
-    """The jobs of this process that are not over."""
-
-    def __init__(self, context: TrainingContext) -> None:
+    def __init__(self, context: Context, jobs: Jobs) -> None:
         self._context = context
-        self._lock = threading.Lock()
-        self._entries: dict[str, _Entry] = {}
+        self._jobs = jobs
+        self._changed = threading.Condition(threading.RLock())
+        self._controls: dict[str, Control] = {}
+        self._threads: dict[str, threading.Thread] = {}  # of the jobs that have a slot
+        self._waiting: dict[str, float] = {}  # until when, in order of arrival
+        self._closed = False
+        threading.Thread(target=self._end_overdue, name="deadlines", daemon=True).start()
 
     def start(self, name: str) -> None:
-        """The job has a place, or is Pending, when this returns."""
-        job = self._context.jobs.get(name)
-        due = deadlines_of(job, plan_of(job.request, self._context.shared.options)).while_waiting
-        slot = SlotRequest(name, partial(self._begin, name), partial(self._give_up, name), due)
-        with self._lock:
-            self._entries[name] = _Entry(slot, Control())
-        self._context.shared.slots.acquire(
-            slot, lambda reason: self._context.jobs.apply(name, Event.QUEUE, reason=reason)
-        )
+        """Run a job. It has a slot, or is Pending, when this returns."""
+        slots = self._context.options.max_jobs
+        with self._changed:
+            self._controls[name] = Control()
+            if len(self._threads) < slots and not self._waiting and not self._closed:
+                self._begin(name)
+                return
+            deadlines = self._deadlines(name)
+            self._waiting[name] = min(deadlines.wait_until, deadlines.pending_until)
+            busy = f"{len(self._threads)} of {slots} busy: {', '.join(self._threads)}"
+            self._apply(name, Event.QUEUE, f"Waits for a slot on this machine ({busy})")
+            if self._waiting[name] < float("inf"):
+                self._changed.notify()
 
     def stop(self, name: str) -> None:
-        """The job is Stopping when this returns, or already past the point where a stop matters; one that waits is Stopped."""
-        entry = self._entry(name)
-        waited = entry is not None and self._context.shared.slots.cancel(entry.slot)
+        """Stop a job. It is Stopping when this returns, or past the point where a stop matters; one that waits is Stopped."""
+        with self._changed:
+            control, waited = self._controls.get(name), self._waiting.pop(name, None) is not None
         self._apply(name, Event.STOP)
-        if entry is None:
-            return
-        entry.control.stopped = True
-        entry.control.wake.set()
+        if control is not None:
+            control.stopped = True
+            control.wake.set()
         if waited:
             self._apply(name, Event.FINISH)
-            self._forget(name)
+            self._controls.pop(name, None)
 
     def interrupt(self, name: str, *, notice: bool) -> None:
-        entry = self._entry(name)
-        if entry is not None:
-            entry.control.notice = notice
-            entry.control.interrupt = True
-            entry.control.wake.set()
+        """Take a running job's spot capacity away."""
+        control = self._controls.get(name)
+        if control is not None:
+            control.notice = notice
+            control.interrupt = True
+            control.wake.set()
 
-    def stop_all(self) -> None:
-        """Stop every job with a short grace, for the emulator ends. No job begins any more."""
-        with self._lock:
-            entries = dict(self._entries)
-        for name, entry in entries.items():
-            entry.control.shutdown = True
+    def shutdown(self, until: float) -> None:
+        """Stop every job with a short grace, and wait until then (``time.monotonic``). No job begins any more."""
+        with self._changed:
+            self._closed = True
+            controls, threads = dict(self._controls), list(self._threads.values())
+        for name, control in controls.items():
+            control.shutdown = True
             self.stop(name)
-
-    def join(self, until: float) -> None:
-        """Wait until every job is terminal, or until then (``time.monotonic``)."""
-        with self._lock:
-            threads = [entry.thread for entry in self._entries.values() if entry.thread is not None]
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
 
     def _begin(self, name: str) -> None:
-        entry = self._entries[name]
-        entry.thread = threading.Thread(target=self._run, args=(name, entry.control), name=f"job {name}", daemon=True)
-        entry.thread.start()
+        self._threads[name] = threading.Thread(target=self._run, args=(name,), name=f"job {name}", daemon=True)
+        self._threads[name].start()
 
-    def _give_up(self, name: str) -> None:
-        """It waited until a deadline."""
-        job, now = self._context.jobs.get(name), self._context.jobs.now()
-        overdue = deadlines_of(job, plan_of(job.request, self._context.shared.options)).overdue(now, started=False)
-        self._apply(name, overdue or Event.WAIT_EXCEEDED)
-        self._apply(name, Event.FINISH)
-        self._forget(name)
-
-    def _run(self, name: str, control: Control) -> None:
+    def _run(self, name: str) -> None:
         try:
-            JobRun(name, self._context, control).run()
+            JobRun(name, self._context, self._jobs, self._controls[name]).run()
         finally:
-            self._forget(name)
-            shutil.rmtree(self._context.state / "jobs" / name, ignore_errors=True)
-            self._context.shared.slots.release(name)
+            shutil.rmtree(self._context.root / "jobs" / name, ignore_errors=True)
+            with self._changed:
+                del self._controls[name], self._threads[name]
+                if self._waiting and not self._closed:
+                    following = next(iter(self._waiting))
+                    del self._waiting[following]
+                    self._begin(following)
 
-    def _entry(self, name: str) -> _Entry | None:
-        with self._lock:
-            return self._entries.get(name)
+    def _end_overdue(self) -> None:
+        """End the jobs that have waited until a deadline."""
+        while True:
+            with self._changed:
+                now, due = self._jobs.now(), min(self._waiting.values(), default=float("inf"))
+                if now < due:
+                    self._changed.wait(min(due - now, _LONGEST_S))
+                late = [name for name, until in self._waiting.items() if until <= self._jobs.now()]
+                for name in late:
+                    del self._waiting[name], self._controls[name]
+            for name in late:
+                event = self._deadlines(name).overdue(self._jobs.now(), started=False)
+                self._apply(name, event or Event.WAIT_EXCEEDED)
+                self._apply(name, Event.FINISH)
 
-    def _forget(self, name: str) -> None:
-        with self._lock:
-            self._entries.pop(name, None)
+    def _deadlines(self, name: str) -> Deadlines:
+        job = self._jobs.get(name)
+        return deadlines_of(job.request, job.state, plan_of(job.request, self._context.options))
 
-    def _apply(self, name: str, event: Event) -> None:
-        self._context.jobs.apply(name, event)
-
-
-class ToolkitCheck:
-    """It finds out whether the job interpreter has the training toolkit: once, when the first job starts."""
-
-    def __init__(self, python: str) -> None:
-        self._python = python
-        self._found = False
-
-    def __call__(self) -> str:
-        """Empty, or the FailureReason of a job that cannot run without it."""
-        if not self._found:
-            probe = subprocess.run([self._python, "-I", "-c", _LOOK_FOR], check=False, capture_output=True, timeout=60)
-            self._found = probe.returncode == 0
-        if self._found:
-            return ""
-        return (
-            f"ClientError: {self._python} has no sagemaker-training toolkit, which stands in for the training image; "
-            "install sm_trn[local] there"
-        )
+    def _apply(self, name: str, event: Event, reason: str = "") -> None:
+        self._jobs.apply(name, event, reason=reason)

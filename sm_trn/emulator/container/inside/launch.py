@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 _TAIL = 8192  # bytes of the script's errors that can reach the failure file
 # What the toolkit takes for itself; what else begins with sagemaker_ is a framework's.
@@ -31,23 +30,12 @@ def decoded(text: str) -> Any:
         return text
 
 
-class Resources(TypedDict):
-    """resourceconfig.json."""
-
-    hosts: list[str]
-    current_host: str
-    current_instance_type: str
-    current_group_name: str
-    instance_groups: list[dict[str, str]]
-    network_interface_name: str
-
-
 class Told(NamedTuple):
     """This is what the files of /opt/ml/input/config say, hyperparameters decoded."""
 
     base: Path
     given: dict[str, Any]
-    resources: Resources
+    resources: dict[str, Any]
     channels: dict[str, Any]
 
     @property
@@ -126,13 +114,6 @@ def command(told: Told) -> list[str]:
     return ["torchrun", *options, script, *words]
 
 
-def through_shell(words: list[str]) -> list[str]:
-    """Let a shell read a Python script's words once more, as toolkits before 5.1.3: sagemaker-training 5.1.2, process.py, run_async."""
-    if "SM_TRN_SHELL" not in os.environ or words[0] == "/bin/sh":
-        return words
-    return ["/bin/sh", "-c", " ".join(["exec", shlex.quote(words[0]), *words[1:]])]
-
-
 def run(words: list[str], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
     """Return the script's exit status, and the end of what it said on stderr, which goes to the log all the same."""
     process = subprocess.Popen(words, cwd=folder, env=environment, stderr=subprocess.PIPE)
@@ -184,7 +165,7 @@ def main() -> int:
     paths = [str(code), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, **variables(told), "PYTHONPATH": os.pathsep.join(paths)}
     print(f"Invoking script with the following command:\n\n{' '.join(words)}\n", flush=True)  # noqa: T201 - the job's log
-    status, said = run(through_shell(words), code, environment)
+    status, said = run(words, code, environment)
     if status:
         return fail(base, "ExecuteUserScriptError", status, said, words)
     (base / "output/success").touch()

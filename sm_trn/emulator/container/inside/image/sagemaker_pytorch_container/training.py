@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-import shlex
-from typing import Any
 
 from sagemaker_training import (  # type: ignore[import-untyped]  # the toolkit ships no types
     entry_point,
@@ -20,12 +17,6 @@ logger = logging.getLogger(__name__)
 MASTER_PORT = "7777"
 
 
-async def in_a_shell(*words: str, **options: Any) -> asyncio.subprocess.Process:
-    """Start a command as toolkits before 5.1.3 do: sagemaker-training 5.1.2, process.py, run_async."""
-    line = " ".join(["exec", shlex.quote(words[0]), *words[1:]])
-    return await asyncio.create_subprocess_shell(line, **options)
-
-
 def train(training_environment: environment.Environment) -> None:
     """Run the user's script and wait for it; raises the toolkit's error when it fails."""
     os.environ["MASTER_ADDR"] = training_environment.master_hostname
@@ -34,8 +25,6 @@ def train(training_environment: environment.Environment) -> None:
     launched = training_environment.current_instance_group in training_environment.distribution_instance_groups
     distributed = launched and workers is not None
     files.download_and_extract(training_environment.module_dir, environment.code_dir)
-    if "SM_TRN_SHELL" in os.environ and training_environment.user_entry_point.endswith(".py"):
-        asyncio.create_subprocess_exec = in_a_shell  # type: ignore[assignment]  # the toolkit calls it with words alone
     logger.info("Invoking user training script.")
     entry_point.run(
         uri=training_environment.module_dir,
