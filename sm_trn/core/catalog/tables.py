@@ -37,8 +37,6 @@ def catalogue_tables() -> tuple[FactTable, ...]:
         ),
         _shipped("chips", "rows", "datasheets, named by each row"),
         _shipped("efa", "images", "build files of AWS's images, and the training toolkit"),
-        _shipped("algorithms", "images", "SageMaker SDK 2.257.7 image tables"),
-        _shipped("debugger", "rules", "smdebug-rulesconfig 1.0.1; SageMaker SDK 2.257.7"),
         _shipped("compiler_batches", "rows", "SageMaker developer guide, training-compiler-support"),
     )
 
