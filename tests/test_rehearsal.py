@@ -89,9 +89,9 @@ def test_a_job_that_fails_is_no_rehearsal(emulator: Any, tmp_path: Path) -> None
         st.rehearse(broken, state=emulator.state)
 
 
-def test_nothing_to_interrupt_is_refused(tmp_path: Path) -> None:
+def test_nothing_to_interrupt_is_refused(emulator: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="interruptions: got 0"):
-        st.rehearse(job(tmp_path, exact=True), interruptions=0)
+        st.rehearse(job(tmp_path, exact=True), interruptions=0, state=emulator.state)
 
 
 @pytest.mark.parametrize(

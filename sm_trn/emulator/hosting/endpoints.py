@@ -41,7 +41,7 @@ class Endpoints:
         self._end = threading.Event()
 
     def create_model(self, body: Body) -> dict[str, str]:
-        """Answer CreateModel; what is not hosted here is refused."""
+        """Answer CreateModel. Raises AwsError for what is not hosted here."""
         containers = [*body.get("Containers", ()), *filter(None, [body.get("PrimaryContainer")])]
         if len(containers) != 1:
             raise validation(
@@ -57,7 +57,7 @@ class Endpoints:
         return {"ModelArn": self._resources.add("model", body).arn}
 
     def create_config(self, body: Body) -> dict[str, str]:
-        """Answer CreateEndpointConfig; what is not hosted here is refused."""
+        """Answer CreateEndpointConfig. Raises AwsError for what is not hosted here."""
         for unknown in ("ShadowProductionVariants", "AsyncInferenceConfig"):
             if body.get(unknown):
                 raise validation(f"the emulator hosts real-time variants only, no {unknown}")

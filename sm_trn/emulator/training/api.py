@@ -35,7 +35,7 @@ class TrainingApi:
         self._supervisor = supervisor
 
     def interrupt(self, name: str, *, notice: bool) -> None:
-        """Take a spot job's capacity away, with or without notice: the emulator's own control."""
+        """Take a spot job's capacity away, with or without notice: the emulator's own control. Raises AwsError."""
         job = self.jobs.get(name)
         if not job.state.spot:
             raise validation(f"{job.name!r} is no managed spot job; only those can be interrupted")
@@ -87,7 +87,7 @@ class TrainingApi:
         return {"TrainingJobSummaries": summaries, **more}
 
     def stop(self, body: Body) -> dict[str, str]:
-        """Answer StopTrainingJob; a job that has ended is refused."""
+        """Answer StopTrainingJob. Raises AwsError for a job that has ended."""
         job = self.jobs.get(body["TrainingJobName"])
         if job.state.terminal:
             raise validation(f"The request was rejected because the training job is in status {job.status}.")
@@ -95,7 +95,7 @@ class TrainingApi:
         return {}
 
     def delete(self, body: Body) -> dict[str, str]:
-        """Answer DeleteTrainingJob; a job that still runs is refused."""
+        """Answer DeleteTrainingJob. Raises AwsError for a job that still runs."""
         job = self.jobs.get(body["TrainingJobName"])
         if not job.state.terminal:
             raise AwsError(
