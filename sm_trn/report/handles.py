@@ -84,14 +84,9 @@ class ReportingSession(handles.Session[M_co]):
         search = Search(containing=containing, tag=tag, after=after, before=before)
         return fetch_fleet(self, search, tags=tags, at=at, limit=limit, healthy=health)
 
-    def _progress(
-        self,
-        jobs: Sequence[handles.TrainingJob],
-        stream: TextIO | None,
-        guards: JobGuards,
-    ) -> Progress:
+    def _progress(self, jobs: Sequence[handles.TrainingJob], stream: TextIO | None, guards: JobGuards) -> Progress:
         """What reads the logs of a wait and shows them on ``stream``; without one, it reads for whoever hears."""
-        from .watch.display import Unseen, display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
+        from .watch.display import Display, display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
         from .watch.progress import progress_of  # noqa: PLC0415 - as above
 
-        return progress_of(self, jobs, Unseen() if stream is None else display_for(stream), guards)
+        return progress_of(self, jobs, Display() if stream is None else display_for(stream), guards)

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, transitions
 
 from sm_trn.core.errors import SmTrnError, UnknownName
-from sm_trn.core.pricing import PriceBook, snapshot_book
+from sm_trn.core.pricing import PriceBook
 from sm_trn.core.specs import JobRecord, MetricPoint, Origin, parse_snapshot, record
 from sm_trn.report import COLUMNS, Comparison, compare, published_record
-from sm_trn.report.comparing import estimates_of
-from sm_trn.report.comparison.page import page
+from sm_trn.report.comparison.page import comparison_page
 
 WORK = "one workload"
 NUMBERS = ("throughput_it_per_s", "samples_per_s", "not_training", "price_usd_per_hour", "cost_usd", "usd_per_1000_it",
@@ -197,12 +196,6 @@ def test_colours_follow_creation_time_not_argument_order() -> None:
     assert {"early": 0, "late": 1} == dict(compare(jobs).slots) == dict(compare(jobs[::-1]).slots)
 
 
-def test_earlier_colours_are_kept() -> None:
-    earlier = compare([job("b", created=START + 5), job("c", created=START + 6)])
-    later = compare([job("a", created=START), job("b", created=START + 5)], colors=earlier)
-    assert dict(later.slots) == {"b": 0, "a": 2}
-
-
 def test_origin_or_account_alone_marks_a_job_emulated() -> None:
     by_origin = dataclasses.replace(job("a"), origin=Origin.EMULATED)
     by_account = dataclasses.replace(emulated_job("b", workload=WORK), origin=Origin.MEASURED)
@@ -316,22 +309,13 @@ def test_four_times_the_jobs_take_four_times_the_work() -> None:
         assert many < 5 * few
 
 
-def test_several_jobs_that_differ_in_nothing_are_one_sentence() -> None:
-    jobs = [record(parse_snapshot(describe(f"lr-{number}")), [], workload=WORK) for number in range(8)]
-    said = [str(finding) for finding in compare(jobs, baseline="lr-0").findings if "no difference" in str(finding)]
-    assert said == [
-        "7 jobs and lr-0: no difference measured in billable time.",
-        "7 jobs and lr-0: no difference measured in cost.",
-    ]
-
-
 def test_the_title_is_the_largest_difference() -> None:
     jobs = [
         record(parse_snapshot(describe(name, BillableTimeInSeconds=seconds)), [], workload=WORK)
         for name, seconds in (("base", 600), ("near", 590), ("far", 300))
     ]
     item = compare(jobs, baseline="base")
-    assert "<h1>far cost 50.0" in page(item, [], now=None).replace("\xa0", " ")
+    assert "<h1>far cost 50.0" in comparison_page(item, [], now=None).replace("\xa0", " ")
 
 
 def test_a_comparison_is_made_again_with_the_jobs_own_names_and_what_was_asked() -> None:
@@ -344,59 +328,3 @@ def test_a_comparison_is_made_again_with_the_jobs_own_names_and_what_was_asked()
     )
     pair = [found for name in ("p4d", "trn1") if (found := published_record(f"published/bert-{name}"))]
     assert "sm-trn compare published/bert-p4d published/bert-trn1 --output report/" == compare(pair).command
-
-
-def test_a_difference_that_no_price_moves_is_not_said_to_move() -> None:
-    """Two jobs on one type of instance: every dated price multiplies both costs."""
-    jobs = [
-        record(parse_snapshot(describe(name, BillableTimeInSeconds=seconds)), [], workload=WORK)
-        for name, seconds in (("a", 600), ("b", 300))
-    ]
-    assert [] == [finding for finding in compare(jobs).findings if finding.kind == "repriced"]
-
-
-def foreseen(jobs: list[JobRecord], at: str | None = None) -> Comparison:
-    """As a session compares them."""
-    return compare(jobs, at=at, estimates=estimates_of(jobs, snapshot_book(), at=at))
-
-
-def rehearsed(name: str, **arguments: str) -> JobRecord:
-    """An emulated job whose request says all that an estimate needs, unless ``arguments`` take it away."""
-    asked = {
-        "model_name": "bert-base-uncased",
-        "per_device_train_batch_size": "32",
-        "max_seq_length": "128",
-        "num_train_epochs": "2",
-        "dataset_name": "amazon_polarity",
-        **arguments,
-    }
-    answer = describe(name, emulated=True, HyperParameters={key: value for key, value in asked.items() if value})
-    return record(parse_snapshot(answer), step_lines(400, 40, rate=40, batch=8, first_s=1, epochs=2, final=0.2))
-
-
-def test_an_emulated_job_has_its_estimate_in_columns_of_its_own() -> None:
-    item = foreseen(
-        [rehearsed("known"), rehearsed("open", model_name=""), rehearsed("large", per_device_train_batch_size="90000")]
-    )
-    frame = item.frame.set_index("job")
-    names = [name for name in frame if name.startswith("estimated")]
-    assert frame.loc[["open", "large"], names].isna().all(axis=None)
-    known = frame.loc["known"]
-    assert known["estimated_s_p10"] < known["estimated_s"] < known["estimated_s_p90"]
-    assert frame[list(NUMBERS)].isna().all(axis=None)
-    text = item.text(160)
-    assert "AWS TIME, est" in text
-    assert "ESTIMATED for AWS" in text
-
-
-def test_an_estimate_takes_the_price_of_the_day_asked_for() -> None:
-    then, now = (foreseen([rehearsed("a")], at=at).frame.iloc[0] for at in ("2022-12-31", None))
-    assert then["estimated_s"] == now["estimated_s"]
-    assert then["estimated_usd"] > now["estimated_usd"]
-
-
-def test_a_measured_job_is_not_estimated_in_a_comparison() -> None:
-    asked = rehearsed("a").snapshot.hyperparameters
-    item = foreseen([job("a", HyperParameters=dict(asked))])
-    assert item.frame["estimated_s"].isna().all()
-    assert ", est" not in str(item)

@@ -20,7 +20,7 @@ from sm_trn.core.errors import SmTrnError, UnknownName
 from sm_trn.core.specs import JobSnapshot, parse_snapshot
 from sm_trn.report import FLEET_COLUMNS, Fleet, fleet
 from sm_trn.report.fleets.figures import fleet_figures, spend_info, time_info
-from sm_trn.report.fleets.table import group_table
+from sm_trn.report.fleets.rows import group_table
 
 P4D, G5 = "ml.p4d.24xlarge", "ml.g5.xlarge"
 

@@ -16,8 +16,7 @@ from report_jobs import describe, emulated_job, gpt2_pair
 
 from sm_trn.core.formatting.table import csv_text
 from sm_trn.core.specs import JobRecord, parse_snapshot, record
-from sm_trn.report import Comparison, compare, published_record
-from sm_trn.report.comparison.table import COLUMNS
+from sm_trn.report import COLUMNS, Comparison, compare, published_record
 
 NOW = datetime(2026, 11, 20, 16, 42, tzinfo=timezone.utc)
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;\x1b[31m'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -19,7 +19,6 @@ from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.specs.record import JobRecord
 from ...core.specs.value import suggestion
 from ..figures import Figures
-from ..sections.estimated import Estimated
 from ..sections.findings import section_findings
 from ..sections.rows import Row, read_row
 from ..sections.section import Section, section_unit
@@ -30,7 +29,6 @@ from .text import comparison_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
 
 _EARLY = datetime.min.replace(tzinfo=timezone.utc)  # a publication gives no creation time, and is older than your jobs
 
@@ -52,9 +50,13 @@ class Comparison(HasCard, Figures, Compared):
         A figure that shows emulated jobs only has a name that ends in ``-emulated``.
         """
         with extra("report", "the page of a comparison"):
-            from .page import save  # noqa: PLC0415 - matplotlib is loaded on use
+            from ..pages import write  # noqa: PLC0415 - matplotlib is loaded on use
+            from .page import comparison_page, pictures  # noqa: PLC0415 - as above
 
-        return save(self, Path(directory), now=now or datetime.now(timezone.utc))
+        shown = pictures(self)
+        page = comparison_page(self, shown, now=now or datetime.now(timezone.utc))
+        table, body = self.table(), self.to_json()
+        return write(Path(directory), ("report.html", page), ("compare.csv", table), ("compare.json", body), shown)
 
     def text(self, width: int = 80, color: bool = False, *, ascii_only: bool = False) -> str:
         """The comparison for a terminal of ``width`` columns."""
@@ -72,16 +74,14 @@ def compare(
     at: date | str | None = None,
     region: str | None = None,
     colors: Comparison | None = None,
-    estimates: Mapping[str, Estimated] = MappingProxyType({}),
 ) -> Comparison:
     """Compare finished (or running) jobs: one section per workload, percentages against ``baseline``.
 
     Without ``baseline`` each section takes its first completed measured job. Emulated jobs are shown and never compared.
     Prices are the newest on or before ``at`` (of all when None) in ``book``, which is the shipped one when None, and of
     ``region``, which is each job's own when None: what the same seconds would have cost there.
-    ``colors`` keeps the colours of an earlier comparison. ``estimates``, by the jobs' own names, are of emulated ones.
-    Raises UnknownName for an unknown baseline, and SmTrnError when there is no job, two jobs have one name, or the baseline did
-    other work than a job it would be compared with.
+    ``colors`` keeps the colours of an earlier comparison. Raises UnknownName for an unknown baseline, and SmTrnError when there is
+    no job, two jobs have one name, or the baseline did other work than a job it would be compared with.
     """
     if not records:
         raise SmTrnError("compare: got no jobs, wanted at least one")
@@ -91,25 +91,18 @@ def compare(
     records = told_apart(records, labels)
     slots = _slots(records, labels, colors)
     rows = tuple(
-        read_row(
-            record,
-            label=label,
-            slot=slots[label],
-            book=prices,
-            at=at,
-            region=region,
-            estimated=estimates.get(record.snapshot.name),
-        )
+        read_row(record, label=label, slot=slots[label], book=prices, at=at, region=region)
         for record, label in zip(records, labels, strict=True)
     )
-    chosen = _baseline(rows, baseline)
-    sections = tuple(
-        _section(workload, rows, chosen) for workload in dict.fromkeys(row.record.workload for row in rows)
-    )
+    chosen = None if baseline is None else _baseline(rows, baseline)
+    workloads: dict[str, list[Row]] = {}
+    for row in rows:
+        workloads.setdefault(row.record.workload, []).append(row)
+    sections = tuple(_section(workload, own, chosen) for workload, own in workloads.items())
     return Comparison(
         sections=sections,
         rows=rows,
-        findings=tuple(finding for section in sections for finding in section_findings(section, prices)),
+        findings=tuple(finding for section in sections for finding in section_findings(section)),
         slots=MappingProxyType(slots),
         at=at.isoformat() if isinstance(at, date) else at,
         book=prices,
@@ -145,25 +138,19 @@ def _slots(records: Iterable[JobRecord], labels: Iterable[str], colors: Comparis
     """Colours by creation time, so that neither argument order nor sorting changes them; earlier ones are kept."""
     by_time = sorted(zip(records, labels, strict=True), key=lambda item: item[0].snapshot.created or _EARLY)
     kept = dict(colors.slots) if colors is not None else {}
-    slots = {label: kept[label] for _, label in by_time if label in kept}
     taken = set(kept.values())
     free = iter(number for number in range(len(kept) + len(by_time)) if number not in taken)
-    for _, label in by_time:
-        if label not in slots:
-            slots[label] = next(free)
-    return slots
+    return {label: kept[label] if label in kept else next(free) for _, label in by_time}
 
 
-def _baseline(rows: tuple[Row, ...], name: str | None) -> Row | None:
-    if name is None:
-        return None
-    known = {row.label: row for row in rows}
+def _baseline(rows: tuple[Row, ...], name: str) -> Row:
+    """The job that a person named. Raises UnknownName, and SmTrnError for one that others cannot be compared with."""
     given = Counter(row.record.label for row in rows)
+    known = {row.label: row for row in rows}
     known |= {row.record.label: row for row in rows if given[row.record.label] == 1}
     if name not in known:
-        raise UnknownName(
-            f"baseline: got {name!r}, wanted one of {', '.join(map(repr, known))}{suggestion(name, known)}"
-        )
+        wanted = ", ".join(map(repr, known))
+        raise UnknownName(f"baseline: got {name!r}, wanted one of {wanted}{suggestion(name, known)}")
     chosen = known[name]
     measured = [row for row in rows if not row.emulated and row is not chosen]
     if chosen.emulated and measured:
@@ -186,21 +173,19 @@ def _baseline(rows: tuple[Row, ...], name: str | None) -> Row | None:
     return chosen
 
 
-def _section(workload: str, rows: tuple[Row, ...], chosen: Row | None) -> Section:
-    own = tuple(row for row in rows if row.record.workload == workload)
+def _section(workload: str, own: Sequence[Row], chosen: Row | None) -> Section:
+    """The jobs of one workload: against the baseline, or ranked where they differ in hyperparameters only."""
     measured = [row for row in own if not row.emulated]
+    emulated = [row for row in own if row.emulated]
     first = next((row for row in measured if row.completed), measured[0] if measured else None)
     asked = any(row is chosen for row in measured)
-    emulated = [row for row in own if row.emulated]
     rehearsed = find_sweep(emulated, workload=workload)
     sweep = None if asked else find_sweep(measured, workload=workload) if measured else rehearsed
-    if sweep is not None and measured:
-        own = (*(trial.row for trial in sweep.trials), *emulated)
-    elif sweep is not None:
-        own = tuple(trial.row for trial in sweep.trials)
+    if sweep is not None:
+        own = [*(trial.row for trial in sweep.trials), *(emulated if measured else [])]
     return Section(
         workload=workload,
-        rows=own,
+        rows=tuple(own),
         base=chosen if asked else first,
         unit=section_unit(own),
         sweep=sweep,

@@ -4,83 +4,21 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.errors import SmTrnError, UnknownName
-from ...core.formatting.table import finite, reasons, records
+from ...core.formatting.table import Table, finite, reasons, records
+from ...core.pricing.book import PriceBook
 from ...core.specs.value import suggestion
+from ..columns import file_table
+from ..sections.findings import Finding
+from ..sections.rows import Row
+from ..sections.section import Section
 from ..sections.sweep import Sweep, Trial, ranking, varied
-from .table import file_table
-
-if TYPE_CHECKING:
-    from ...core.formatting.table import Table
-    from ...core.pricing.book import Price, PriceBook
-    from ..sections.findings import Finding
-    from ..sections.rows import Row
-    from ..sections.section import Section
-
 
 SCHEMA = 1
-
-
-def json_text(table: Table, findings: Iterable[Finding], sections: Sequence[Section]) -> str:
-    """Everything that a comparison knows. A job's ``missing`` has the reason for each value that is null."""
-    priced = [row.price for section in sections for row in section.measured if row.price is not None]
-    prices = {(price.instance, price.region, price.as_of): price for price in priced}
-    jobs = [
-        {**{name: finite(value) for name, value in job.items()}, "missing": why}
-        for job, why in zip(records(table), reasons(table), strict=True)
-    ]
-    body = {
-        "schema": SCHEMA,
-        "jobs": jobs,
-        "findings": [_finding(item) for item in findings],
-        "sweeps": [_sweep(section.sweep) for section in sections if section.sweep is not None],
-        "prices": [_price(price) for price in prices.values()],
-    }
-    return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _finding(item: Finding) -> Mapping[str, Any]:
-    return {
-        "kind": item.kind.value,
-        "job": item.job or None,
-        "base": item.base or None,
-        "change_pct": finite(item.change_pct),
-        "text": item.text,
-    }
-
-
-def _sweep(sweep: Sweep) -> Mapping[str, Any]:
-    trials = [
-        {
-            "job": each.job,
-            "rank": each.rank,
-            "value": each.value,
-            "settings": dict(each.settings),
-            "note": each.note or None,
-        }
-        for each in sweep.trials
-    ]
-    return {
-        "workload": sweep.workload,
-        "metric": sweep.metric,
-        "lowest_is_best": sweep.lowest,
-        "trials": trials,
-    }
-
-
-def _price(price: Price) -> Mapping[str, Any]:
-    return {
-        "instance": price.instance,
-        "region": price.region,
-        "usd_per_hour": str(price.usd_per_hour),
-        "as_of": price.as_of,
-        "inferred": price.inferred,
-        "source": price.source,
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +39,8 @@ class Compared:
         """The shell command that makes this comparison again: jobs by their own names."""
         options = (("--baseline", self.baseline), ("--at", self.at), ("--in-region", self.region))
         given = [word for option, value in options if value for word in (option, value)]
-        return shlex.join(
-            ["sm-trn", "compare", *(row.snapshot.name for row in self.rows), *given, "--output", "report/"]
-        )
+        names = [row.snapshot.name for row in self.rows]
+        return shlex.join(["sm-trn", "compare", *names, *given, "--output", "report/"])
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -116,7 +53,8 @@ class Compared:
 
     def table(self) -> Table:
         """Every column of every job, as files hold them."""
-        return file_table(self.sections, self.rows, self._varied())
+        names = dict.fromkeys(name for section in self.sections for name in varied(section.rows))
+        return file_table(self.sections, self.rows, tuple(names))
 
     def ranking(self, metric: str | None = None, *, workload: str | None = None, lowest: bool | None = None) -> Sweep:
         """Return a workload's jobs ranked by a metric that they logged, such as ``eval_accuracy``; emulated ones only where no
@@ -132,11 +70,11 @@ class Compared:
         """Return the best job of ``ranking``: ``.job``, ``.value`` and ``.settings``. Raises as ``ranking``, and SmTrnError where
         no job has a result.
         """
-        found = self.ranking(metric, workload=workload, lowest=lowest)
-        if not found.ranked:
-            notes = "; ".join(f"{trial.job}: {trial.note}" for trial in found.trials[:6])
-            raise SmTrnError(f"best: no job has a {found.metric} to be ranked by ({notes})")
-        return found.ranked[0]
+        sweep = self.ranking(metric, workload=workload, lowest=lowest)
+        if not sweep.ranked:
+            notes = "; ".join(f"{trial.job}: {trial.note}" for trial in sweep.trials[:6])
+            raise SmTrnError(f"best: no job has a {sweep.metric} to be ranked by ({notes})")
+        return sweep.ranked[0]
 
     def section(self, workload: str | None = None) -> Section:
         """Return the section of a workload; the first one when None. Raises UnknownName for a workload that is not there."""
@@ -148,9 +86,51 @@ class Compared:
             raise UnknownName(f"workload: got {workload!r}, wanted one of {', '.join(map(repr, known))}{hint}")
         return known[workload]
 
-    def _varied(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for section in self.sections for name in varied(section.rows)))
-
     def to_json(self) -> str:
-        """Jobs, findings and prices; missing values are null."""
-        return json_text(self.table(), self.findings, self.sections)
+        """Jobs, findings, sweeps and prices. A value that is missing is null, and its job's ``missing`` says why."""
+        table = self.table()
+        prices = {row.price for row in self.rows if row.price is not None}
+        body = {
+            "schema": SCHEMA,
+            "jobs": [
+                {**{name: finite(value) for name, value in job.items()}, "missing": why}
+                for job, why in zip(records(table), reasons(table), strict=True)
+            ],
+            "findings": [
+                {
+                    "kind": item.kind.value,
+                    "job": item.job or None,
+                    "base": item.base or None,
+                    "change_pct": finite(item.change_pct),
+                    "text": item.text,
+                }
+                for item in self.findings
+            ],
+            "sweeps": [_sweep_json(section.sweep) for section in self.sections if section.sweep is not None],
+            "prices": [
+                {
+                    "instance": price.instance,
+                    "region": price.region,
+                    "usd_per_hour": str(price.usd_per_hour),
+                    "as_of": price.as_of,
+                    "inferred": price.inferred,
+                    "source": price.source,
+                }
+                for price in sorted(prices, key=lambda price: (price.instance, price.region, price.as_of))
+            ],
+        }
+        return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _sweep_json(sweep: Sweep) -> Mapping[str, Any]:
+    trials = [
+        {
+            "job": trial.job,
+            "rank": trial.rank,
+            "value": trial.value,
+            "settings": dict(trial.settings),
+            "note": trial.note or None,
+        }
+        for trial in sweep.trials
+    ]
+    return {"workload": sweep.workload, "metric": sweep.metric, "lowest_is_best": sweep.lowest, "trials": trials}

@@ -1,90 +1,60 @@
-"""The report page: one self-contained HTML file without scripts, in light and dark, for screen, phone and paper. And all files.
-
-``pictures`` says which figures have something to show, and ``save`` is the only writer of files here.
-"""
+"""The page of a comparison, and which figures stand on it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-
-import matplotlib as mpl
+from typing import TYPE_CHECKING, Any
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.html import TAG, text
-from ...core.formatting.table import csv_text
-from ..document import document_head, page_table, price_table
+from ..columns import REHEARSED, compared_table, price_table, rehearsal_table, settings_left
 from ..figures import FIGURES
 from ..figures.described import Info
-from ..figures.drawing import WIDE, Sheet, page_figure, rc
+from ..figures.drawing import WIDE, Sheet
 from ..figures.figure import FigureKind
-from ..sections.estimated import EST_MEANS
+from ..pages import Picture, render
 from ..sections.findings import Finding, Kind
 from ..sections.section import Section, section_prices
 from ..sections.sweep import sweep_sentence
 from .compared import Compared
-from .table import REHEARSED, job_table, rehearsal_table, settings_left
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...core.pricing.book import PriceBook
-
-
 FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
+_CARDS = (Kind.THROUGHPUT, Kind.BILLABLE, Kind.COST)
+_AT_THE_TOP = frozenset({*_CARDS, Kind.FLIP, Kind.EMULATED})  # all others stand in the notes of their section
 
 
-class Shown(Protocol):
-    """A comparison, as far as its figures need it."""
-
-    @property
-    def sections(self) -> tuple[Section, ...]: ...
-    @property
-    def book(self) -> PriceBook: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """One figure of one section, to be drawn. ``name`` is the stem of its file."""
-
-    name: str
-    section: Section
-    info: Info
-    figure: FigureKind
-
-    def draw(self, sheet: Sheet | None = None) -> Figure:
-        """On ``sheet``, or on the figure's own when None."""
-        return self.figure.alone(self.info, sheet or (WIDE if self.figure.wide else Sheet()))
-
-
-def pictures(item: Shown) -> Iterator[Picture]:
+def pictures(item: Compared) -> tuple[Picture, ...]:
     """Every figure that has something to show: measured jobs first, rehearsals after, never both in one. Of many workloads,
     the ``FIGURED`` with the most jobs have figures.
     """
-    several = len(item.sections) > 1
-    names: set[str] = set()
-    most = sorted(item.sections, key=lambda section: -len(section.rows))[:FIGURED]
+    chosen = sorted(item.sections, key=lambda section: -len(section.rows))[:FIGURED]
     figures = [line.load() for line in FIGURES]
+    shown: list[Picture] = []
+    used: set[str] = set()
     for section in item.sections:
-        if not any(section is chosen for chosen in most):
+        if not any(section is each for each in chosen):
             continue
-        tail = f"-{_slug(section.workload, names)}" if several else ""
-        if section.measured:
-            yield from _drawn(item, section, figures, tail)
+        tail = f"-{_slug(section.workload, used)}" if len(item.sections) > 1 else ""
+        parts = [(section, figures, tail)] if section.measured else []
         if section.emulated:
-            learned = [figure for figure in figures if figure.rehearsed]
-            yield from _drawn(item, section.rehearsal, learned, f"{tail}-emulated")
+            parts.append((section.rehearsal, [figure for figure in figures if figure.rehearsed], f"{tail}-emulated"))
+        for part, several, ending in parts:
+            for figure in several:
+                info = figure.info(part, item.book)
+                if info.drawn:
+                    draw = _drawer(figure, info)
+                    shown.append(
+                        Picture(name=f"{figure.name}{ending}", info=info, draw=draw, wide=figure.wide, section=part)
+                    )
+    return tuple(shown)
 
 
-def _drawn(item: Shown, section: Section, figures: list[FigureKind], tail: str) -> Iterator[Picture]:
-    for figure in figures:
-        info = figure.info(section, item.book)
-        if info.drawn:
-            yield Picture(name=f"{figure.name}{tail}", section=section, info=info, figure=figure)
+def _drawer(figure: FigureKind, info: Info) -> Callable[..., Figure]:
+    return lambda sheet=None: figure.alone(info, sheet or (WIDE if figure.wide else Sheet()))
 
 
 def _slug(text: str, used: set[str]) -> str:
@@ -97,239 +67,109 @@ def _slug(text: str, used: set[str]) -> str:
     return name
 
 
-_CARDS = (Kind.THROUGHPUT, Kind.BILLABLE, Kind.COST)
-_AT_THE_TOP = frozenset(
-    {*_CARDS, Kind.FLIP, Kind.REPRICED, Kind.EMULATED}
-)  # all others stand in the notes of their section
-
-
-def page(item: Compared, pictures: Sequence[Picture], *, now: datetime | None) -> str:
-    """The whole document. ``now`` is written on it when given."""
+def comparison_page(item: Compared, shown: Sequence[Picture], *, now: datetime | None) -> str:
+    """The whole document of a comparison. ``now`` is written on it when given."""
     measured = [section for section in item.sections if section.measured]
     rehearsed = [section.rehearsal for section in item.sections if section.emulated]
-    title = _headline(item)
-    body = [
-        *_top(measured, rehearsed),
-        '<main id="main">',
-        *_lede(item, title, now),
-        *(
-            line
-            for number, section in enumerate(measured)
-            for line in _measured(item, section, pictures, f"work-{number + 1}")
-        ),
-        *(
-            line
-            for number, section in enumerate(rehearsed)
-            for line in _rehearsal(section, pictures, f"rehearsal-{number + 1}")
-        ),
-        *_method(item, measured),
-        "</main>",
-        _footer(now),
-    ]
-    return "\n".join([*document_head(title), *body, "</body></html>", ""])
-
-
-def _footer(now: datetime | None) -> str:
-    written = f", written {fmt.stamp(now)}" if now else ""
-    return f"<footer><p>sm_trn comparison{written}. This file loads nothing from the network.</p></footer>"
-
-
-def _top(measured: Sequence[Section], rehearsed: Sequence[Section]) -> Iterator[str]:
-    links = ['<a href="#findings">Findings</a>']
-    links += [f'<a href="#work-{n + 1}">{text(_name(section))}</a>' for n, section in enumerate(measured)]
-    links += [
-        f'<a href="#rehearsal-{n + 1}">Rehearsal{f" {n + 1}" if len(rehearsed) > 1 else ""}</a>'
-        for n in range(len(rehearsed))
-    ]
-    links.append('<a href="#method">Prices and method</a>' if measured else '<a href="#method">Method</a>')
-    yield "<header><div><b>sm_trn</b><span>comparison</span></div>"
-    yield f'<nav aria-label="Sections">{"".join(links)}</nav></header>'
-
-
-def _name(section: Section) -> str:
-    return section.workload or "Jobs"
+    sections = [_measured(item, section, shown, f"work-{number}") for number, section in enumerate(measured, 1)]
+    sections += [_rehearsal(section, shown, f"rehearsal-{number}") for number, section in enumerate(rehearsed, 1)]
+    prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
+    used = [row.price for row in item.rows if row.price is not None]
+    cards = [finding for finding in item.findings if finding.kind in _CARDS and finding.short]
+    if len(cards) > len(_CARDS):  # the largest differences first; a card a kind otherwise
+        cards.sort(key=lambda finding: -abs(finding.change_pct or 0.0))
+    emulated = [row.label for row in item.rows if row.emulated]
+    return render(
+        "comparison.html",
+        kind="comparison",
+        title=_headline(item),
+        links={"findings": "Findings", **{each["anchor"]: each["link"] for each in sections}, "method": "Method"},
+        spoken=list(_spoken(item)),
+        meta=_meta(item, now),
+        cards=cards,
+        emulated=fmt.listing(emulated) if emulated else "",
+        sections=sections,
+        prices=price_table(prices, "Every dated price of these instances", used) if prices else None,
+        command=item.command,
+        now=now,
+    )
 
 
 def _headline(item: Compared) -> str:
     """One sentence that can be quoted alone: cost, else billable time, else throughput, else what there is."""
     for kind in (Kind.SWEEP, Kind.COST, Kind.BILLABLE, Kind.THROUGHPUT):
-        told = [finding for finding in item.findings if finding.kind is kind and finding.headline]
-        if told:
-            first = [finding for finding in told if finding.workload == told[0].workload]
+        stated = [finding for finding in item.findings if finding.kind is kind and finding.headline]
+        if stated:
+            first = [finding for finding in stated if finding.workload == stated[0].workload]
             return max(first, key=lambda finding: abs(finding.change_pct or 0.0)).headline
     rows = [row for row in item.rows if not row.emulated]
     if not rows:
         return f"EMULATED: {fmt.jobs(len(item.rows))} rehearsed on this machine, none measured"
-    priced = next((row for row in rows if row.cost is not None), None)
-    if priced and priced.cost and len(rows) == 1:
-        return f"{priced.label} cost {fmt.usd(priced.cost.usd)}, at prices of {priced.cost.price.as_of}"
+    if len(rows) == 1 and rows[0].cost is not None:
+        return f"{rows[0].label} cost {fmt.usd(rows[0].cost.usd)}, at prices of {rows[0].cost.price.as_of}"
     return f"{fmt.jobs(len(rows))}, nothing to compare"
 
 
-def _lede(item: Compared, title: str, now: datetime | None) -> Iterator[str]:
-    first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
-    swept = [finding for finding in first if finding.kind is Kind.SWEEP]
-    rest = [finding.rest for finding in swept if finding.rest]  # the title has said the other half
-    spoken = rest if swept else [*_paid(item.sections[0])]
-    spoken += [
-        finding.text
-        for kind in (Kind.SPOT, Kind.REPRICED, Kind.FLIP, Kind.RUNS)
-        for finding in first
-        if finding.kind is kind
-    ][:4]
-    yield f'<div id="findings"><h1>{_unbroken(title)}</h1>'
-    if spoken:
-        yield f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in spoken)}</div>'
-    yield f'<dl class="meta">{"".join(_meta(item, now))}</dl>'
-    cards = [finding for finding in item.findings if finding.kind in _CARDS and finding.short]
-    if len(cards) > len(_CARDS):  # the largest differences first; a card a kind otherwise
-        cards.sort(key=lambda finding: -abs(finding.change_pct or 0.0))
-    if cards:
-        yield f'<ol class="cards">{"".join(_card(finding) for finding in cards[:6])}</ol>'
-        if len(cards) > 6:
-            yield f'<p class="ink3">{len(cards) - 6} more in the sections below.</p>'
-    emulated = [row for row in item.rows if row.emulated]
-    if emulated:
-        names, takes = fmt.listing([row.label for row in emulated]), "They take" if len(emulated) > 1 else "It takes"
-        yield (
-            f'<div class="emu"><p>{TAG} <b>{text(names)}</b> ran on this machine. Seconds here are not those of the instances. '
-            f'{takes} no part in any percentage, total or figure of measured jobs. <a href="#rehearsal-1">See the rehearsal</a></p></div>'
-        )
-    yield "</div>"
+def _spoken(item: Compared) -> Iterator[str]:
+    """Below the title: what was paid at which dated price, what spot saved, when the order flips, what it stands on."""
+    section = item.sections[0]
+    first = [finding for finding in item.findings if finding.workload == section.workload]
+    if section.sweep is not None:
+        yield from (finding.rest for finding in first if finding.kind is Kind.SWEEP and finding.rest)
+    else:
+        paid = [
+            f"{row.label} cost {fmt.usd(row.cost.usd)} at {fmt.usd_per_hour(row.cost.price.usd_per_hour)} "
+            f"({row.cost.price.as_of}{', inferred' if row.cost.price.inferred else ''})"
+            for row in (*section.others, section.base)
+            if row is not None and row.cost is not None
+        ]
+        if paid:
+            yield f"{fmt.listing(paid[:4])}."
+    for kind in (Kind.SPOT, Kind.FLIP, Kind.RUNS):
+        yield from [finding.text for finding in first if finding.kind is kind][:2]
 
 
-def _paid(section: Section) -> Iterator[str]:
-    """What the jobs cost at which dated price; up to four of them."""
-    paid = [
-        f"{row.label} cost {fmt.usd(row.cost.usd)} at {fmt.usd_per_hour(row.cost.price.usd_per_hour)} "
-        f"({row.cost.price.as_of}{', inferred' if row.cost.price.inferred else ''})"
-        for row in (*section.others, section.base)
-        if row is not None and row.cost is not None
-    ]
-    if paid:
-        yield f"{fmt.listing(paid[:4])}."
-
-
-def _card(finding: Finding) -> str:
-    return (
-        f"<li><b>{text(finding.short)}</b><p>{text(f'{finding.job}: {finding.values}.')}</p>"
-        f'<p class="base">base {text(finding.base)}</p></li>'
-    )
-
-
-def _meta(item: Compared, now: datetime | None) -> Iterator[str]:
+def _meta(item: Compared, now: datetime | None) -> dict[str, str]:
     measured = [row for row in item.rows if not row.emulated]
-    origins = {word: sum(row.record.origin.value == word for row in measured) for word in ("measured", "published")}
-    counts = [f"{number} {word}" for word, number in origins.items() if number]
-    emulated = len(item.rows) - len(measured)
-    tag = f'{", " if counts else ""}<span class="tag">{emulated} EMULATED</span>' if emulated else ""
-    yield f"<div><dt>Jobs</dt><dd>{text(', '.join(counts))}{tag}</dd></div>"
-    facts = {
+    counts = [f"{len(item.rows) - len(measured)} EMULATED"] if len(measured) < len(item.rows) else []
+    for word in ("published", "measured"):
+        number = sum(row.record.origin.value == word for row in measured)
+        counts[:0] = [f"{number} {word}"] if number else []
+    return {
+        "Jobs": ", ".join(counts),
         "Region": ", ".join(dict.fromkeys(row.region for row in measured if row.region)),
         "Prices of": ", ".join(sorted({row.price.as_of for row in measured if row.price is not None})),
         "Written": fmt.stamp(now) if now else "",
     }
-    for name, value in facts.items():
-        if value:
-            yield f"<div><dt>{name}</dt><dd>{text(value)}</dd></div>"
 
 
-def _measured(item: Compared, section: Section, pictures: Sequence[Picture], anchor: str) -> Iterator[str]:
-    sweep = section.sweep
-    base = f"baseline {section.base.label}" if section.base and len(section.measured) > 1 and sweep is None else ""
+def _measured(item: Compared, section: Section, shown: Sequence[Picture], anchor: str) -> dict[str, Any]:
+    sweep, several = section.sweep, len(section.measured) > 1
+    base = f"baseline {section.base.label}" if section.base is not None and several and sweep is None else ""
+    own = [finding for finding in item.findings if finding.workload == section.workload]
     if sweep is not None:
-        differs = fmt.listing([finding.text for finding in item.findings
-                               if (finding.kind, finding.workload) == (Kind.SWEEP_DIFFERS, section.workload)])  # fmt: skip
+        differs = fmt.listing([finding.text for finding in own if finding.kind is Kind.SWEEP_DIFFERS])
         caption = f"Best {sweep.metric} first. {differs} {settings_left(sweep)}".strip()
+    elif base:
+        caption = f"Percentages compare with the {base}."
     else:
-        caption = (
-            f"Percentages compare with the {base}."
-            if base
-            else "One measured job: there is nothing to compare it with."
-        )
-    yield f'<section id="{anchor}"><div class="head"><h2>{text(_name(section))}</h2><p>{text(base)}</p></div>'
-    yield page_table(job_table(section, caption), "Jobs")
-    own = [picture for picture in pictures if picture.section is section]
-    yield from _figures(own)
-    known = {picture.figure.name for picture in own}
-    said = [
-        finding for finding in item.findings if finding.workload == section.workload and finding.kind not in _AT_THE_TOP
-    ]
-    lines = [f'<li class="{finding.kind.value}">{text(finding.text)}</li>' for finding in said]
-    if not own and len(item.sections) > FIGURED:
-        lines.append(
-            f"<li>No figures: of {len(item.sections)} workloads, the {FIGURED} with the most jobs have them. Compare this one alone.</li>"
-        )
-    elif "loss" not in known:
-        lines.append(
-            f"<li>{text(f'No loss curves: no loss in the log of {fmt.listing([row.label for row in section.measured])}.')}</li>"
-        )
-    yield f'<ul class="notes">{"".join(lines)}</ul></section>'
+        caption = "One measured job: there is nothing to compare it with."
+    drawn = [picture for picture in shown if picture.section is section]
+    notes: list[Finding | str] = [finding for finding in own if finding.kind not in _AT_THE_TOP]
+    if not drawn and len(item.sections) > FIGURED:
+        notes.append(f"No figures: of {len(item.sections)} workloads, the {FIGURED} with the most jobs have them.")
+    elif not any(picture.name.startswith("loss") for picture in drawn):
+        logs = fmt.listing([row.label for row in section.measured])
+        notes.append(f"No loss curves: no loss in the log of {logs}.")
+    name = section.workload or "Jobs"
+    return {"anchor": anchor, "link": name, "name": name, "aside": base, "emulated": False, "pictures": drawn,
+            "table": compared_table(section, caption), "notes": notes}  # fmt: skip
 
 
-def _rehearsal(section: Section, pictures: Sequence[Picture], anchor: str) -> Iterator[str]:
-    yield f'<section id="{anchor}" class="rehearsal"><div class="head">'
-    yield f"<h2>{TAG} Rehearsal: {text(_name(section))}</h2><p>on this machine</p></div>"
-    sweep = section.sweep
-    yield page_table(rehearsal_table(section, REHEARSED), "Emulated jobs")
-    yield from _figures([picture for picture in pictures if picture.section == section])
-    notes = [f"<li>{text(sweep_sentence(sweep))}</li>"] if sweep is not None else []
-    if any(row.estimated is not None for row in section.rows):
-        notes.append(f"<li>{text(EST_MEANS)}</li>")
-    notes += [f"<li>{text(f'{row.label}: {note}')}</li>" for row in section.rows for note in row.record.notes]
-    yield f'<ul class="notes">{"".join(notes)}</ul></section>' if notes else "</section>"
-
-
-def _figures(pictures: Sequence[Picture]) -> Iterator[str]:
-    if pictures:
-        yield '<div class="figures">'
-        for picture in pictures:
-            yield from page_figure(picture.name, picture.info, picture.draw, wide=picture.figure.wide)
-        yield "</div>"
-
-
-def _method(item: Compared, measured: Sequence[Section]) -> Iterator[str]:
-    yield '<section id="method"><div class="head"><h2>' + ("Prices and method</h2>" if measured else "Method</h2>")
-    yield f"<p>{text('cost = billable seconds ÷ 3,600 × instances × price per hour')}</p></div>"
-    prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
-    used = {row.price for section in measured for row in section.measured if row.price is not None}
-    if prices:
-        yield page_table(price_table(prices, "Every dated price of these instances", used), "Prices", classes="")
-    yield (
-        "<div class=\"columns\"><div><h3>What the percentages mean</h3><p>More throughput is a job's rate over the baseline's, minus one. "
-        "Less billable time and less cost are one minus the ratio. They are three numbers; none stands for another.</p></div>"
-        "<div><h3>What is left out</h3><p>Time before billing starts, storage, data transfer and earlier failed attempts. "
-        "Jobs of different work are never compared, emulated jobs never with measured ones.</p></div>"
-        f"<div><h3>Do it again</h3><p><code>{text(item.command)}</code></p><p>The same folder holds compare.csv, compare.json "
-        "and every figure as PNG.</p></div></div></section>"
-    )
-
-
-def _unbroken(title: str) -> str:
-    """Large type breaks often: a short word with a hyphen, such as a date or 3e-5, stays on one line."""
-    words = (
-        f'<span class="whole">{text(word)}</span>' if "-" in word and len(word) <= 10 else text(word)
-        for word in title.split(" ")
-    )
-    return " ".join(words)
-
-
-DPI = 200
-
-
-def save(item: Compared, directory: Path, *, now: datetime | None) -> tuple[Path, ...]:
-    """Write everything below ``directory``, which is made. Returns the paths, the page first."""
-    directory.mkdir(parents=True, exist_ok=True)
-    shown = tuple(pictures(item))
-    written = [directory / "report.html", directory / "compare.csv", directory / "compare.json"]
-    written[0].write_text(page(item, shown, now=now), "utf-8")
-    written[1].write_bytes(
-        csv_text(item.columns, item.cells()).encode()
-    )  # bytes, because write_text would change line ends on Windows
-    written[2].write_text(item.to_json() + "\n", "utf-8")
-    for picture in shown:
-        path = directory / f"{picture.name}.png"
-        with mpl.rc_context(rc("light")):
-            picture.draw().savefig(path, dpi=DPI, metadata={"Description": picture.info.alt, "Software": None})
-        written.append(path)
-    return tuple(written)
+def _rehearsal(section: Section, shown: Sequence[Picture], anchor: str) -> dict[str, Any]:
+    drawn = [picture for picture in shown if picture.section == section]
+    notes = [sweep_sentence(section.sweep)] if section.sweep is not None else []
+    notes += [f"{row.label}: {note}" for row in section.rows for note in row.record.notes]
+    name = f"Rehearsal: {section.workload or 'Jobs'}"
+    return {"anchor": anchor, "link": "Rehearsal", "name": name, "aside": "on this machine", "emulated": True, "pictures": drawn,
+            "table": rehearsal_table(section, REHEARSED), "notes": notes}  # fmt: skip

@@ -1,9 +1,9 @@
-"""A fleet as people meet it: made by ``fleet``, shown as text, frame, page and files. Adds nothing up."""
+"""A fleet as people meet it: made by ``fleet``, shown as text, frame, page, card and files. Adds nothing up."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.extras import extra
 from ...core.formatting.cards import HasCard
+from ...core.formatting.printable import between
 from ...core.formatting.table import frame, reasons, records
+from ...core.formatting.text import Layout, Screen, table_lines
 from ...core.pricing.book import PriceBook, snapshot_book
-from ...core.pricing.cost import CENT, job_cost
+from ...core.pricing.cost import CENT
 from ...core.specs.snapshot import JobSnapshot
 from ...diagnosis.health.health import Health
-from .rows import FleetCosts, FleetRow
-from .table import fleet_table
-from .text import fleet_text
+from ..columns import FLEET_COLUMNS, jobs_table
+from ..jobs import WatchRow
+from .rows import SHOWN, FleetCosts, group_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+IN_TEXT = ("instances", "billed_s", "status", "cost_usd")
+_LAYOUT = Layout(gap=1, full=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,34 +40,46 @@ class Fleet(HasCard, FleetCosts):
     @property
     def frame(self) -> DataFrame:
         """One row per job, columns ``FLEET_COLUMNS``; what is missing is NaN or None, never 0."""
-        return frame(fleet_table(self.rows))
+        return frame(jobs_table(self.rows, FLEET_COLUMNS))
 
     def cells(self) -> tuple[Mapping[str, Any], ...]:
         """The frame's rows as plain values, None where something is missing."""
-        return records(fleet_table(self.rows))
+        return records(jobs_table(self.rows, FLEET_COLUMNS))
 
     def text(self, width: int = 80, *, by: str = "instance") -> str:
-        """For a terminal: the sums by ``by``, the jobs, what the sums leave out."""
-        return "\n".join(fleet_text(self, width, by))
+        """For a terminal of 60 columns at least: the sums by ``by``, the newest jobs, what the sums leave out."""
+        return "\n".join(self._lines(width, by))
 
     def __str__(self) -> str:
         return self.text()
 
+    def _lines(self, width: int, by: str) -> Iterator[str]:
+        screen = Screen(width=width)
+        yield from between(self.title, f"by {by}", width)
+        yield ""
+        yield from table_lines(group_table(self, by), screen, _LAYOUT)
+        yield ""
+        yield from table_lines(jobs_table(self.rows[:SHOWN], IN_TEXT), screen, _LAYOUT)
+        if len(self.rows) > SHOWN:
+            yield f"and {len(self.rows) - SHOWN} more"
+        yield ""
+        yield from self.findings()
+
     def to_json(self, *, by: str = "instance") -> str:
         groups = [
             {
-                "name": g.name,
-                "jobs": g.jobs,
-                "priced": g.priced,
-                "instance_hours": g.instance_hours,
-                "usd": str(g.usd.quantize(CENT)),
-                "failed_usd": str(g.failed_usd.quantize(CENT)),
-                "idle_usd": str(g.idle_usd.quantize(CENT)),
-                "spot_saved_usd": str(g.spot_saved.quantize(CENT)),
+                "name": group.name,
+                "jobs": group.jobs,
+                "priced": group.priced,
+                "instance_hours": group.instance_hours,
+                **{
+                    name: str(getattr(group, name).quantize(CENT))
+                    for name in ("usd", "failed_usd", "idle_usd", "spot_saved")
+                },
             }
-            for g in self.by(by)
+            for group in self.by(by)
         ]
-        table = fleet_table(self.rows)
+        table = jobs_table(self.rows, FLEET_COLUMNS)
         body = {
             "schema": 1,
             "by": by,
@@ -78,9 +95,15 @@ class Fleet(HasCard, FleetCosts):
         page, None: the time it is.
         """
         with extra("report", "the page of a fleet"):
-            from .save import save  # noqa: PLC0415 - matplotlib is loaded on use
+            from ..pages import write  # noqa: PLC0415 - matplotlib is loaded on use
+            from .page import fleet_page, fleet_pictures  # noqa: PLC0415 - as above
 
-        return save(self, Path(directory), body=self.to_json(by=by), by=by, now=now or datetime.now(timezone.utc))
+        shown = fleet_pictures(self)
+        page = fleet_page(self, shown, by=by, now=now or datetime.now(timezone.utc))
+        table = jobs_table(self.rows, FLEET_COLUMNS)
+        return write(
+            Path(directory), ("fleet.html", page), ("fleet.csv", table), ("fleet.json", self.to_json(by=by)), shown
+        )
 
 
 def fleet(
@@ -97,23 +120,18 @@ def fleet(
     """
     prices = snapshot_book() if book is None else book
     day = at.isoformat() if isinstance(at, date) else at
-    tagged = [job if isinstance(job, tuple) else (job, None) for job in jobs]
-    rows = [_row(job, tags, prices, day, (healths or {}).get(job.name)) for job, tags in tagged]
-    newest = sorted(
-        rows, key=lambda row: row.snapshot.created.timestamp() if row.snapshot.created else 0.0, reverse=True
-    )
-    return Fleet(rows=tuple(newest), at=day, title=title, cut=cut)
-
-
-def _row(
-    snapshot: JobSnapshot, tags: Mapping[str, str] | None, book: PriceBook, at: str | None, state: Health | None
-) -> FleetRow:
-    price = None if snapshot.emulated else book.of(snapshot.machines, snapshot.region, at=at)
-    return FleetRow(
-        snapshot=snapshot,
-        tags=MappingProxyType(dict(tags or {})),
-        price=price,
-        cost=job_cost(snapshot, price),
-        tags_read=tags is not None,
-        health=state,
-    )
+    rows = []
+    for each in jobs:
+        job, tags = each if isinstance(each, tuple) else (each, None)
+        rows.append(
+            WatchRow(
+                snapshot=job,
+                price=None if job.emulated else prices.of(job.machines, job.region, at=day),
+                health=(healths or {}).get(job.name),
+                tags=MappingProxyType(dict(tags or {})),
+                tags_read=tags is not None,
+                log_read=False,
+            )
+        )
+    rows.sort(key=lambda row: row.snapshot.created.timestamp() if row.snapshot.created else 0.0, reverse=True)
+    return Fleet(rows=tuple(rows), at=day, title=title, cut=cut)

@@ -1,46 +1,37 @@
-"""A fleet as one self-contained HTML page. Every number comes from the fleet."""
+"""The page of a fleet, and which figures stand on it. Every number comes from the fleet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from ...core.formatting import numbers as fmt
-from ...core.formatting.html import text
-from ..document import document_head, page_table, price_table
-from .rows import FleetCosts
-from .table import IN_PAGE, fleet_table, group_table
+from ..columns import jobs_table, price_table
+from ..pages import Picture, render
+from .figures import fleet_figures
+from .rows import IN_PAGE, FleetCosts, group_table
 
 
-def fleet_page(item: FleetCosts, figures: Sequence[str] = (), *, by: str, now: datetime | None) -> str:
-    """The whole document; ``figures`` are pieces of HTML. ``now`` is written on it when given."""
+def fleet_pictures(item: FleetCosts) -> tuple[Picture, ...]:
+    """Every figure of a fleet that has something to show."""
+    return tuple(Picture(name=each.name, info=each, draw=each.draw, wide=each.wide) for each in fleet_figures(item))
+
+
+def fleet_page(item: FleetCosts, shown: Sequence[Picture] = (), *, by: str, now: datetime | None) -> str:
+    """The whole document of a fleet. ``now`` is written on it when given."""
     first, *others = item.findings()
     prices = dict.fromkeys(row.price for row in item.rows if row.price is not None)
-    written = f", written {fmt.stamp(now)}" if now else ""
-    body = [
-        '<header><div><b>sm_trn</b><span>fleet</span></div><nav aria-label="Sections"><a href="#findings">Findings</a>',
-        '<a href="#spend">Figures</a>' if figures else "",
-        '<a href="#sums">Sums</a><a href="#jobs">Jobs</a></nav></header><main id="main">',
-        f'<div id="findings"><h1>{text(first)}</h1>',
-        f'<div class="stand">{"".join(f"<p>{text(line)}</p>" for line in others)}</div></div>' if others else "</div>",
-        *_spend(figures, tagged=item.tags_read),
-        f'<section id="sums"><div class="head"><h2>Sums</h2><p>{text(item.title)}, by {text(by)}</p></div>',
-        page_table(group_table(item, by, f"Sums by {by}"), "Sums"),
-        "</section>",
-        '<section id="jobs"><div class="head"><h2>Jobs</h2><p>newest first</p></div>',
-        page_table(fleet_table(item.rows, IN_PAGE, "Jobs, newest first."), "Jobs"),
-        "</section>",
-        '<section id="method"><div class="head"><h2>Prices and method</h2>',
-        f"<p>{text('cost = billable seconds ÷ 3,600 × instances × price per hour')}</p></div>",
-        page_table(price_table(prices, "Prices used", prices), "Prices"),
-        "<p>Left out: time before billing starts, storage, data transfer. An idle warm pool is in no job's cost.</p></section></main>",
-        f"<footer><p>sm_trn fleet{written}. This file loads nothing from the network.</p></footer>",
-    ]
-    return "\n".join([*document_head(first), *body, "</body></html>", ""])
-
-
-def _spend(figures: Sequence[str], *, tagged: bool) -> Iterator[str]:
-    if figures:
-        hint = "" if tagged else "Tags were not read: sm-trn cost --by tag:KEY and session.fleet(tags=True) read them"
-        yield f'<section id="spend"><div class="head"><h2>Where the money went</h2><p>{text(hint)}</p></div>'
-        yield f'<div class="figures">{"".join(figures)}</div></section>'
+    links = {"findings": "Findings", **({"spend": "Figures"} if shown else {}), "sums": "Sums", "jobs": "Jobs"}
+    return render(
+        "fleet.html",
+        kind="fleet",
+        title=first,
+        others=others,
+        links=links,
+        pictures=shown,
+        hint="" if item.tags_read else "Tags were not read: sm-trn cost --by tag:KEY reads them",
+        heading=f"{item.title}, by {by}",
+        sums=group_table(item, by, f"Sums by {by}"),
+        jobs=jobs_table(item.rows, IN_PAGE, title="Jobs, newest first."),
+        prices=price_table(prices, "Prices used", prices),
+        now=now,
+    )
