@@ -18,7 +18,7 @@ from .core.specs.record import JobRecord
 from .core.specs.snapshot import JobSnapshot, JobStatus
 from .core.status import Verdict
 from .diagnosis.causes.cause import Cause, Confidence, Diagnosis
-from .diagnosis.health.health import Health, Observation
+from .diagnosis.health.health import Health
 from .emulator.rehearsal import Rehearsal
 from .forecast.jobs.calibration import Calibration
 from .forecast.jobs.value import Estimate
@@ -49,7 +49,6 @@ __all__ = [
     "Launch",
     "LogEvent",
     "MetricLog",
-    "Observation",
     "Plan",
     "Policies",
     "Price",

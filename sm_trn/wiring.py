@@ -84,15 +84,10 @@ class Session(
     def _observers(
         self, jobs: Sequence[handles.TrainingJob], guards: JobGuards, *, progress: bool, stream: TextIO | None
     ) -> Sequence[Observer]:
-        """The live display, and the comparison with what was estimated. Guards need the logs that the display reads."""
+        """The live display. Guards need the logs that it reads."""
         if not progress and not guards.guards:
             return ()
-        shown = self._progress(jobs, (stream or sys.stdout) if progress else None, guards)
-        if self.emulated:
-            return (shown,)
-        from .diagnosis.guard.foreseen import Foreseen  # noqa: PLC0415 - reading requests stays out of `import sm_trn`
-
-        return (shown, Foreseen(logs=shown.readers, asked={job.name: job.asked for job in jobs}))
+        return (self._progress(jobs, (stream or sys.stdout) if progress else None, guards),)
 
 
 def ask_parser(job: JobSpec) -> list[Problem]:

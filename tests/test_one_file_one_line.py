@@ -66,29 +66,12 @@ def render(job, at):
 
 FIGURE = '''
 """How many people waited for each job."""
-from functools import partial
-
-from .accuracy import AccuracyInfo
-from .bars import Bar, bars_alone, plot_bars
-from .figure import FigureKind
-from .drawing import Sheet
+from .bars import Bar, bar_chart
 
 
-def audience_info(section):
-    bars = tuple(Bar(label=row.label, slot=row.slot, value=7.0, text="7 people") for row in section.rows)
-    return AccuracyInfo(title="Seven people waited", subtitle="", bars=bars, axis="people", foot="", alt="Seven people each.")
-
-
-def plot_audience(info, ax=None, theme="light", *, sheet=None):
-    return plot_bars(info, ax, sheet or Sheet(theme=theme), str)
-
-
-FIGURE = FigureKind(
-    name="audience",
-    info=lambda section, _: audience_info(section),
-    plot=plot_audience,
-    alone=partial(bars_alone, plot=plot_audience),
-)
+def chart(section):
+    bars = [Bar(label=row.label, slot=row.slot, value=7.0, text="7 people") for row in section.rows]
+    return bar_chart(bars, name="audience", title="Seven people waited", subtitle="", foot="", axis="people")
 '''
 
 COMMAND = '''
@@ -286,7 +269,9 @@ print(json.dumps([
 def test_a_figure(copy: Path) -> None:
     (copy / "sm_trn/report/figures/audience.py").write_text(FIGURE)
     insert(
-        copy / "sm_trn/report/figures/__init__.py", "    plot_loss = Plot(", '    plot_audience = Plot("Who waited.")'
+        copy / "sm_trn/report/figures/__init__.py",
+        "    plot_loss = _plot(",
+        '    plot_audience = _plot("audience", "Who waited.")',
     )
     answer = run(
         copy,
@@ -298,7 +283,8 @@ both = st.compare(["published/bert-p4d", "published/bert-trn1"])
 drawn = [text.get_text() for text in both.plot_audience().texts]
 names = [path.name for path in both.save("out")]
 page = pathlib.Path("out/report.html").read_text("utf-8")
-print(json.dumps([drawn.count("7 people"), both.plot_audience.__doc__, names.index("audience.png") > names.index("cost-and-time.png"),
+doc = both.plot_audience.__doc__.split("\\n")[0]
+print(json.dumps([drawn.count("7 people"), doc, names.index("audience.png") > names.index("pareto.png"),
                   'id="t-audience">Seven people waited' in page]))
 """,
     )

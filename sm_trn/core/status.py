@@ -76,9 +76,7 @@ class Verdict(enum.Enum):
     SAVING = "saving"
     EVALUATING = "evaluating"
     STALLED = "stalled"
-    DIVERGED = "diverged"
     NOT_FINITE = "not finite"
-    SLOWED = "slowed"
     WAITING = "waiting for capacity"
     ENDED_WELL = "ended well"
     ENDED_BADLY = "ended badly"
@@ -100,8 +98,6 @@ _SICK_LOOKS: Mapping[Verdict, StatusLook] = MappingProxyType(
     {
         Verdict.STALLED: _look("stalled", "!", "!", "err", 0),
         Verdict.NOT_FINITE: _look("not finite", "!", "!", "err", 0),
-        Verdict.DIVERGED: _look("diverged", "!", "!", "warn", 1),
-        Verdict.SLOWED: _look("slowed", "!", "!", "warn", 1),
     }
 )
 _ENDED_BADLY = _look("ended badly", "✗", "x", "err", 0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from typing_extensions import TypeVar
 
-from ..core.errors import CloudError, InvalidJob, JobFailed
+from ..core.errors import CloudError, JobFailed
 from ..core.logs.events import LogEvent
 from ..core.ports import LogCursor
 from ..core.session import handles
@@ -21,13 +21,11 @@ from ..core.session.log_reader import JobLog
 from ..core.session.observers import Observer, StatusLines
 from ..core.session.waits import poller_for
 from ..core.specs.guard import Guard
-from ..core.specs.job import JobSpec
 from ..core.specs.record import JobRecord
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.units import Usd
 from ..core.status import Verdict, why_command
-from .guard.live import JobGuards, guards_of
-from .guard.watch import Alarm
+from .guard.live import Alarm, JobGuards, guards_of
 from .health.health import Health, health
 
 if TYPE_CHECKING:
@@ -42,7 +40,7 @@ def diagnosis_of(
 ) -> Diagnosis:
     """Return why the job of a log ended as it did: one reading of the log, of which little is kept, and which ``hear`` hears too.
     Where the log cannot be read, what the service says is all."""
-    from .causes.diagnose import JobText, scan_of  # noqa: PLC0415 - most jobs do not fail
+    from .causes.diagnose import JobText, read_events  # noqa: PLC0415 - most jobs do not fail
 
     def parts() -> Iterator[Sequence[LogEvent]]:
         for part in log.batches(LogCursor(), follow=False):
@@ -51,10 +49,10 @@ def diagnosis_of(
         hear(())  # all was read, though it may be empty
 
     try:
-        scan = scan_of(parts())
+        lines = read_events(parts())
     except CloudError:
-        scan = None
-    return JobText(log.name, snapshot, log.asked, scan).diagnosis()
+        lines = None
+    return JobText(log.name, snapshot, log.asked, lines).diagnosis()
 
 
 def _checked(guards: JobGuards, job: JobSnapshot) -> tuple[Health, tuple[Alarm, ...]]:
@@ -153,8 +151,7 @@ class DiagnosedJob(handles.TrainingJob):
         diagnosis = diagnosis_of(self._log, final)
         lines = [self._failure(final)]
         cause = cause_line(diagnosis)
-        if cause:
-            lines.append(f"Cause: {cause}")
+        lines += [f"Cause: {cause}"] if cause else []
         lines.append(f"Next: {why_command(self.name)}")
         return JobFailed("\n".join(lines), operation="TrainingJob", code="Failed", diagnosis=diagnosis)
 
@@ -185,21 +182,6 @@ class GuardedSession(handles.Session[D_co]):
 
     __slots__ = ()
 
-    def submit(
-        self,
-        job: JobSpec,
-        *,
-        ignore: Sequence[str] = (),
-        max_usd: Usd | float | None = None,
-        guard: Guard | None = None,
-    ) -> D_co:
-        """Check, upload, create. Raises InvalidJob with every error of ``check``; ``ignore`` waives some by id. ``guard`` is put
-        into the spec: whoever waits for the job watches for it.
-
-        ``max_usd`` refuses, with OverBudget, what may cost more: max_run_s × instances × price. An emulated job costs nothing.
-        """
-        return super().submit(job if guard is None else job.replace(guard=guard), ignore=ignore, max_usd=max_usd)
-
     def wait(  # noqa: PLR0913 - what a wait can be told, each by name
         self,
         jobs: Sequence[handles.TrainingJob],
@@ -223,25 +205,12 @@ class GuardedSession(handles.Session[D_co]):
         ended, for jobs that could not be asked to stop. ``observers`` see every look at the jobs, instead of that table.
 
         ``guard`` watches each job for stalls, wrong numbers and more (``Guard``), instead of the guard in its spec. Without either,
-        a wait on AWS with ``progress`` tells of them and does nothing. A guard whose ``act`` is ``resume`` starts a job that it
-        stopped again, once; the snapshot returned is then the new job's.
+        a wait on AWS with ``progress`` tells of them and does nothing.
         """
         guards = guards_of(self, jobs, guard, {} if self.emulated or not progress else {"": Guard()})
-
-        def once(jobs: Sequence[handles.TrainingJob], guards: JobGuards, **more: Any) -> list[JobSnapshot]:
-            shown = self._observers(jobs, guards, progress=progress, stream=stream) if observers is None else observers
-            watching = [*shown, guards] if guards.guards else shown
-            return super(GuardedSession, self).wait(jobs, notice=notice, observers=watching, **more)
-
-        final = once(jobs, guards, max_usd=max_usd, usd_per_hour=usd_per_hour)
-        again = [job for job in jobs if job.name in guards.resumable]
-        resumed = {job.name: new for job in again if (new := self._resumed(job, notice)) is not None}
-        if not resumed:
-            return final
-        limits = {new.name: dataclasses.replace(guards.guards[name], act="stop") for name, new in resumed.items()}
-        ended = once(list(resumed.values()), guards_of(self, resumed.values(), None, limits))
-        later = dict(zip(resumed, ended, strict=True))
-        return [later.get(snapshot.name, snapshot) for snapshot in final]
+        shown = self._observers(jobs, guards, progress=progress, stream=stream) if observers is None else observers
+        watching = [*shown, guards] if guards.guards else shown
+        return super().wait(jobs, notice=notice, observers=watching, max_usd=max_usd, usd_per_hour=usd_per_hour)
 
     def _observers(
         self, jobs: Sequence[handles.TrainingJob], guards: JobGuards, *, progress: bool, stream: TextIO | None
@@ -249,15 +218,6 @@ class GuardedSession(handles.Session[D_co]):
         """Who sees the wait, beside the guards."""
         del jobs, guards
         return (StatusLines(stream or sys.stdout),) if progress else ()
-
-    @staticmethod
-    def _resumed(job: handles.TrainingJob, notice: Notice | None) -> handles.TrainingJob | None:
-        """The new job of one that a guard stopped; None, and words, where there is nothing to go on from."""
-        try:
-            return job.resume()
-        except InvalidJob as error:
-            (notice or _ignored)(f"{job.name} is not started again: {error}")
-            return None
 
 
 def _ignored(_text: str) -> None:

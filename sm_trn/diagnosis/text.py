@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from ..core.formatting import numbers as fmt
 from ..core.formatting.printable import printable
 from ..core.specs.problems import AnyOf
-from .causes.cause import Cause, Confidence, Diagnosis, Evidence, FastNetwork
+from .causes.cause import Cause, Confidence, Diagnosis
 
 WIDTH = 80
 _LABEL = 8
@@ -29,8 +29,6 @@ def diagnosis_text(found: Diagnosis, *, job: str = "", cost: str = "", width: in
     if cost:
         lines += _row("cost", cost, width)
     lines += _fixes(cause, width)
-    if found.network is FastNetwork.SOCKETS and cause.family in {"dist", "net", "hang"}:
-        lines += _row("network", found.network.value, width)
     if job:
         around = f" --rank {cause.rank}" if cause.rank is not None else f" --host {cause.host}" if cause.host else ""
         lines += ["", f"Evidence: sm-trn logs {job} --script{around}"]
@@ -56,7 +54,7 @@ def _title(found: Diagnosis, cause: Cause, width: int) -> str:
 
 
 def _facts(found: Diagnosis, cause: Cause) -> list[tuple[str, str]]:
-    when = fmt.iso(_when(cause.time_s)) if math.isfinite(cause.time_s) else ""
+    when = fmt.iso(datetime.fromtimestamp(cause.time_s, tz=timezone.utc)) if math.isfinite(cause.time_s) else ""
     first = ", ".join(part for part in (_who(cause), when) if part)
     names = ", ".join(f"{name} {value}" for name, value in cause.facts.items())
     said = cause.evidence[0].text if cause.evidence else ""
@@ -77,20 +75,14 @@ def _who(cause: Cause) -> str:
     return " on ".join(part for part in (rank, cause.host) if part)
 
 
-def _when(time_s: float) -> datetime:
-    return datetime.fromtimestamp(time_s, tz=timezone.utc)
-
-
 def _unknown(found: Diagnosis) -> list[str]:
     said = [each.text for each in (found.cause.evidence if found.cause is not None else ())]
     head = [f"  AWS says {line[:400]}" for line in said if line]
-    if not found.unusual:
-        return head
-    return [*head, "  These lines are unusual:", *(f"    {_line(each)}" for each in found.unusual)]
-
-
-def _line(each: Evidence) -> str:
-    return f"{each.stream}  {each.text[:200]}" if each.stream else each.text[:200]
+    return [
+        *head,
+        *(["  The last lines:"] if found.tail else []),
+        *(f"    {each.stream}  {each.text[:200]}" for each in found.tail),
+    ]
 
 
 def _fixes(cause: Cause, width: int) -> list[str]:

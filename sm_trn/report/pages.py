@@ -5,14 +5,11 @@ A saved page is one HTML file without scripts, in light and dark, for screen, ph
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -20,50 +17,21 @@ from ..core.formatting import numbers as fmt
 from ..core.formatting.html import FOLDS, PHASES, TAG, cleaned, html_table, variables
 from ..core.formatting.printable import unbroken
 from ..core.formatting.table import Table, csv_text, records
-from .figures.drawing import page_figure, rc
-from .sections.section import Section
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-DPI = 200
+    pass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """A figure of a page. ``name`` is the stem of its file, ``info`` its words; ``draw`` makes it on a sheet, or on its own when None."""
-
-    name: str
-    info: Any
-    draw: Callable[..., Figure]
-    wide: bool = False
-    section: Section | None = None
-
-    @property
-    def html(self) -> Markup:
-        return Markup("".join(page_figure(self.name, self.info, self.draw, wide=self.wide)))  # noqa: S704 - our own SVG
-
-    def save(self, path: Path) -> None:
-        with mpl.rc_context(rc("light")):
-            self.draw(None).savefig(path, dpi=DPI, metadata={"Description": self.info.alt, "Software": None})
-
-
-def write(
-    directory: Path, page: tuple[str, str], table: tuple[str, Table], body: tuple[str, str], shown: Iterable[Picture]
-) -> tuple[Path, ...]:
-    """Write a page, its table as CSV, its JSON and its figures below ``directory``, which is made. Returns the paths, the page first."""
+def write(directory: Path, page: tuple[str, str], table: tuple[str, Table], body: tuple[str, str]) -> tuple[Path, ...]:
+    """Write a page, its table as CSV and its JSON below ``directory``, which is made. Returns the paths, the page first."""
     directory.mkdir(parents=True, exist_ok=True)
-    written = [directory / name for name in (page[0], table[0], body[0])]
-    written[0].write_text(page[1], "utf-8")
+    paths = tuple(directory / name for name in (page[0], table[0], body[0]))
+    paths[0].write_text(page[1], "utf-8")
     columns = [column.name for column in table[1].columns]
     # bytes, because write_text would change line ends on Windows
-    written[1].write_bytes(csv_text(columns, records(table[1])).encode())
-    written[2].write_text(f"{body[1]}\n", "utf-8")
-    for picture in shown:
-        path = directory / f"{picture.name}.png"
-        picture.save(path)
-        written.append(path)
-    return tuple(written)
+    paths[1].write_bytes(csv_text(columns, records(table[1])).encode())
+    paths[2].write_text(f"{body[1]}\n", "utf-8")
+    return paths
 
 
 def render(template: str, **values: Any) -> str:

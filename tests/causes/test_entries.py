@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.diagnosis.causes.entries import SURE, Fragment, entries, match
+from sm_trn.diagnosis.causes.entries import Fragment, entries, match
 
 SIGNALS = {row.signal: row.id for row in entries() if row.signal}
 CODES = {code: row.id for row in entries() for code in row.codes}
@@ -77,24 +77,6 @@ def test_a_mistake_of_the_script_is_not_what_aws_or_a_library_says_in_like_words
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("RuntimeError: the proxid is gone", "script.exception"),  # nor is xid
-        ("RuntimeError: the program is odd", "script.exception"),  # nor is RAM
-        ("ERROR the trust policy is another one", "api.access_denied"),
-        ("ERROR no capacity block is left", "capacity.insufficient"),
-        (
-            "RuntimeError: a supported list was aborted",
-            "script.exception",
-        ),  # orte is no word of it, though it stands there
-    ],
-)
-def test_an_error_is_known_by_what_a_row_says_and_not_by_a_noun(text: str, cause: str) -> None:
-    found = st.why(text)
-    assert (cause, "likely") == (found.id, found.confidence.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
         ("ValueError: the tokenizer has no such token", "script.exception"),
         ("TypeError: the master node is not there", "script.exception"),
         ("ValueError: the quota of this is 7", "script.exception"),
@@ -106,12 +88,12 @@ def test_a_mistake_of_the_script_is_not_what_its_nouns_are_about(text: str, caus
 
 def implied(one: Fragment, other: Fragment) -> bool:
     """Whether a line that holds one fragment holds the other."""
-    return not (other.at_start or other.at_end) and other.found_in("\0".join(one.parts))
+    return not (other.at_start or other.at_end) and other.matches("\0".join(one.parts))
 
 
 def test_no_fragment_says_what_another_of_its_row_says_as_strongly() -> None:
     for row in entries():
-        kinds = (row.exact, row.strong, row.weak)
+        kinds = (row.exact, row.strong)
         pieces = [(strength, piece) for strength, kind in enumerate(kinds) for piece in kind]
         idle = [
             one.parts
@@ -122,11 +104,6 @@ def test_no_fragment_says_what_another_of_its_row_says_as_strongly() -> None:
         assert [] == idle, row.id
 
 
-def test_a_word_that_is_loose_counts_only_where_something_went_wrong() -> None:
-    assert match("using aws-ofi-nccl", SURE) is None
-    assert "unknown" == st.why("NCCL INFO NET/OFI Using aws-ofi-nccl 1.3.0aws").id
-
-
 @pytest.mark.parametrize(
     ("first", "then", "cause"),
     [
@@ -135,7 +112,6 @@ def test_a_word_that_is_loose_counts_only_where_something_went_wrong() -> None:
         ("(raylet) the worker failed; the OOM killer is one reason", "[Rank 3] Watchdog caught collective operation timeout",
          "dist.nccl_timeout"),
         ("OSError: [Errno 28] No space left on device", "torch.OutOfMemoryError: CUDA out of memory.", "disk.full"),
-        ("/bin/sh: 1: topgpu: command not found", "RuntimeError: Connection closed by peer", "image.no_entrypoint"),
         ("NOTE: Open MPI must end all processes", "MPI_ABORT was invoked on rank 2", "dist.mpi_lost"),
     ],
 )  # fmt: skip

@@ -19,11 +19,9 @@ from sm_trn.core.logs import LogEvent
 from sm_trn.core.specs.problems import AnyOf, Change
 from sm_trn.core.specs.snapshot import parse_snapshot
 from sm_trn.diagnosis.causes.cause import Confidence
-from sm_trn.diagnosis.causes.diagnose import JobText, scan_of
+from sm_trn.diagnosis.causes.diagnose import JobText, read_events
 from sm_trn.diagnosis.causes.entries import Role, entries, fragment, match
-from sm_trn.diagnosis.causes.reading import LogReading
-from sm_trn.diagnosis.causes.scan import SHAPES
-from sm_trn.diagnosis.causes.watchdog import Watchdog
+from sm_trn.diagnosis.causes.reading import SHAPES, LogReading
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
 corpus = pytest.mark.skipif(
@@ -64,7 +62,7 @@ def test_no_line_of_a_healthy_log_speaks_for_a_cause(path: Path) -> None:
     """Each alone, as a log's: nothing before it, and no success behind it that would excuse it."""
     found = []
     for text in dict.fromkeys(path.read_text("utf-8", "replace").splitlines()):
-        reading = LogReading(log=True)
+        reading = LogReading(lambda line: (math.nan, "algo-1", line), log=True)
         reading.feed(LogEvent(math.nan, "algo-1", text), 1)
         found += [each.match.entry for each in reading.findings if each.match is not None]
     causes = {row.id for row in found if row.role not in {"noise", "state"}}
@@ -115,38 +113,27 @@ def test_real_error_texts_find_their_cause() -> None:
         ("ERROR: No matching distribution found for torch==9.9", "pip.failed"),
         ("[F137] neuronx-cc was forcibly killed", "neuron.compile_oom"),
         ("{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 0.00001, 'epoch': 0.5}", "num.nan"),
-        ("{'loss': 0.7, 'grad_norm': nan, 'learning_rate': 0.00001, 'epoch': 0.5}", "none"),  # fp16 skips such a step
+        ("{'loss': 0.7, 'grad_norm': nan, 'learning_rate': 0.00001, 'epoch': 0.5}", "none"),
         ("W tensorflow/core/framework/op_kernel.cc:1: OP_REQUIRES failed: nrt_execute: status=1004", "neuron.runtime"),
         ("ValueError: label 7 out of range for 2 classes", "script.exception"),
-        ("Solving environment: ...working... failed\n\nResolvePackageNotFound: \n  - pyglet=1.5", "pip.failed"),
         ("Memory on the node was 219 GB / 230 GB, which exceeds the memory usage threshold of 0.95.", "mem.host_oom"),
-        ("MisconfigurationException: No supported gpu backend found!", "script.device"),
-        ("[21] bootstrap.cc:106 CCOM WARN Call to accept failed : Too many open files", "neuron.runtime"),
         ("ERROR: [EUOC002] An unsupported operator was used.", "neuron.compile_error"),
-        ("pulling from host public.ecr.aws failed with status code [manifests 22.04]: 403 Forbidden", "image.pull"),
-        ("botocore.exceptions.ReadTimeoutError: Read timeout on endpoint URL: \"https://b.s3.amazonaws.com/x\"", "data.no_route"),
-        ("CUDAMismatchException: >- DeepSpeed Op Builder: Installed CUDA version 11.8 does not match 12.1", "image.abi"),
         ("OSError: [Errno 116] Stale file handle: mount of Lustre file system fs-0a1b was lost", "data.mount"),
         ("RuntimeError: DDP expects same model across all ranks, but Rank 1 has 201 params", "dist.desync"),
         ("AlgorithmError: ExecuteUserScriptError:\nCommand \"python train.py\", exit code: 1", "unknown"),
         ("An error occurred (ValidationException) when calling X: Cannot find the requested image: a/b", "image.pull"),
-        ("An error occurred (ValidationException) when calling X: Requested resource not found.", "api.not_found"),
         ("WARNING: overflow detected, setting loss scale to: 0.0009765625", "num.loss_scale"),
         ("WARNING: overflow detected, setting loss scale to: 0.25", "unknown"),
         ("[WARNING] [runner.py:215] Unable to find hostfile, will proceed with local resources only.", "unknown"),
         ("Make sure to have access to it at https://huggingface.co/a/b.", "hub.gated"),
-        ("NCCL WARN NET/OFI Failed to initialize rdma protocol\nNCCL INFO Using network Socket", "net.efa_not_used"),
         ("NCCL WARN NET/OFI Unable to create endpoint", "net.efa_error"),
         ("[rank5]:[W427 17:25:37.3 ProcessGroupNCCL.cpp:41] give init_process_group() a device, or it may hang", "unknown"),
-        ("AssertionError: the distributed backend is missing, call init_process_group() first", "dist.launcher_mismatch"),
         ("W horovod/stall.cc:9] tensors were submitted by a subset of ranks", "dist.desync"),
         ("NCCL WARN Failed to open libibverbs.so[.1]", "unknown"),
         ("hf://datasets/a/b.parquet not found in cache, downloading to /tmp/x.incomplete", "unknown"),
-        ("there is no quota for ml.g5.xlarge in this region", "api.quota"),
         ("debug1: Exit status 127\nORTE was unable to reliably start one or more daemons.", "dist.mpi_start"),
         ("PyTorch no longer supports this GPU because it is too old.", "image.driver"),
         ("[WARNING] [stage3.py:1850:step] the allocator flushed its cache under high memory pressure", "unknown"),
-        ("WARNING: training failed with RuntimeError: high memory pressure", "mem.host_oom"),
         ("  77:77   INFO   NRT:nrt_allocate_neuron_cores   device count:1, cores per device:2", "unknown"),
         ("2024-01-01 10:00:00.1: W lib/parallel/split.py:12] no room was asked for, it is ignored", "unknown"),
         ("[launch.py:9:sigkill_handler] ['python', 'train.py', '--local_rank=1'] exits with return code = 1", "unknown"),
@@ -159,21 +146,14 @@ def test_real_error_texts_find_their_cause() -> None:
         ("enforce fail at inline_container.cc:9: PytorchStreamReader failed reading zip archive", "checkpoint.incompatible"),
         ("  File \"/a/train.py\", line 3, in main\n    run()\n**RuntimeError: CUDA out of memory.** Tried 2 GiB", "mem.cuda_oom"),
         ("NCCL WARN Call to posix_fallocate failed : No space left on device", "mem.shm"),
-        ("Tool doesn\u2019t support argparse\u2019s store_true", "script.arguments"),
         ("WARNING:elastic.agent.server.api:Received 2 death signal, shutting down workers", "stop.user"),
         ("train.py: error: unrecognized arguments: --local_rank=1", "script.arguments"),
         ("ERROR 7 [job.WalrusDriver.0]: Backend exited with code -9\n[F137] neuronx-cc was killed", "neuron.compile_oom"),
-        ("CalledProcessError: Command '['/bin/launch-it', '--now']' returned non-zero exit status 1.", "unknown"),
-        ("RuntimeError: [tcp/unbound_buffer.cc:8] Timed out waiting 5000ms for recv operation to complete", "dist.nccl_timeout"),
         ("libfabric:7:core:fi_getinfo_():13<info> provider x returned -61 (No data available)", "unknown"),
-        ("ImportError: 'frob' is not installed. For more information see its page", "script.module_missing"),
-        ("CalledProcessError: Command '['/usr/bin/gcc', 'a.c', '-I/x/python3.10']' returned non-zero exit status 1.", "image.bad"),
         ("CalledProcessError: Command '['/usr/bin/python3', 'train.py']' returned non-zero exit status 1.", "unknown"),
         ("Is EFA supported with this type? I could not find it.", "unknown"),
         ("I could not find out whether the tokenizer is the problem", "unknown"),
         ("I get RuntimeError: CUDA out of memory, what can I do?", "mem.cuda_oom"),
-        ("CCOM WARN NET/OFI aws-ofi-nccl initialization failed", "net.efa_not_used"),
-        ("the call failed (Service: EC2; Error Code: InvalidGroup.Malformed)", "api.validation"),
         ("Error pulling image (latest): ApplyLayer: write /x: no space left on device", "disk.full"),
         ("Error pulling image (latest): the layer is gone", "image.pull"),
         ("srun: error: node7: task 3: Out Of Memory", "mem.host_oom"),
@@ -185,21 +165,15 @@ def test_real_error_texts_find_their_cause() -> None:
         ("ConnectionClosedError: closed before we received a valid response from endpoint URL", "data.no_route"),
         ("Error when retrieving credentials from x: Error retrieving metadata: none", "api.login_expired"),
         ("Failed to get spot instances: capacity-not-available", "capacity.insufficient"),
-        ("Host EC2 (instance i-7) terminated.", "spot.interrupted"),
-        ("[2/8] torch._dynamo hit config.recompile_limit (8)", "neuron.recompile"),
         ("torch._dynamo compiled the frame", "unknown"),
-        ("ClientError: Failed to invoke sagemaker:CreateModel. The name is odd", "api.validation"),
         ("ClientError: Failed to invoke sagemaker:CreateModel: x is not authorized to perform: y", "api.access_denied"),
         ("the call failed (Service: EC2; Error Code: InvalidGroup.NotFound)", "api.not_found"),
         ("RuntimeError: some background workers are no longer alive", "mem.worker_killed"),
-        ("ValueError: of 8 GPUs wanted there are 0 available GPUs", "dist.launcher_mismatch"),
         ("The tokenizer differs from the checkpoint's, which may result in unexpected tokens", "unknown"),
         ("Exception ignored in: <function close>\nOSError: [Errno 9] Bad file descriptor", "unknown"),
         ("acme._core.exc.Unsupported: a call of print()", "script.exception"),
         ("Exception: too short", "script.exception"),
         ("RuntimeError: weight of size [64, 3, 7, 7], expected an input with 3 channels, but got 1 channels", "script.exception"),
-        ("RuntimeError: the channels are missing", "data.missing_channel"),
-        ("[W socket.cpp:6] [c10d] the addresses of (algo-9, 1) have gai error: Temporary failure in name resolution", "dist.rendezvous"),
         ("[I socket.cpp:6] [c10d] The server socket has started to listen on [::]:29500.", "unknown"),
         ("The node was low on resource: memory.", "mem.host_oom"),
         ("The node was low on resource: ephemeral-storage.", "disk.full"),
@@ -210,37 +184,22 @@ def test_real_error_texts_find_their_cause() -> None:
         ("cuda_dnn.cc:385] could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR", "cuda.kernel_error"),
         ("E cuda_dnn.cc:9] Unable to register cuDNN factory: one is there already", "unknown"),
         ("InternalError: Blas SGEMM launch failed : m=10", "cuda.kernel_error"),
-        ("RuntimeError: Failed to download s3://b/index.json -> /tmp/index.json", "data.not_found"),
         ("src/storage/pool.h:161: cudaMalloc retry failed: out of memory", "mem.cuda_oom"),
         ("NCCL WARN Error: failed to extend /dev/shm/nccl-a to 9637892 bytes", "mem.shm"),
         ("ClientError: the role may not: User is not authorized to perform kms:Decrypt", "data.kms"),
-        ("ValueError: the state dictionary is corrupted", "checkpoint.incompatible"),
-        ("RuntimeError: Pipe mode channel train: closed before all records were read", "data.pipe"),
         ("error: Invalid distribution name or version syntax: ./a-1.0.0", "pip.failed"),
         ("ValueError: host not found: Name or service not known", "dist.rendezvous"),
         ("JobId=127441 WTERMSIG 9", "mem.host_oom"),
-        ("ERROR 77 [Tensorizer]: Transformation error on operator: _dot.1", "neuron.compile_error"),
-        ("fire.core.FireError: Could not consume arg: --odd", "script.arguments"),
-        ("RuntimeError: CUDA driver error: invalid argument", "cuda.kernel_error"),
         ("InternalServerError: we are unable to provision the instances", "capacity.insufficient"),
         ("OSError: key 'a' in bucket 'b': AWS Error ACCESS_DENIED during HeadObject operation", "data.s3_access_denied"),
-        ("AssertionError: LOCAL_RANK 5 is not below the number of devices 4", "dist.launcher_mismatch"),
         ("ERROR TDRV:dma_ring_allocate No more pages for ring type: 1", "mem.neuron_oom"),
-        ("Lost connection with local raylet. Error: IOError: 14", "dist.peer_lost"),
-        ("core_worker.cc:2: Failed to register worker to Raylet: IOError: End of file", "dist.rendezvous"),
         ("ImportError: Missing optional dependency 'odd'.", "script.module_missing"),
         ("ncclUnhandledCudaError: Call to CUDA function failed.\nCuda failure 'out of memory'", "mem.cuda_oom"),
-        ("ncclUnhandledCudaError: Call to CUDA function failed.", "dist.nccl_config"),
-        ("worker exceeded 95% memory budget. Restarting", "mem.host_oom"),
         ("tar: optimizer.pt: Wrote only 4096 of 10240 bytes", "disk.full"),
         ("E cuda_dnn.cc:4] Loaded runtime CuDNN library: 8.5.0 but source was compiled with: 8.6.0.", "image.abi"),
-        ("odd.errors_impl.UnknownError: : cannot connect to endpoint", "data.no_route"),
-        ("The bucket must be addressed using the specified endpoint", "data.not_found"),
-        ("TerminatedWorkerError: It could be caused by a segmentation fault while calling it or excessive memory usage", "mem.host_oom"),
         ("The exit codes of the workers are {SIGKILL(-9)}", "mem.host_oom"),
         ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk.full"),
         ("PermissionError: [Errno 13] Permission denied: '/opt/ml/checkpoints/a'", "script.exception"),
-        ("RuntimeError: indices should be on the same device as the tensor", "script.device"),
         ("ValueError: Token is required, but no token found.", "hub.gated"),
         ("TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'", "script.library_version"),
         ("TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'tokenizer'", "script.library_version"),
@@ -259,20 +218,13 @@ def test_real_error_texts_find_their_cause() -> None:
         ("ImportError: libGL.so.1: cannot open shared object file: No such file or directory", "image.system_library"),
         ("ImportError: libnccl.so.2: cannot open shared object file: No such file or directory", "image.abi"),
         ("AttributeError: 'NoneType' object has no attribute 'cquantize_blockwise_fp16_nf4'", "image.abi"),
-        ("EOFError: the file ended before the end-of-stream marker was reached", "data.bad"),
         ("ValueError: Expected parameter loc, but found invalid values: tensor([[nan, nan]])", "num.nan"),
-        ("RuntimeError: NCCL communicator was aborted: NCCL error: remote process exited", "dist.peer_lost"),
         ("odd.error: unpack requires a buffer of 8 bytes", "script.exception"),
         ("ERROR   NRT:nrt_tensor_allocate  Failed to allocate nrt tensor UNNAMED", "mem.neuron_oom"),
         ("ERROR   NRT:nrt_allocate_neuron_cores  Neuron cores are not contiguous", "neuron.config"),
-        ("XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed.", "cuda.kernel_error"),
-        ("You've run out of swap space!", "mem.host_oom"),
         ("uv: error: No solution found when resolving dependencies: cudnn", "pip.failed"),
         ("Error: Invalid value for '--epochs': 'x'", "script.arguments"),
         ("mpirun: Error: unknown option \"--odd\"", "dist.mpi_start"),
-        ("Job hit the wall time limit and was terminated", "stop.max_runtime"),
-        ("ValueError: The parameter probs contains NaN", "num.nan"),
-        ("smdebug.exceptions.OddThing: was not saved", "debugger.hook"),
         ("ValidationException: SageMaker Debugger is in maintenance mode and is not available to new customers", "api.debugger_closed"),
         ("AlgorithmError: ExecuteUserScriptError: ExitCode 137", "mem.host_oom"),
         ("AlgorithmError: ExecuteUserScriptError: ExitCode 1", "unknown"),
@@ -281,33 +233,15 @@ def test_real_error_texts_find_their_cause() -> None:
         ("ERROR: Could not install packages due to an OSError: [Errno 122] Disk quota exceeded", "disk.full"),
         ("ERROR: Cannot uninstall 'a'. It is a distutils installed project", "pip.failed"),
         ("[launch.py:320:sigkill_handler] Killing subprocess 912", "unknown"),
-        ("socket.h:403 NCCL WARN Connect to a failed: Network is unreachable", "dist.nccl_config"),
-        ("ValidationException: The role's trust policy is odd", "api.access_denied"),
-        ("AssertionError: CUDA unavailable, invalid device 0 requested", "script.device"),
         ("RuntimeError: DataLoader worker (pid 7) is killed by signal: Aborted.", "mem.worker_killed"),
-        ("ValueError: mmap length is greater than file size", "data.bad"),
-        ("It tried to allocate more memory than is available.", "mem.host_oom"),
-        ("You've reached your quota of ml.trn1.32xlarge", "api.quota"),
-        ("RuntimeError: the tensors are not at the same device", "script.device"),
-        ("You need to accept the license of this model", "hub.gated"),
-        ("ValueError: the checkpoint holds 291 parameters, the model 290", "checkpoint.incompatible"),
         ("A daemon (pid 7) died unexpectedly with status 127", "dist.mpi_start"),
-        ("RuntimeError: the shape of parameter 7 differs between ranks", "dist.desync"),
-        ("AssertionError: the norm is nan at step 33", "num.nan"),
         ("Insufficient space in /dev/shm", "mem.shm"),
         ("docker: Error response from daemon: could not select device driver \"\"", "image.driver"),
-        ("Bind for 0.0.0.0:5001 failed: port is already allocated", "dist.rendezvous"),
         ("[E TCPStore.cpp] TCP client failed to connect to algo-1:29400", "dist.rendezvous"),
-        ("RuntimeError: 8 GPUs wanted but torch.cuda.device_count() = 4", "dist.launcher_mismatch"),
         ("RuntimeError: [gloo/allreduce.cc] op.preamble.length <= op.nbytes. 8 vs 4", "dist.desync"),
         ("mpirun has exited due to process rank 2 with PID 7 exiting improperly.", "dist.mpi_lost"),
-        ("RuntimeError: Expected a 'cuda' device type for generator", "script.device"),
-        ("ValueError: Cannot resume: the optimizer is another one", "checkpoint.incompatible"),
-        ("ClientError: s3:ListBucket permission is missing", "data.s3_access_denied"),
         ("AccessDeniedException: the role is not allowed to use kms:GenerateDataKey", "data.kms"),
-        ("No training data was found in channel 'train'", "data.missing_channel"),
         ("RuntimeError: storage has wrong byte size: expected 7 got 4", "checkpoint.incompatible"),
-        ("RuntimeError: Couldn't load custom C++ ops.", "image.abi"),
         ("CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.", "image.bad"),
         ("ERROR: git clone --quiet a b did not run successfully.", "pip.failed"),
         ("The conflict is caused by:\n    The user requested a==1", "pip.failed"),
@@ -319,51 +253,30 @@ def test_real_error_texts_find_their_cause() -> None:
         ("ValueError: No available memory for the cache blocks of this model.", "mem.cuda_oom"),
         ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGSEGV: 11>.", "neuron.compile_error"),
         ("CalledProcessError: Command '['neuronx-cc', 'a']' died with <Signals.SIGKILL: 9>.", "neuron.compile_oom"),
-        ("RuntimeError: Expected object of backend CUDA", "script.device"),
         ("RuntimeError: Unsupported: per_channel_affine", "script.exception"),
-        ("RuntimeError: the call nrt_odd gave up", "neuron.runtime"),
-        ("requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='s3.a.amazonaws.com', port=443)", "data.no_route"),
         ("torch.distributed.DistNetworkError: odd", "dist.rendezvous"),
         ("horovod: timed out waiting for all tasks to start.", "dist.rendezvous"),
         ("The AWS Access Key Id you provided does not exist in our records.", "api.login_expired"),
         ("RuntimeError: CUDA error: CUDA driver is a stub library", "image.driver"),
-        ("Exception: loss exploded", "num.nan"),
         ("Killed: 9", "mem.host_oom"),
-        ("AssertionError: ckpt files are from 16 GPUs, now 8", "checkpoint.incompatible"),
-        ("AlgorithmError: Hyperparameter validation failed: a must be reg:squarederror", "script.arguments"),
         ("Check failed: error == cudaSuccess (2 vs. 0)  out of memory", "mem.cuda_oom"),
         ("run.sh: line 7: 2117 Killed python3 train.py", "mem.host_oom"),
         ("ImportError: Unable to import required dependencies: numpy", "image.abi"),
         ("g++: error: unrecognized command line option '-std=c++17'", "image.bad"),
         ("ClientError: Data download failed: the connection to S3 timed out", "data.no_route"),
-        ("Non-finite norm detected; training stops", "num.nan"),
-        ("wave.Error: file does not start with RIFF id", "data.bad"),
         ("Essential container in task exited - OutOfMemory", "mem.host_oom"),
         ("OSError: /opt/ml/input/data/a does not appear to have files named ('b',).", "checkpoint.incompatible"),
         ("ImportError: a.so.1: cannot allocate memory in static TLS block", "image.abi"),
-        ("InvalidArgumentError: Input is empty. [Op:DecodeJpeg]", "data.bad"),
         ("MissingParameter: The request must contain the parameter A", "api.validation"),
         ("You have requested more vCPU capacity than your current vCPU limit", "api.quota"),
-        ("OSError: [Errno 107] Transport endpoint is not connected: '/mnt/s3'", "data.mount"),
         ("java.nio.file.AccessDeniedException: s3a://b/a: 403 Forbidden", "data.s3_access_denied"),
-        ("ClientError: the data does not fit on the storage volume", "data.too_large"),
         ("Back-off pulling image \"a/b:c\"", "image.pull"),
         ("it was compiled to use AVX instructions, but these are not there\nAborted (core dumped)", "image.illegal_instruction"),
-        ("The installed driver does not support this; update the driver", "image.driver"),
-        ("AlgorithmError: Customer Error: The value of the hyperparameter a is not valid", "script.arguments"),
-        ("RuntimeError: CAS service error : Request failed", "hub.offline"),
         ("TypeError: Couldn't build proto file into descriptor pool", "image.abi"),
         ("OSError: /opt/ml/input/data/a does not appear to have a file named b.", "checkpoint.incompatible"),
-        ("ValueError: Make sure you have enough GPU RAM to fit the model", "mem.cuda_oom"),
         ("RuntimeError: NCCL error: ncclTimeoutError: Call timed out", "dist.nccl_timeout"),
-        ("RuntimeError: sizes must match across ranks in all_gather", "dist.desync"),
         ("!!! Segfault encountered !!!", "proc.segfault"),
         ("neuronx-cc: Backend exited with code -6", "neuron.compile_error"),
-        ("Neuron driver 2.10 is older than 2.16", "neuron.config"),
-        ("ValueError: NEURON_RT_NUM_CORES=64 is odd", "neuron.config"),
-        ("AlgorithmError: The label column contains non-numeric values", "data.bad"),
-        ("RuntimeError: argument #2 is on CPU", "script.device"),
-        ("decord._ffi.base.DECORDError: odd", "data.bad"),
     ],
 )  # fmt: skip
 def test_a_text_finds_its_cause(text: str, cause: str) -> None:
@@ -425,19 +338,6 @@ BUILD = (
 
 
 @pytest.mark.parametrize(
-    ("lines", "cause"),
-    [
-        (BUILD, "pip.failed"),
-        (BUILD[:2], "image.abi"),
-        (("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", *BUILD), "mem.cuda_oom"),
-        (("ModuleNotFoundError: No module named 'torch'", "error: metadata-generation-failed"), "pip.failed"),
-    ],
-)
-def test_what_a_build_under_pip_complains_of_is_pips_failure(lines: tuple[str, ...], cause: str) -> None:
-    assert cause == st.why("\n".join(lines)).id
-
-
-@pytest.mark.parametrize(
     "code",
     ["    model = DistributedDataParallel(model, find_unused_parameters=True)", "---> 47     find_unused_parameters=True)",
      "│ ❱  47 │   model = DDP(model, find_unused_parameters=True)    │", "    return DDP(model, find_unused_parameters=True)"],
@@ -445,13 +345,6 @@ def test_what_a_build_under_pip_complains_of_is_pips_failure(lines: tuple[str, .
 def test_the_lines_of_code_that_a_cut_traceback_shows_say_nothing(code: str) -> None:
     assert "script.exception" == st.why(f"{code}\nRuntimeError: no such flavour").id
     assert "dist.unused_parameters" == st.why(f"RuntimeError: pass {code.strip('->│ ❱47')} to it").id
-
-
-def test_an_errors_message_may_stand_on_a_line_of_its_own() -> None:
-    """A code that says little is followed by what says more."""
-    code = "ValidationException"
-    assert "image.pull" == st.why(f"{code}\nThe repository of image a/b does not grant ecr:BatchGetImage").id
-    assert "api.validation" == st.why(f"{code}\nValue '9' is odd").id
 
 
 def test_the_fix_is_a_change_of_the_spec() -> None:
@@ -486,22 +379,21 @@ def test_watchdogs_that_waited_for_different_collectives_disagree() -> None:
     differ = st.why("\n".join(said.format(rank, 9 - (rank == 2), "ALLREDUCE") for rank in range(4)))
     absent = st.why("\n".join(said.format(rank, 9, "ALLREDUCE") for rank in range(4) if rank != 2))
     assert ("dist.nccl_timeout", "dist.desync", "dist.slow_rank") == (same.id, differ.id, absent.id)
-    assert Watchdog().behind is None
 
 
 def test_every_row_is_complete_and_its_fragments_match_themselves() -> None:
     for row in entries():
         assert row.role in {Role.HEALTHY, Role.NOISE} or (row.what and row.fix), row.id
-        for piece in (*row.exact, *row.strong, *row.weak):
-            assert piece.found_in(" ".join(piece.parts)), (row.id, piece)
+        for piece in (*row.exact, *row.strong):
+            assert piece.matches(" ".join(piece.parts)), (row.id, piece)
     assert len({row.id for row in entries()}) == len(entries())
 
 
 @given(some.text(max_size=400))
 def test_a_fragment_finds_what_holds_its_parts(text: str) -> None:
     piece = fragment("no such … directory")
-    assert piece.found_in(f"{text.lower()}no such {text.lower()} directory")
-    assert not piece.found_in(text.lower().replace("no such", ""))
+    assert piece.matches(f"{text.lower()}no such {text.lower()} directory")
+    assert not piece.matches(text.lower().replace("no such", ""))
 
 
 WORDS = some.sampled_from(
@@ -597,7 +489,7 @@ def test_what_nccl_could_not_open_and_says_as_information_is_no_complaint() -> N
 def test_a_completed_job_without_a_loss_is_told_by_its_log() -> None:
     answer = {"TrainingJobName": "bert", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed"}
     spec = jobs.trainium("s3://bucket/source.tar.gz").replace(hyperparameters={"fp16": True})
-    scan = scan_of([[LogEvent(float(at), "algo-1", WITHOUT_A_NUMBER[1]) for at in range(3)]])
+    scan = read_events([[LogEvent(float(at), "algo-1", WITHOUT_A_NUMBER[1]) for at in range(3)]])
     found = JobText("bert", parse_snapshot(answer), spec, scan).diagnosis()
     assert ("num.nan", "algo-1", 2.0) == (found.id, *((found.cause.host, found.cause.time_s) if found.cause else ()))
     assert "bf16" in str(found.cause and found.cause.fix)
@@ -618,13 +510,6 @@ def test_torchrun_names_the_first_rank() -> None:
     assert ("mem.host_oom", 2) == (found.id, found.cause.rank if found.cause is not None else None)
 
 
-def test_nccls_own_words_tell_the_network() -> None:
-    efa = "algo-1:77:77 [0] NCCL INFO NET/OFI Selected Provider is efa (found 4 nics)"
-    sockets = "algo-1:77:77 [0] NCCL INFO Using network Socket"
-    assert ("EFA", "SOCKETS") == (st.why(efa).network.name, st.why(sockets).network.name)
-    assert "net.efa_not_used" == st.why(sockets).id
-
-
 def compiling(graphs: int) -> str:
     """A log whose steps have so many compilations between them."""
     wrapper = "2024-04-12 07:13:06.000297:  271334  INFO ||NEURON_CC_WRAPPER||: Call compiler with cmd: neuronx-cc compile m.pb"
@@ -634,41 +519,8 @@ def compiling(graphs: int) -> str:
     )
 
 
-def test_a_compiler_that_runs_again_and_again_is_told_though_the_job_goes_on() -> None:
-    found = st.why(compiling(30))
-    assert ("neuron.recompile", "likely") == (found.id, found.confidence.value)
-    assert "none" == st.why(compiling(4)).id
-
-
-@pytest.mark.parametrize(
-    "front",
-    [
-        "(Worker pid=9671) ", "(Worker pid=9671, ip=10.0.1.2) ", "tmp4f-algo-1-xwmby | ", "algo-1-xwmby  | ", "E   ", "> ",
-        "2024-05-01T10:11:12.5Z ", "2024-05-01T10:11:12Z stderr F ", "1714558272123\t", "2024-05-01 10:11:12,123 - me - ERROR - ",
-        "ERROR 02-11 14:20:32 engine.py:389] ",
-    ],
-)  # fmt: skip
-def test_what_others_write_in_front_hides_no_exception(front: str) -> None:
-    found = st.why(f"{front}RuntimeError: Error(s) in loading state_dict for Net:")
-    assert "checkpoint.incompatible" == found.id
-    assert "script.exception" == st.why(f"{front}ZeroDivisionError: division by zero").id
-
-
 def test_an_error_that_only_mentions_an_exception_is_not_cut_to_it() -> None:
     assert "pip.failed" == st.why("ERROR: Could not install packages due to an OSError: [Errno 13] no").id
-
-
-@pytest.mark.parametrize("end", ["\\n", " "])
-def test_a_traceback_that_stands_in_one_line_has_its_exception(end: str) -> None:
-    lines = [
-        "Traceback (most recent call last):",
-        '  File \\"train.py\\", line 3, in f',
-        "    g()",
-        "ZeroDivisionError: no",
-    ]
-    reason = '{"FailureReason": "AlgorithmError: ' + end.join(lines) + '"}'
-    assert "script.exception" == st.why(reason).id
-    assert "unknown" == st.why(r"C:\new\node: step 3 of 7").id
 
 
 def test_the_pid_of_a_worker_does_not_make_an_error_healthy() -> None:
@@ -721,28 +573,6 @@ def traced(error: str, *files: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("file", "cause"),
-    [
-        ("torch/serialization.py", "checkpoint.incompatible"),
-        ("datasets/packaged_modules/json/json.py", "data.bad"),
-        ("huggingface_hub/file_download.py", "hub.offline"),
-        ("odd/library.py", "script.exception"),
-    ],
-)
-def test_an_error_that_nothing_else_tells_of_is_about_what_the_innermost_library_does(file: str, cause: str) -> None:
-    script, library, below = (
-        "/opt/ml/code/train.py",
-        f"/opt/lib/python3.10/site-packages/{file}",
-        "/usr/lib/python3.10/abc.py",
-    )
-    found = st.why(traced("RuntimeError: odd", script, library, below))
-    assert (cause, "likely") == (found.id, found.confidence.value)
-    assert "script.exception" == st.why(traced("TypeError: odd", script, library)).id
-    assert "script.exception" == st.why(traced("RuntimeError: odd", script, library, script)).id
-    assert "mem.cuda_oom" == st.why(traced("RuntimeError: CUDA out of memory.", script, library)).id
-
-
-@pytest.mark.parametrize(
     "outer",
     [
         "RuntimeError: Caught OSError in a worker.",
@@ -760,15 +590,6 @@ def test_an_iterator_that_ends_is_an_exception_too() -> None:
     found = st.why(traced("StopIteration", "/opt/ml/code/train.py")).cause
     assert found is not None
     assert ("script.exception", "StopIteration") == (found.id, found.error)
-
-
-@pytest.mark.parametrize("label", ["15: ", " 3: ", "ip-10-0-0-7: ", "10.3.35.83: "])
-def test_what_srun_and_pdsh_write_in_front_of_a_line_hides_no_exception(label: str) -> None:
-    lines = traced("AssertionError: odd", "/opt/ml/code/train.py").splitlines()
-    for inner in ("", "[rank15]: "):
-        found = st.why("\n".join(f"{label}{inner}{line}" for line in lines)).cause
-        assert found is not None
-        assert ("script.exception", "train.py:7", 15 if inner else None) == (found.id, found.place, found.rank)
 
 
 @pytest.mark.parametrize(
@@ -796,34 +617,6 @@ def test_a_ray_actor_that_died_unexpectedly_says_no_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "cause"),
-    [
-        ("Net : Connection closed by remote peer user<50260>", "dist.peer_lost"),
-        ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 10", "dist.launcher_mismatch"),
-        ("Cuda failure 2 'out of memory'", "mem.cuda_oom"),
-        ("Proxy Call to rank 3 failed (Connect)", "dist.nccl_config"),
-    ],
-)
-def test_nccls_last_error_says_more_than_its_kind(last: str, cause: str) -> None:
-    kind = "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:275, internal error, NCCL version 2.20.5"
-    named = "ncclInternalError: Internal check failed."
-    assert cause == st.why(f"{kind}\n{named}\nLast error:\n{last}").id
-
-
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ("[Rank 5] Some NCCL operations have failed or timed out.\nncclRemoteError: A call failed", "dist.peer_lost"),
-        ("NCCL WARN Net : Call to recv from 10.2.8.4<5> failed\nproxy.cc:9 NCCL WARN Socket recv failed", "dist.peer_lost"),
-        ("[rank6]: ProcessGroupNCCL'\ns watchdog got stuck for 480 seconds\ncates a NCCL/CUDA API", "dist.nccl_timeout"),
-        ("RuntimeError: NCCL error: Timeout", "dist.nccl_timeout"),
-    ],
-)  # fmt: skip
-def test_a_workers_end_and_a_watchdog_are_told_before_words_about_nccl(text: str, cause: str) -> None:
-    assert cause == st.why(text).id
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "ValueError: Error for Training job my job: Failed Reason: AlgorithmError: ExecuteUserScriptError: Command \"python\"",
@@ -845,36 +638,6 @@ def test_the_sdks_exception_in_a_log_is_read_by_the_services_reason() -> None:
     assert "script.exception" == st.why(f"{log}{reason}KeyError: 'colour'").id
 
 
-def test_what_pip_raises_is_pips_failure_whatever_it_is() -> None:
-    inside = "/opt/conda/lib/python3.10/site-packages/pip/_internal/vcs/git.py"
-    assert "pip.failed" == st.why(traced("IndexError: list index out of range", inside)).id
-    assert (
-        "script.exception" == st.why(traced("IndexError: list index out of range", inside, "/opt/ml/code/train.py")).id
-    )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "'Trainer' object has no attribute 'proc_rank'", "name 'PeftModel' is not defined", "f() got an unexpected keyword argument 'x'",
-        "'NoneType' object is not subscriptable", "f() missing 1 required positional argument: 'x'", "list index out of range",
-        "index 18 is out of bounds for axis 0 with size 18", "`triton.language' has no attribute cast`",
-        "unsupported operand type(s) for +: 'int' and 'str'", "local variable 'x' referenced before assignment",
-    ],
-)  # fmt: skip
-def test_pythons_own_words_tell_a_mistake_without_the_exceptions_name(text: str) -> None:
-    found = st.why(text)
-    assert ("script.exception", "likely") == (found.id, found.confidence.value)
-    for before in ("Error: ", "2018-08-03 03:06:04,743 ERROR - a.training - uncaught exception during training: "):
-        assert "script.exception" == st.why(before + text).id
-    reason = (
-        f'"ValueError: Error training x-1: Failed Reason: AlgorithmError: uncaught exception during training: {text}"'
-    )
-    assert "script.exception" == st.why(reason).id
-    named = st.why(f"AttributeError: {text}")
-    assert ("script.exception", "certain") == (named.id, named.confidence.value)
-
-
 @pytest.mark.parametrize(
     "launcher", ["torchrun", "/opt/conda/bin/torchrun", "accelerate", "/usr/bin/deepspeed", "mpirun"]
 )
@@ -883,25 +646,6 @@ def test_a_launchers_command_line_tells_nothing_of_why_it_failed(launcher: str) 
     line = f"subprocess.CalledProcessError: Command '['{launcher}', {flags}]' returned non-zero exit status 1."
     assert "unknown" == st.why(line).id
     assert "mem.cuda_oom" == st.why(f"{line}\ntorch.OutOfMemoryError: CUDA out of memory.").id
-
-
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ("Unable to mount volumes for pod: timeout expired waiting for volumes to attach or mount", "data.mount"),
-        ("ClientError: mounting /fsx failed", "data.mount"),
-        (
-            "ClientError: Failed to download data. ListObjectsV2 failed: Unable to execute request to S3",
-            "data.no_route",
-        ),
-        (
-            "Unable to execute HTTP request: Connect to s3.us-east-1.amazonaws.com failed: connect timed out",
-            "data.no_route",
-        ),
-    ],
-)
-def test_what_cannot_be_mounted_or_reached_is_told_by_any_programs_words(text: str, cause: str) -> None:
-    assert cause == st.why(text).id
 
 
 TABLE = """

@@ -212,7 +212,7 @@ def test_ctrl_c_ends_with_130_and_without_a_traceback() -> None:
 
 def test_ctrl_c_in_a_command_that_starts_nothing_speaks_of_no_jobs() -> None:
     stdin = (
-        "class Stdin:\n    def read(self, size): raise KeyboardInterrupt\n    buffer = property(lambda self: self)\n"
+        "class Stdin:\n    def read(self, size=-1): raise KeyboardInterrupt\n    buffer = property(lambda self: self)\n"
     )
     code = f"import sys\n{stdin}sys.stdin = Stdin()\nsys.argv = ['sm-trn', 'why', '-']\nfrom sm_trn.cli.__main__ import run\nrun()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

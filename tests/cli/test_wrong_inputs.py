@@ -99,7 +99,7 @@ def test_a_path_that_is_not_there_names_options_that_the_command_has(
     assert set(options) == said, done.stderr
 
 
-@pytest.mark.parametrize("command", ["stop --yes", "stop", "watch", "guard --once", "cost"])
+@pytest.mark.parametrize("command", ["stop --yes", "stop", "watch", "cost"])
 def test_an_empty_part_of_a_name_does_not_mean_every_job(command: str) -> None:
     """``--contains "$NAME"`` of a variable that is not set must stop nothing."""
     done = sm_trn(*command.split(), "--contains", "")

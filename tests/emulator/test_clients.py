@@ -61,7 +61,7 @@ def driven(python: str | Path, client: str, env: dict[str, str], *arguments: str
     )
     assert 0 == done.returncode, f"{done.stdout[-3000:]}\n{done.stderr[-5000:]}"
     text, _, last = done.stdout.strip().rpartition("\n")
-    return text, json.loads(last)
+    return text, json.loads(last[last.index("{") :])
 
 
 def needs_sdk_v2() -> None:

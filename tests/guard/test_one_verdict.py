@@ -40,22 +40,9 @@ def not_finite() -> list[Line]:
     return steps(100) + lost
 
 
-def diverged() -> list[Line]:
-    falling: list[Line] = [(150 + 20 * at, f"{{'loss': {2.5 - 0.015 * at:.3f}, 'step': {at}}}") for at in range(100)]
-    return falling + [
-        (2_150 + 20 * at, f"{{'loss': {4.0 + 0.01 * (at % 3):.3f}, 'step': {100 + at}}}") for at in range(340)
-    ]
-
-
-def slowed() -> list[Line]:
-    return steps(100) + steps(80, begin=2_150, every=85, first=101)
-
-
 SICK: Mapping[Verdict, Sequence[Line]] = {
     Verdict.STALLED: hanging(),
     Verdict.NOT_FINITE: not_finite(),
-    Verdict.DIVERGED: diverged(),
-    Verdict.SLOWED: slowed(),
 }
 ASKED_S = 5_500.0  # after the beginning, while the job runs
 

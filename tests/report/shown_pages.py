@@ -18,7 +18,7 @@ from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import MetricPoint, WallSeconds, parse_snapshot
 from sm_trn.report import compare, fleet, published_record, watch_html
 from sm_trn.report.comparison.page import comparison_page, pictures
-from sm_trn.report.fleets.page import fleet_page, fleet_pictures
+from sm_trn.report.fleets.page import fleet_page
 from sm_trn.report.jobs import Checkpoints, WatchRow
 
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
@@ -44,7 +44,7 @@ def _fleet(count: int) -> str:
         for snapshot, tags in november(count)
     ]
     item = fleet(long, title="November")
-    return fleet_page(item, fleet_pictures(item), by="person", now=NOW)
+    return fleet_page(item, by="person", now=NOW)
 
 
 def _known(record: st.results.JobRecord, number: int) -> st.results.JobRecord:

@@ -14,12 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 from many_jobs import november
 from report_jobs import START, describe
-from test_figures_of_many_jobs import SHEETS, collisions
 
 from sm_trn.core.errors import SmTrnError, UnknownName
 from sm_trn.core.specs import JobSnapshot, parse_snapshot
 from sm_trn.report import FLEET_COLUMNS, Fleet, fleet
-from sm_trn.report.fleets.figures import fleet_figures, spend_info, time_info
 from sm_trn.report.fleets.rows import group_table
 
 P4D, G5 = "ml.p4d.24xlarge", "ml.g5.xlarge"
@@ -130,9 +128,7 @@ def test_text_fits_its_width(width: int) -> None:
 def test_files_agree(tmp_path: Path) -> None:
     paths = mixed().save(tmp_path / "made", by="tag:team")
     body = json.loads(paths[2].read_text())
-    assert ["fleet.html", "fleet.csv", "fleet.json", "fleet-by-instance.png", "fleet-by-tag-team.png"] == [
-        path.name for path in paths
-    ]
+    assert ["fleet.html", "fleet.csv", "fleet.json"] == [path.name for path in paths]
     assert ("tag:team", 6, 6) == (body["by"], len(body["jobs"]), len(paths[1].read_text().splitlines()) - 1)
     page = paths[0].read_text()
     for words in ("3 jobs cost $77.16 in all at prices of 2026-09-01.", "EMULATED", "2026-09-01", '<html lang="en">'):
@@ -181,7 +177,6 @@ def test_what_bought_nothing_is_failed_and_idle() -> None:
         [pooled("a", 1800), job("b", TrainingJobStatus="Failed"), job("c", "ml.unknown", TrainingJobStatus="Failed")]
     )
     assert Decimal("25.251286") * Decimal("1.5") == item.bought_nothing_usd
-    assert "of which 60.0 % bought nothing" in time_info(item).title
 
 
 @pytest.mark.parametrize(
@@ -199,62 +194,6 @@ def test_a_person_is_whom_the_tags_name(tags: dict[str, str], person: str) -> No
     assert person == row.person
 
 
-def test_days_without_a_job_are_columns_too_and_a_long_time_is_months() -> None:
-    day = 86_400
-    week = time_info(fleet([job("a"), job("b", created=START + 6 * day)]))
-    assert ("day", 7, [1, 0, 0, 0, 0, 0, 1]) == (week.unit, len(week.columns), [group.jobs for group in week.columns])
-    year = time_info(fleet([job("a"), job("b", created=START + 400 * day)]))
-    assert ("month", 14, "2023-11", "2024-12") == (
-        year.unit,
-        len(year.columns),
-        year.columns[0].name,
-        year.columns[-1].name,
-    )
-
-
-@given(
-    some.lists(
-        some.tuples(some.integers(0, 100_000), some.integers(0, 60), some.booleans(), some.integers(0, 5000)),
-        min_size=1,
-        max_size=9,
-    )
-)
-def test_figures_lose_and_invent_no_money(jobs: list[tuple[int, int, bool, int]]) -> None:
-    item = fleet(
-        [
-            pooled(
-                f"j{n}",
-                retained,
-                billable=seconds,
-                created=START + day * 86_400,
-                TrainingJobStatus="Failed" if failed else "Completed",
-            )
-            for n, (seconds, day, failed, retained) in enumerate(jobs)
-        ]
-    )
-    total = float(item.usd + item.idle_usd)
-    for bars in (spend_info(item, key).bars for key in ("instance", "status")):
-        assert math.isclose(total, sum(bar.value or 0.0 for bar in bars), abs_tol=1e-9)
-        assert all(math.isclose(bar.value or 0.0, sum(usd for _, usd in bar.parts), abs_tol=1e-9) for bar in bars)
-    assert math.isclose(
-        total, float(sum(group.usd + group.idle_usd for group in time_info(item).columns)), abs_tol=1e-9
-    )
-
-
-@pytest.mark.parametrize("sheet", SHEETS)
-@pytest.mark.parametrize("count", [1, 2, 8, 40])
-def test_no_text_of_a_fleets_figures_lies_on_another(count: int, sheet: str) -> None:
-    long = [(snapshot, {**tags, "project": f"{tags['team']}-{'x' * 200}"}) for snapshot, tags in november(count)]
-    figures = list(fleet_figures(fleet(long)))
-    assert {} == {figure.name: found for figure in figures if (found := collisions(figure.draw(SHEETS[sheet])))}
-
-
-def test_a_fleet_has_figures_by_day_instance_person_and_tag() -> None:
-    names = [figure.name for figure in fleet_figures(fleet(november(8)))]
-    assert ["fleet-by-day", "fleet-by-instance", "fleet-by-person", "fleet-by-tag-team"] == names
-    assert [] == list(fleet_figures(fleet([job("a", emulated=True)])))
-
-
 @pytest.mark.parametrize("key", ["tag:team", "person"])
 def test_sums_by_a_tag_that_nobody_read_are_refused(key: str, tmp_path: Path) -> None:
     """'no team: all' would be untrue."""
@@ -269,14 +208,6 @@ def test_sums_by_a_tag_that_nobody_read_are_refused(key: str, tmp_path: Path) ->
 
 def test_tags_that_were_read_and_are_none_were_read(tmp_path: Path) -> None:
     assert "Tags were not read" not in fleet([(job("a"), {})]).save(tmp_path)[0].read_text()
-
-
-def test_the_page_says_that_tags_were_not_read(tmp_path: Path) -> None:
-    untagged = [snapshot for snapshot, _ in november(8)]
-    assert "Tags were not read" in fleet(untagged).save(tmp_path / "a")[0].read_text()
-    text = fleet(november(8)).save(tmp_path / "b", by="person")[0].read_text()
-    assert "Tags were not read" not in text
-    assert "By person: " in text
 
 
 def test_emulated_jobs_have_no_hours() -> None:

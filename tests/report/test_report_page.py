@@ -147,7 +147,7 @@ def test_figures_speak(page: Page) -> None:
     assert drawn
     assert all(attrs["aria-label"] for attrs in drawn)
     assert any("bert-trn1 6.64 it/s" in attrs["aria-label"] for attrs in drawn)
-    assert {"wide", "middle", "slim"} == {attrs["class"] for attrs in drawn}
+    assert {"wide", "slim"} == {attrs["class"] for attrs in drawn}
 
 
 def test_figures_take_the_colours_of_the_page(html: str) -> None:

@@ -8,7 +8,7 @@ from report_jobs import START, describe
 from sm_trn.core.specs import JobRecord, parse_snapshot, record
 from sm_trn.report import Comparison, compare
 from sm_trn.report.comparison.page import comparison_page
-from sm_trn.report.figures.pareto import pareto_info
+from sm_trn.report.figures.pareto import chart
 
 
 def job(name: str, *, ended: float, trained: int, billed: int, spot: bool = False) -> JobRecord:
@@ -49,15 +49,16 @@ def test_what_spot_saved_is_said_beside_its_base(pair: Comparison) -> None:
 
 
 def test_the_figures_of_time_count_the_wait(pair: Comparison) -> None:
-    info = pareto_info(pair.sections[0], pair.book)
-    assert [105.0, 142.0] == [point.minutes for point in info.points]
-    assert "from submit to end" in info.axis
-    assert 2 == len(info.front)  # dearer and sooner, cheaper and later: neither wins both
+    drawn = chart(pair.sections[0])
+    assert "plain: 105.0 min, " in drawn.alt
+    assert "spot: 142.0 min, " in drawn.alt
+    assert "from submit to end" in drawn.alt
+    assert "plain took the least time, spot cost least" == drawn.title
 
 
 def test_on_demand_jobs_are_compared_by_what_was_billed() -> None:
     two = compare([job("a", ended=700, trained=600, billed=600), job("b", ended=700, trained=500, billed=500)])
-    assert "billable minutes" in pareto_info(two.sections[0], two.book).axis
+    assert "billable minutes" in chart(two.sections[0]).alt
     assert any("less billable time" in str(finding) for finding in two.findings)
 
 

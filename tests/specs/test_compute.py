@@ -13,9 +13,3 @@ def test_a_count_beside_preferences_that_say_their_own_is_refused() -> None:
     with pytest.raises(ValueError, match="beside preferences"):
         st.Compute(count=3, preferences=own)
     assert 3 == st.Compute(count=3, preferences=(st.specs.InstancePreference("ml.g5.xlarge"),)).hosts
-
-
-def test_a_guard_without_slowness_says_so_with_a_number() -> None:
-    assert st.Guard(slower_than=0.0) == st.Guard(slower_than=None)
-    with pytest.raises(ValueError, match="slower_than"):
-        st.Guard(slower_than=1.5)

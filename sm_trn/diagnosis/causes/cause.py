@@ -69,26 +69,13 @@ class Cause:
     evidence: tuple[Evidence, ...] = ()
     facts: Mapping[str, str] = field(default_factory=lambda: NOTHING)
 
-    @property
-    def family(self) -> str:
-        """``mem`` of ``mem.cuda_oom``."""
-        return self.id.partition(".")[0]
-
-
-class FastNetwork(enum.Enum):
-    """What NCCL's own log says of the network between hosts."""
-
-    EFA = "EFA in use"
-    SOCKETS = "plain sockets, EFA is not in use"
-    UNKNOWN = "not known: NCCL did not say (NCCL_DEBUG=INFO lets it)"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """Why a job failed, stopped or hangs. ``cause`` is None where nothing says that anything went wrong.
 
-    ``consequences`` came later because of the cause. ``unusual`` are the lines most unlike a healthy log, told when the cause
-    is unknown. ``ranks`` is how many workers complained. ``health`` is how a live job is.
+    ``consequences`` came later because of the cause. ``tail`` holds the last lines of the log where the cause is unknown.
+    ``ranks`` is how many workers complained. ``health`` is how a live job is.
 
     >>> found = st.why("RuntimeError: CUDA out of memory. Tried to allocate 1.53 GiB (GPU 3; 39.59 GiB total capacity)")
     >>> found.id, found.confidence.value, found.cause.facts["wanted"]
@@ -99,8 +86,7 @@ class Diagnosis:
     status: str = ""
     cause: Cause | None = None
     consequences: tuple[Cause, ...] = ()
-    unusual: tuple[Evidence, ...] = ()
-    network: FastNetwork = FastNetwork.UNKNOWN
+    tail: tuple[Evidence, ...] = ()
     ranks: int = 0
     health: Health | None = None
 
@@ -108,11 +94,6 @@ class Diagnosis:
     def id(self) -> str:
         """The cause's id: a row of the dictionary, ``unknown``, or ``none`` where nothing went wrong."""
         return self.cause.id if self.cause is not None else "none"
-
-    @property
-    def family(self) -> str:
-        """The part of ``id`` before the dot."""
-        return self.id.partition(".")[0]
 
     @property
     def confidence(self) -> Confidence:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
-from ...core.formatting.printable import printable
+from ...core.formatting.printable import printable, shown
 from ...core.logs.events import LogEvent, saved_line
 from ...core.logs.losses import LONGEST, loss_of, norm_of
 from ...core.logs.marks import HEAD
@@ -19,149 +20,139 @@ from ...core.specs.snapshot import JobSnapshot, JobStatus
 from ...core.status import Verdict
 from ..health.health import Health
 from ..health.losses import Losses
-from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence, FastNetwork
-from .choose import ordered
-from .entries import OF_PYTHON, Role, entry
+from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence
+from .entries import Role, entry
 from .fix import fix_of
-from .reading import LOG_MARK, Finding, LogReading
-from .scan import Scan
-from .status import DESCRIBE, SERVICE, decided
-from .unusual import unusual
+from .reading import Finding, LogReading
 
-_FIRST = LogEvent(0.0, "algo-1", "")
+DESCRIBE = "describe"
 SHORT = 60  # lines that a reason may have
 SHOWN = 6  # consequences
-STORM = 12  # compilations apart from one another, after the first step; a healthy job of the public logs has up to four
+TAIL = 10  # last lines that are shown where no cause is known
 IN_A_ROW = 2  # losses: one may be that of a last, odd batch
-NOBODY = "read the log: sm-trn logs NAME --script --tail 40"
-MORE = "give more of the log, the lines before this too: sm-trn why LOGFILE"
+_FIRST = LogEvent(0.0, "algo-1", "")
+_LOG_MARK = re.compile(  # a line of the toolkit, or a status line of the SDK
+    rb"^(?:\x1b\[\d\dm)?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3} \S{1,80} +[A-Z]{4,8} | [A-Z][a-z]{3,20} - )",
+    re.MULTILINE,
+)
+_SERVICE = (
+    "ClientError:",
+    "CapacityError:",
+    "InternalServerError:",
+)  # FailureReason's first word, where AWS itself speaks
 _SERVICE_FAMILIES = frozenset({"api", "capacity", "data", "output", "stop", "image", "mem"})
+_DECIDED = {
+    "MaxRuntimeExceeded": "stop.max_runtime",
+    "MaxWaitTimeExceeded": "stop.max_wait",
+    "MaxPendingTimeExceeded": "stop.max_pending",
+}
+# Exceptions that a mistake in the script raises; with any other, also ValueError, a library may mean something of its own.
+_OF_PYTHON = (
+    "ArithmeticError", "AttributeError", "IndexError", "KeyError", "NameError", "SyntaxError", "IndentationError", "TypeError",
+    "UnboundLocalError", "ZeroDivisionError", "RecursionError",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(slots=True)
 class JobText:
-    """What is to be explained: a snapshot, a log, a spec; each may be missing. ``now`` is epoch seconds."""
+    """What is to be explained: a snapshot, a log, a spec; each may be missing."""
 
     name: str
     snapshot: JobSnapshot | None = None
     spec: JobSpec | None = None
-    scan: Scan | None = None
+    log: LogReading | None = None
 
     def diagnosis(self) -> Diagnosis:
-        """The cause, and what followed from it."""
-        reason = _reason(self.snapshot)
-        found = ordered(self.scan.reading, self.scan.beats) if self.scan is not None else []
-        decision = decided(self.snapshot) if self.snapshot is not None else None
+        """Return the cause, and what followed from it."""
+        log = self.log.candidates() if self.log is not None else []
+        decision = _decided(self.snapshot) if self.snapshot is not None else None
         if decision is not None:
-            name, line = decision
-            cause = self._named(name, line)
-            return self._told(cause, found)
-        if self._healthy():
-            return self._told(self._swallowed(found) or self._slips(), [])
-        spoken = ordered(reason, 0)
-        if spoken and _service_says(self.snapshot, spoken[0]):
-            return self._told(self._cause(spoken[0], found), found)
-        if found and (found[0].role == Role.ROOT or not spoken or spoken[0].role != Role.ROOT):
-            return self._told(self._cause(found[0], spoken), found[1:])
-        if spoken:
-            return self._told(self._cause(spoken[0], found), found)
+            return self._answer(self._named(*decision), log)
+        if self._healthy(log):
+            return self._answer(self._swallowed(log) or self._learns_nothing(), [])
+        reason = _reason(self.snapshot)
+        if reason and _service_says(self.snapshot, reason[0]):
+            return self._answer(self._cause(reason[0], log), log)
+        if log and (log[0].role == Role.ROOT or not reason or reason[0].role != Role.ROOT):
+            return self._answer(self._cause(log[0], reason), log[1:])
+        if reason:
+            return self._answer(self._cause(reason[0], log), log)
         return self._unknown()
 
-    def _healthy(self) -> bool:
-        job, scan = self.snapshot, self.scan
+    def _healthy(self, log: Sequence[Finding]) -> bool:
+        job = self.snapshot
         if job is not None and job.status is not None:
-            return job.status is JobStatus.COMPLETED or (
-                not job.terminal and not (scan and scan.reading.findings and ordered(scan.reading, scan.beats))
-            )
-        return scan is not None and scan.reading.succeeded and not scan.reading.failed
+            return job.status is JobStatus.COMPLETED or not (job.terminal or log)
+        return self.log is not None and self.log.succeeded and not self.log.failed
 
-    def _swallowed(self, found: list[Finding]) -> Cause | None:
-        """The exception that ended a script whose job counts as a success: a traceback, and no progress after it."""
-        scan = self.scan
-        if scan is None or not scan.reading.succeeded:
+    def _swallowed(self, log: Sequence[Finding]) -> Cause | None:
+        """Return the exception that ended a script whose job counts as a success: a traceback, and no progress after it."""
+        last = next((each for each in reversed(log) if each.role == Role.ROOT and each.chain and each.error), None)
+        if last is None or self.log is None or not self.log.succeeded or self.log.beats > last.beats:
             return None
-        last = next((each for each in reversed(found) if each.role == Role.ROOT and each.chain and each.error), None)
-        if last is None or scan.beats > last.beats:
-            return None
-        row, seen = entry("false_success"), self._cause(last, ())
+        row = entry("false_success")
         return dataclasses.replace(
-            seen, id=row.id, what=row.what, confidence=Confidence.LIKELY, fix=Advice(row.fix), source=row.source
+            self._cause(last, ()),
+            id=row.id,
+            what=row.what,
+            confidence=Confidence.LIKELY,
+            fix=Advice(row.fix),
+            source=row.source,
         )
 
-    def _slips(self) -> Cause | None:
-        """What a job that goes on, or ended well, does wrong without a word of failure."""
-        return self._learns_nothing() or self._recompiles()
-
     def _learns_nothing(self) -> Cause | None:
-        """The losses that are no numbers, to the last lines that tell one."""
-        scan, losses, last = self.scan, Losses(), None
-        if scan is None:
+        """Return the losses that are no numbers, to the last lines that tell one."""
+        if self.log is None:
             return None
-        for raw in scan.last:
-            time_s, host, text = scan.parse(raw.decode("utf-8", "replace"))
+        losses, last = Losses(), None
+        for raw in self.log.last:
+            time_s, host, text = self.log.parse(raw)
             loss = loss_of(text)
             if loss is not None:
                 prefix = prefix_of(text)
-                stream = prefix.host or host
                 losses.hear(loss, norm_of(text), time_s)
-                said = printable(text[prefix.length :])[:LONGEST]
-                last = Evidence(text=said, stream=stream, rank=prefix.rank, time_s=time_s)
+                words = printable(text[prefix.length :])[:LONGEST]
+                last = Evidence(text=words, stream=prefix.host or host, rank=prefix.rank, time_s=time_s)
         lost = losses.not_finite(min(IN_A_ROW, losses.heard))
         if last is None or lost is None or not lost.proved:
             return None
         return dataclasses.replace(self._named("num.nan", last), host=last.stream, rank=last.rank, time_s=last.time_s)
 
-    def _recompiles(self) -> Cause | None:
-        """The Neuron compiler that runs again and again between the steps: the job goes on, and is slow."""
-        times = len(self.scan.reading.compiled - {0}) if self.scan is not None else 0
-        if times < STORM:
-            return None
-        line = Evidence(text=f"the compiler ran {times} times between steps, after the first one")
-        return dataclasses.replace(self._named("neuron.recompile", line), confidence=Confidence.LIKELY)
-
-    def _told(self, cause: Cause | None, rest: Iterable[Finding]) -> Diagnosis:
+    def _answer(self, cause: Cause | None, rest: Iterable[Finding]) -> Diagnosis:
         later: dict[str, Cause] = {}
         for each in rest:
             made = self._cause(each, ())
-            if (cause is None or made.id != cause.id) and made.id not in later:
-                later[made.id] = made
-        ranks = {(each.evidence.stream, each.evidence.rank) for each in self._findings()}
+            if cause is None or made.id != cause.id:
+                later.setdefault(made.id, made)
+        findings = self.log.findings if self.log is not None else []
         return Diagnosis(
             name=self.name,
             status=self.snapshot.status_word if self.snapshot is not None else "",
             cause=cause,
             consequences=tuple(later.values())[:SHOWN],
-            network=self.scan.reading.network if self.scan is not None else Diagnosis(name="").network,
-            ranks=len(ranks),
+            ranks=len({(each.evidence.stream, each.evidence.rank) for each in findings}),
         )
 
-    def _findings(self) -> list[Finding]:
-        return self.scan.reading.findings if self.scan is not None else []
-
     def _unknown(self) -> Diagnosis:
-        scan, failed = self.scan, self.snapshot is not None and self.snapshot.status is JobStatus.FAILED
-        if not failed and (scan is None or not _says_failure(scan)):
-            return self._told(self._slips(), [])
-        slip = self._slips()
-        if slip is not None:  # it failed without a word: what it did wrong before may be why
-            return self._told(dataclasses.replace(slip, confidence=Confidence.LIKELY), [])
-        told = self._told(None, [])
-        reading = scan.reading if scan is not None and scan.reading.short else LogReading()
-        if reading.network is FastNetwork.SOCKETS and (reading.alone or reading.complained):
-            line = Evidence(text=reading.network.value)
-            return self._told(
-                dataclasses.replace(self._named("net.efa_not_used", line), confidence=Confidence.LIKELY), []
-            )
-        evidence = (Evidence(text=self.snapshot.failure_reason, stream=DESCRIBE),) if failed and self.snapshot else ()
+        job = self.snapshot
+        failed = job is not None and job.status is JobStatus.FAILED
+        loss = self._learns_nothing()
+        if not failed and not (self.log is not None and _says_failure(self.log)):
+            return self._answer(loss, [])
+        if loss is not None:  # it failed without a word: what it did wrong before may be why
+            return self._answer(dataclasses.replace(loss, confidence=Confidence.LIKELY), [])
+        more = "give more of the log, the lines before this too: sm-trn why LOGFILE"
         cause = Cause(
             id=UNKNOWN,
             what="no known cause",
             confidence=Confidence.UNKNOWN,
-            fix=Advice(NOBODY.replace("NAME", self.name) if self.snapshot is not None else MORE),
-            evidence=evidence,
+            fix=Advice(f"read the log: sm-trn logs {self.name} --script --tail 40" if job is not None else more),
+            evidence=(Evidence(text=job.failure_reason, stream=DESCRIBE),) if failed and job is not None else (),
         )
-        lines = unusual(scan.last, scan.parse) if scan is not None else ()
-        return dataclasses.replace(told, cause=cause, unusual=lines)
+        log = self.log
+        events = [log.parse(raw) for raw in log.last if raw.strip()][-TAIL:] if log is not None else []
+        tail = tuple(Evidence(text=shown(text)[:400], stream=host, time_s=time_s) for time_s, host, text in events)
+        return dataclasses.replace(self._answer(cause, []), tail=tail)
 
     def _named(self, name: str, line: Evidence) -> Cause:
         row = entry(name)
@@ -176,102 +167,109 @@ class JobText:
 
     def _cause(self, finding: Finding, others: Iterable[Finding]) -> Cause:
         line = finding.evidence
-        name, exact = _name(finding, self.scan)
+        name, exact = self._name(finding)
         row = entry(name)
         facts = row.facts(line.text)
         agree = any(each.match is not None and each.match.entry.id == name for each in others)
-        sure = (exact or agree) and finding.role == Role.ROOT
         time_s = line.time_s
-        if finding.role == Role.TIMEOUT and self.scan is not None and math.isfinite(time_s):
-            time_s -= self.scan.reading.watchdog.timeout_s
+        if finding.role == Role.TIMEOUT and self.log is not None and math.isfinite(time_s):
+            time_s -= self.log.timeout_s
         return Cause(
             id=name,
             what=row.what,
-            confidence=Confidence.CERTAIN if sure else Confidence.LIKELY,
+            confidence=Confidence.CERTAIN if (exact or agree) and finding.role == Role.ROOT else Confidence.LIKELY,
             fix=fix_of(name, row.fix, self.spec, facts),
             source=row.source,
-            error=_error(finding),
+            error=finding.error or line.text[:400],
             place=finding.place,
             code=finding.code,
             host="" if line.stream == DESCRIBE else line.stream,
-            rank=line.rank if line.rank is not None or self.scan is None else self.scan.reading.root_rank,
+            rank=line.rank if line.rank is not None or self.log is None else self.log.root_rank,
             time_s=time_s,
             evidence=(line,),
             facts=MappingProxyType(facts),
         )
 
-
-def _error(finding: Finding) -> str:
-    return finding.error or finding.evidence.text[:400]
-
-
-def _name(finding: Finding, scan: Scan | None) -> tuple[str, bool]:
-    """The id of a finding, and whether its line is certain of it."""
-    if finding.match is None:
-        return "script.exception", finding.error.startswith(OF_PYTHON)
-    if finding.role == Role.TIMEOUT and scan is not None:
-        watchdog = scan.reading.watchdog
-        if watchdog.differ:
+    def _name(self, finding: Finding) -> tuple[str, bool]:
+        """Return the id of a finding, and True if its line is certain of it."""
+        if finding.match is None:
+            return "script.exception", finding.error.startswith(_OF_PYTHON)
+        waits = self.log.waits if self.log is not None and finding.role == Role.TIMEOUT else {}
+        if len(set(waits.values())) > 1:  # the ranks waited in different collectives
             return "dist.desync", False
-        if watchdog.absent is not None:
+        if len(waits) > 1 and len(set(range(max(waits) + 1)) - set(waits)) == 1:  # one rank waited for nothing
             return "dist.slow_rank", False
-    return finding.match.entry.id, finding.match.exact
+        return finding.match.entry.id, finding.match.exact
 
 
-def _reason(job: JobSnapshot | None) -> LogReading:
-    lines = job.failure_reason.splitlines() if job is not None else []
-    reading = LogReading(short=True, alone=len(lines) == 1)
-    for at, line in enumerate(lines, 1):
-        reading.feed(LogEvent(math.nan, DESCRIBE, line), at)
-    reading.finish()
-    return reading
+def _decided(job: JobSnapshot) -> tuple[str, Evidence] | None:
+    """Return the cause that the statuses decide, and the line that says so: limits, stops, interruptions, waiting for capacity."""
+    words = [job.secondary, *(phase.status for phase in job.transitions)]
+    message = job.transitions[-1].message if job.transitions else ""
+    cause = text = ""
+    limit = next((word for word in _DECIDED if word in words), None)
+    if limit is not None:
+        cause, text = _DECIDED[limit], f"SecondaryStatus {limit}"
+    elif job.status in {JobStatus.STOPPED, JobStatus.STOPPING}:
+        cause, text = "stop.user", f"TrainingJobStatus {job.status_word}: {message}"
+        if job.max_run_s is not None and job.training_s is not None and job.training_s >= job.max_run_s:
+            cause, text = "stop.max_runtime", f"stopped after {job.training_s:g} s of at most {job.max_run_s} s"
+    elif job.secondary == "Interrupted":
+        cause, text = "spot.interrupted", f"SecondaryStatus Interrupted: {message}"
+    elif (
+        not job.terminal
+        and job.secondary in {"Starting", "Pending", "LaunchingMLInstances"}
+        and ("waiting for capacity" in message or "Insufficient capacity" in message)
+    ):
+        cause, text = "capacity.waiting", f"{job.secondary} - {message}"
+    return (cause, Evidence(text=text, stream=DESCRIBE)) if cause else None
+
+
+def _reason(job: JobSnapshot | None) -> list[Finding]:
+    """Return the findings of FailureReason."""
+    reading = LogReading(lambda line: (math.nan, DESCRIBE, line), short=True)
+    reading.run([job.failure_reason.encode("utf-8", "replace")] if job is not None and job.failure_reason else [])
+    return reading.candidates()
 
 
 def _service_says(job: JobSnapshot | None, finding: Finding) -> bool:
-    if job is None or finding.match is None or not job.failure_reason.startswith(SERVICE):
+    if job is None or finding.match is None or not job.failure_reason.startswith(_SERVICE):
         return False
     return finding.match.entry.id.partition(".")[0] in _SERVICE_FAMILIES
 
 
-def _says_failure(scan: Scan) -> bool:
-    if scan.reading.failed:
+def _says_failure(log: LogReading) -> bool:
+    if log.failed:
         return True
-    if scan.reading.succeeded or scan.reading.log or scan.beats or scan.lines > SHORT:
+    if log.succeeded or log.log or log.beats or log.lines > SHORT:
         return False
-    return scan.reading.complained or not any(loss_of(line.decode("utf-8", "replace")) for line in scan.last)
-
-
-def _lines_of(log: SavedLog) -> int:
-    """How many lines a text has; more than ``SHORT`` where it is a job's log rather than a reason."""
-    head = log.head()
-    return head.strip().count(b"\n") + 1 if len(head) < HEAD else SHORT + 1
+    return not any(loss_of(line) for line in log.last)
 
 
 def why_text(
     name: str, log: SavedLog, *, snapshot: JobSnapshot | None = None, spec: JobSpec | None = None
 ) -> Diagnosis:
-    """Why the job of a saved log ended as it did; the file may be of any size."""
+    """Return why the job of a saved log ended as it did; the file may be of any size."""
     parse, blocks = log.scanned()
-    log_like = log.timed or LOG_MARK.search(log.head()) is not None
-    lines = _lines_of(log)
-    scan = Scan(parse, LogReading(short=not log_like and lines <= SHORT, alone=lines == 1, log=log_like))
-    scan.run(blocks)
-    scan.reading.finish()
-    return JobText(name, snapshot, spec, scan).diagnosis()
+    head = log.head()
+    is_log = log.timed or _LOG_MARK.search(head) is not None
+    short = not is_log and len(head) < HEAD and head.strip().count(b"\n") < SHORT
+    reading = LogReading(parse, short=short, log=is_log)
+    reading.run(blocks)
+    return JobText(name, snapshot, spec, reading).diagnosis()
 
 
-def scan_of(parts: Iterable[Iterable[LogEvent]]) -> Scan:
-    """A log that comes as events, in parts, of which each is read and let go."""
-    scan = Scan(SavedLog(saved_line(_FIRST).encode()).scanned()[0], LogReading(log=True))
-    scan.run("".join(map(saved_line, part)).encode("utf-8", "replace") for part in parts)
-    scan.reading.finish()
-    return scan
+def read_events(parts: Iterable[Iterable[LogEvent]]) -> LogReading:
+    """Read a log that comes as events, in parts, of which each is let go."""
+    reading = LogReading(SavedLog(saved_line(_FIRST).encode()).scanned()[0], log=True)
+    reading.run("".join(map(saved_line, part)).encode("utf-8", "replace") for part in parts if part)
+    return reading
 
 
-def with_health(found: Diagnosis, state: Health) -> Diagnosis:
-    """The diagnosis of a live job: where its text names no cause and it is sick, that is the cause."""
-    if found.cause is not None or not state.needs_you or state.verdict is Verdict.ENDED_BADLY:
-        return dataclasses.replace(found, health=state)
+def with_health(diagnosis: Diagnosis, state: Health) -> Diagnosis:
+    """Add how a job is. Where its text names no cause and it is sick, that is the cause."""
+    if diagnosis.cause is not None or not state.needs_you or state.verdict is Verdict.ENDED_BADLY:
+        return dataclasses.replace(diagnosis, health=state)
     name, fix = _OF_HEALTH[state.verdict]
     proved = f" Not proved: {state.proof}." if state.proof else ""
     cause = Cause(
@@ -280,9 +278,9 @@ def with_health(found: Diagnosis, state: Health) -> Diagnosis:
         confidence=Confidence.CERTAIN if state.sure else Confidence.LIKELY,
         fix=Advice(f"{fix}.{proved}"),
         time_s=state.since_s,
-        evidence=tuple(Evidence(text=each.what, stream=each.host, rank=each.rank) for each in state.evidence),
+        evidence=(Evidence(text=state.what),),
     )
-    return dataclasses.replace(found, cause=cause, health=state)
+    return dataclasses.replace(diagnosis, cause=cause, health=state)
 
 
 _OF_HEALTH = {
@@ -294,17 +292,4 @@ _OF_HEALTH = {
         "num.nan",
         "stop it and resume from a checkpoint before that; lower the learning rate, or use bf16 instead of fp16",
     ),
-    Verdict.DIVERGED: (
-        "num.diverged",
-        "resume from a checkpoint before the rise with a lower learning rate or clipped gradients",
-    ),
-    Verdict.SLOWED: ("hang.slowed", "compare data loading and utilization with its beginning"),
 }
-
-
-def why_snapshot(snapshot: JobSnapshot, *, spec: JobSpec | None = None) -> Diagnosis:
-    """Why the job of a describe answer ended as it did, without its log."""
-    return JobText(snapshot.name, snapshot, spec).diagnosis()
-
-
-__all__ = ["JobText", "scan_of", "why_snapshot", "why_text", "with_health"]

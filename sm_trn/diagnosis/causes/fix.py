@@ -44,12 +44,6 @@ def _longer(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
     return Change("then job.resume()", max_run_s=longer) if longer > spec.max_run_s else None
 
 
-def _longer_wait(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
-    if spec.spot is None:
-        return None
-    return Change("then job.resume()", spot=dataclasses.replace(spec.spot, max_wait_s=spec.spot.max_wait_s * 2))
-
-
 def _without(spec: JobSpec, facts: Mapping[str, str]) -> Change | None:
     unknown = {
         word.removeprefix("--").partition("=")[0]
@@ -64,27 +58,11 @@ def _without(spec: JobSpec, facts: Mapping[str, str]) -> Change | None:
     return Change(hyperparameters=kept) if unknown and len(kept) < len(spec.hyperparameters) else None
 
 
-def _retried(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
-    return Change(retries=1) if not spec.retries else None
-
-
-def _in_bf16(spec: JobSpec, _facts: Mapping[str, str]) -> Change | None:
-    if not spec.hyperparameters.get("fp16"):
-        return None
-    values = {name: value for name, value in spec.hyperparameters.items() if name != "fp16"}
-    return Change(hyperparameters={**values, "bf16": True})
-
-
 _CHANGES: Mapping[str, Fix] = {
     "mem.cuda_oom": _smaller_batch,
     "mem.neuron_oom": _smaller_batch,
     "disk.full": _larger_volume,
     "data.too_large": _larger_volume,
     "stop.max_runtime": _longer,
-    "stop.max_wait": _longer_wait,
     "script.arguments": _without,
-    "platform.internal_error": _retried,
-    "hw.gpu_fault": _retried,
-    "num.loss_scale": _in_bf16,
-    "num.nan": _in_bf16,
 }

@@ -1,112 +1,68 @@
-"""Reads a log once, line by line, and keeps what may say why its job ended: exceptions, matches of the dictionary, watchdogs."""
+"""Reads a log once and keeps what may say why its job ended: exceptions, matches of the dictionary, watchdogs."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from ...core.formatting.printable import printable
+from ...core.formatting.printable import plain, printable
 from ...core.logs.events import LogEvent
 from ...core.logs.prefixes import prefix_of
 from ...core.logs.script import raised
-from .around import TRACEBACK, pieces, without_label, without_stamp, words_of
-from .cause import Evidence, FastNetwork
-from .entries import ALL, LONGEST, SURE, Match, Role, match, match_class, match_file, refused, resembles
-from .mentions import only_mentions
-from .watchdog import Watchdog
+from .cause import Evidence
+from .entries import LONGEST, Match, Role, match, resembles, shape
 
 MOST = 2_000  # findings that are kept: the first ones decide
-_AHEAD = 3  # words of a line, of which one begins what it reports
-WINDOW = 300  # lines of a traceback
-NEXT = 4  # lines on which a traceback begins that Python ignores, after it says so
+LAST = 400  # lines of the end that are kept
+SHAPES = 10_000  # of more different lines only those with a word of trouble are looked up
+CAUGHT = 8  # signs of progress after an exception: the script has caught it
+TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
-_IGNORED = "Exception ignored in"  # an object's end raised it
-_UNANNOUNCED = ("SyntaxError: ", "IndentationError: ", "TabError: ")  # no "Traceback" stands before them
 _FRAME = re.compile(r'\s*File \\?"(?P<file>[^"]{1,400}?)\\?", line (?P<line>\d{1,7})')
+_LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<string>")
 _OTHER = re.compile(
     r"(?:[A-Za-z_]\w{0,80}\.){1,12}(?:_?[A-Z]\w{0,80}|error|timeout|gaierror)(?::|$)|[A-Z][a-z]\w{0,80}: "
-)  # exceptions with other names
+)
 _DOTTED = re.compile(  # the same without a traceback
     r"(?:[a-z_]\w{0,80}\.){1,12}(?:[A-Z]\w{0,80}|error|timeout|gaierror): |Exception: "
 )
-_HEAD = re.compile(r"[^:]{0,80}(?::\d\d:\d\d[^:]{0,160})?(?:[Ee]rror|[Ee]xception|training): ")  # of a report
-_MISTAKE = re.compile(  # Python's words for a mistake, without the exception's name
-    r"[\w.]{0,80}\(\) (?:got an unexpected keyword argument|missing \d{1,2} required|takes \d)"
-    r"|name '\w{1,80}' is not defined|local variable '\w{1,80}' referenced before"
-    r"|['`][\w.]{1,80}['`] (?:object )?(?:has no attribute|is not (?:subscriptable|callable|iterable))"
-    r"|(?:list|string|tuple) index out of range|index -?\d{1,20} is out of bounds for (?:axis|dimension)"
-    r"|unsupported operand type|unhashable type: |(?:too many|not enough) values to unpack|division by zero|maximum recursion depth"
-)
-_WRAPS = re.compile(
-    r"\S{1,200}: Caught \w{1,80} in |\S{0,200}(?:ProcessRaised|RemoteTraceback|RayTaskError)"
-)  # what follows is the error
-_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # as pages print them
-_LAST = "Last error:"  # NCCL's kind of error stands before it, behind it what happened
-_NCCL = "dist.nccl_config"
-_PIP = "pip.failed"
-_NAME = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}")  # of an exception
-_CARETS = re.compile(r"[\s^~]{1,400}")
 _CODE = re.compile(  # lines of a program that tracebacks show: Python's, of which the beginning may be cut, IPython's and rich's
     r"\s{2,40}(?:(?:return|raise|assert|yield) |self\.|(?:from [\w.]{1,80} )?import |[\w., \[\]]{1,80} = .{0,200}\()"
     r"|[-> ]{0,9}\d{1,5} {2}|[│|] {1,9}(?:❱ {1,9})?\d{1,5} │"
 )
-_LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<string>")
-_REPORTS = re.compile(
-    r"(?:\[?(?:ERROR|FATAL|CRITICAL|E\d{4})\b|[Ee]rror: |\S{1,80}: error: |An error occurred \("
-    r"|.{0,120}?(?:\bERROR\b|\bFATAL\b|\bCRITICAL\b|rror: |[: ][EF] \S{1,120}:\d{1,6}\]))"
-)
-_LEVEL = re.compile(
-    r"[^\"`]{0,120}?(?:\bERROR\b|\bFATAL\b|\bCRITICAL\b|[: ][EF] \S{1,120}:\d{1,6}\]|\bWARN\b)|[Ee]rror: |\S{1,80}: error: "
-)
-_COMPLAINS = re.compile(  # of few lines, in small letters: what says that something went wrong
-    r"fail|error|cannot|can't|could not|couldn't|unable|not found|missing|invalid|denied|refused|timed out|timeout|exhausted"
-    r"|r[au]n out|abort|mismatch|unsupported|not supported|forbidden|unauthorized|exceed|expected|does not exist|not available"
-    r"|does not (?:fit|support)|can not|too (?:small|large|many|few|old)|older than|larger than|back-off"
-    r"|unavailable|segfault|non-numeric|requested more|reached|need to|tried to|insufficient|disappear|non-finite|not finite"
-)
-_SUSPECT = re.compile(  # and what may say so, where it is all that is said
-    r"warn|nan\b|\binf(?:init[ey])?\b|kill|memory|oom|lost|closed|reset|broken|corrupt|too [a-z]|returned:? -"
-    r"|\bnot |n't\b|\bno |bad\b|wrong|interrupt|reclaim"
-    r"|insufficient|limit|expired|undefined|malformed|different|only|must|please|required|fault|panic|terminat|hang|stuck|stopped"
-    r"|disconnect|unhandled|unreachable|\bretr[iy]|unknown|throttl|restricted|gated|slow|\bsig[a-z]{3}|unhealthy|illegal|duplicate|conflict|already|xid"
-)
+_WRAPS = re.compile(r"\S{1,200}: Caught \w{1,80} in ")  # a worker's error follows
+_CLIENT = re.compile(r"[A-Z]\w{2,80} {2,200}Traceback \(most")  # a notebook's own traceback, behind the job's log
+_NAME = re.compile(r"(?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z]\w{0,80}")  # of an exception
+_CARETS = re.compile(r"[\s^~]{1,400}")
 _CALM = re.compile(  # a line of this level reports no failure
     r"(?:^|[\s\[:|])(?:INFO|DEBUG)\b|<(?:info|debug)>|^\[?I\d{3,4} \d\d:|: [ID] [\w./-]{1,120}(?::\d|\.cc|\.py)"
 )
-_WARNS = re.compile(  # what these are about is no failure yet
-    r"(?:.{0,60}(?:\bWARNING\b|\[Warning\])|\[?W\d{3,4} \d\d:|.{0,60}: W [\w./-]{1,120}(?::\d|\.cc|\.py)"
-    r"|\S{1,300}\.py:\d{1,6}: \w{1,40}Warning: )(?!.*rror)"
+_TROUBLE = re.compile(
+    r"error|exception|fatal|critical|fail|kill|timed? ?out|nan\b|signal|traceback \(most|reporting training"
 )
-_DUMPS = re.compile(  # a configuration or what a shell runs, and no metrics that went wrong
-    r"(?!.{0,400}\b(?:nan|inf)\b)(?:\+ |\S{1,60}@\S{1,120}[#$] |\$ |(?:[\w ]{0,40}[:=] ?)?(?:\{['\"]\w|Namespace\()|SM_[A-Z_]{1,80}="
-    r"|\s{0,40}\"(?!\w{0,40}(?i:error|message|reason|fail|exception|status))[\w-]{1,80}\": )"
+_SPOKEN = re.compile(  # what the service and the toolkit put in front of a script's own words
+    r"(?:\s*(?:Algorithm ?Error|ClientError|ExecuteUserScriptError|(?:sagemaker\.exceptions\.)?UnexpectedStatusException)\s*:"
+    r'|\s*[Ff]ramework [Ee]rror\s*:|\s*ErrorMessage "'
+    r"|\s*\"?(?:ValueError: )?Error (?:for Training job|training) [^:]{1,200}: \w{1,20}\.?\s*Reason:"
+    r"|\s*(?:uncaught )?[Ee]xception during training:|\s*(?:ExitCode|SystemExit:) (?!1[23]\d\b)\d{1,4}(?=\s|$))+\s*"
 )
-_PLACED = re.compile(r"\[[\w./-]{1,120}\.(?:py|cc|cpp|h):\d{1,6}:\w{1,80}\]")  # where a program wrote the line
-_TROUBLE = re.compile(r"error|exception|fatal|critical|traceback \(most|reporting training")
+_STAMP = re.compile(  # what CloudWatch, containers' logs and quotations have at the beginning of each line
+    r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[ \t](?:std(?:out|err) [FP] )?|\d{13}[ \t]|> )"
+)
+_JSON = re.compile(r'\s*(?:\{.{0,400}?)?"@?(?:message|msg|log|text|body)"\s?:\s?("(?:[^"\\]|\\.)*")')
 _SUCCESS = ("Reporting training SUCCESS", "Completed - Training job completed")
-# A notebook's own traceback, after the job's log: IPython writes the exception in front.
-_CLIENT = re.compile(r"[A-Z]\w{2,80} {2,200}Traceback \(most recent call last\)")
-LOG_MARK = re.compile(  # a line of the toolkit, or a status line of the SDK
-    rb"^(?:\x1b\[\d\dm)?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3} \S{1,80} +[A-Z]{4,8} | [A-Z][a-z]{3,20} - )",
-    re.MULTILINE,
-)
 _CLIENTS = "Error for Training job"  # the SDK's exception: the service's reason stands behind it
-_FAILURE = (
-    "Reporting training FAILURE",
-    "ExecuteUserScriptError:",
-    "Error for Training job ",
-    "Reporting training failure",
-)
-_EFA = (
-    "selected provider is efa", "using network aws libfabric", "via net/aws libfabric", "via net/ofi", "net/libfabric",
-)  # fmt: skip
-_SOCKETS = ("using network socket", "via net/socket")
-_NO_EFA = ("only efa provider is supported", "find any optimal provider", "aws-ofi-nccl initialization failed")
-_COMPILES = ("call compiler with cmd", "compiler status pass")  # neuronx-cc's wrapper, before and after each graph
-_MARKS = (
-    *_COMPILES, *_EFA, *_SOCKETS, *_NO_EFA, "watchdog", "first observed failure", "(local_rank:", "direct cause", "during handling",
-)  # fmt: skip
+_FAILURE = re.compile(r"Reporting training (?i:failure)|ExecuteUserScriptError:|Error for Training job ")
+_ROOT_RANK = re.compile(r"\brank\s{0,10}: ?(\d{1,6}) \(local_rank")
+_RANKS = re.compile(r"\[[Rr]ank ?(\d{1,5})\]|\brank ?[:=]? ?(\d{1,5}) \(local_rank|(?:process|on) rank (\d{1,5})\b")
+_WATCHDOG = re.compile(r"\[?[Rr]ank ?(?P<rank>\d{1,5})\]?.{0,200}?SeqNum=(?P<seq>\d{1,12}),? ?OpType=(?P<op>\w{1,40})")
+_TIMEOUT = re.compile(r"Timeout\(ms\)=(?P<ms>\d{1,10})")
+_BEATS = ("it/s", "s/it", "samples/s", "'loss':")  # signs of progress
+_OFTEN = 300  # lines of one shape that are read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,295 +93,245 @@ class _Worker:
 
     chain: int = 0
     inside: bool = False  # between "Traceback" and the exception
-    chained: bool = False
+    chained: bool = False  # the next traceback belongs to the one before
     code: bool = False  # the next line is source code that a frame shows
     indent: int = 0  # of that frame: torchrun's table moves a whole traceback to the right
-    place: str = ""
+    place: str = ""  # of the last frame in the user's own file
     shown: str = ""  # the code at that place
     own: bool = False  # the next line is that code
-    inner: Match | None = None  # the row that knows the innermost of a library's files
     left: int = 0  # lines after the exception that still belong to its message
-    ignored: int = -NEXT  # the line that says that Python ignores an exception
-    last: int = -NEXT  # the line that announces NCCL's last error
+    ignored: int = -9  # the line that says that Python ignores an exception: an object's end raised it
     idle: bool = False  # the exception of this traceback ends nothing
-    bare: int = -1  # the place of a finding that is an exception's name alone: its words may come in lines of their own
+    bare: int = -1  # a finding that is an exception's name alone: its words may come in lines of their own
     colon: bool = False  # what stands between them has come
-
-    def announce(self, said: str, at: int) -> None:
-        """Note a line that says what the next ones are."""
-        if said.startswith(_IGNORED):
-            self.ignored = at
-        if said == _LAST:
-            self.last = at
 
 
 @dataclass(slots=True)
 class LogReading:
-    """Feed it every line that may matter, in order; ``findings`` is what it found."""
+    """Give it every line, in order. ``parse`` splits a raw line into epoch seconds, host and text.
 
+    ``short``: a reason or a few lines, of which each may say why, though no traceback stands before it. ``log``: it is a job's log.
+    """
+
+    parse: Callable[[str], tuple[float, str, str]]
+    short: bool = False
+    log: bool = False
     findings: list[Finding] = field(default_factory=list)
-    watchdog: Watchdog = field(default_factory=Watchdog)
-    network: FastNetwork = FastNetwork.UNKNOWN
-    short: bool = False  # a reason or a few lines: each may say why, though no traceback stands before it
-    complained: bool = False  # of few lines, one spoke of trouble
-    alone: bool = False  # one line is all that is said
-    log: bool = False  # the toolkit or the SDK spoke: it is a job's log
-    over: bool = False  # what follows is the notebook's, not the job's
     succeeded: bool = False
     failed: bool = False
-    hosts: dict[str, float] = field(default_factory=dict)  # and when each spoke last
-    compiled: set[int] = field(
-        default_factory=set
-    )  # the signs of progress so far, at each compilation for a Neuron device
     root_rank: int | None = None  # whom torchrun names as the first to fail
-    window: int = 0  # lines to come that must be fed whatever they look like
+    lines: int = 0
+    beats: int = 0
+    last: deque[str] = field(default_factory=lambda: deque(maxlen=LAST))
+    timeout_s: float = 0.0  # how long the collective of a watchdog had waited
+    waits: dict[int, tuple[int, str]] = field(default_factory=dict)  # by rank: the collective that its watchdog names
     _workers: dict[tuple[str, int | None], _Worker] = field(default_factory=dict)
+    _shapes: dict[str, int] = field(default_factory=dict)  # how often each was read; -1: it cannot matter
     _chains: int = 0
+    _over: bool = False  # what follows is the notebook's, not the job's
     _root: bool = False  # torchrun's "Root Cause" is being told
 
-    def feed(self, event: LogEvent, at: int, beats: int = 0) -> None:
-        """Take a line, the ``at``th of the log, before which there were so many ``beats``."""
-        if self.window:
-            self.window -= 1
-        self.hosts[event.host] = event.time_s
-        for piece in pieces(event.text):
-            self._take(piece, event, at, beats)
+    def run(self, blocks: Iterable[bytes]) -> None:
+        """Read every line of the blocks that could matter."""
+        for block in blocks:
+            for raw in block.decode("utf-8", "replace").removesuffix("\n").split("\n"):
+                self._line(raw)
 
-    def finish(self) -> None:
-        """Say that no line comes any more: a traceback that was cut before its exception counts where it names the script."""
-        for (host, rank), worker in self._workers.items():
-            if self.short and worker.inside and (worker.place or worker.inner) and not self.findings:
-                line = Evidence(text="a traceback that ends before its exception", stream=host, rank=rank)
-                inner = worker.inner if not worker.place else None
-                self.findings.append(Finding(at=0, evidence=line, match=inner, place=worker.place, chain=worker.chain))
+    def _line(self, raw: str) -> None:
+        self.lines += 1
+        self.last.append(raw)
+        if self.short or self._wants(raw):
+            self.feed(LogEvent(*self.parse(raw[:64_000])), self.lines)
+        if not self.failed and any(mark in raw for mark in _BEATS):
+            self.beats += raw.count("\r") + raw.count("#015") + 1
 
-    def wants(self, lowered: str) -> bool:
-        """Whether a line of this shape – small letters, no digits – could matter."""
-        return (
-            self.short  # few lines: each is read
-            or _TROUBLE.search(lowered) is not None
-            or any(mark in lowered for mark in _MARKS)
-            or resembles(lowered)  # what takes long is asked last
-        )
+    def _wants(self, raw: str) -> bool:
+        """Return True for a line that could matter: each new shape is looked up once, and all of a traceback is read."""
+        kind = shape(raw[:LONGEST])
+        number = self._shapes.get(kind, 0)
+        if number == 0:
+            trouble = _TROUBLE.search(kind) is not None
+            wanted = trouble or (len(self._shapes) < SHAPES and resembles(kind))
+            number = 1 if wanted else -1
+            if len(self._shapes) < 20 * SHAPES:
+                self._shapes[kind] = number
+        elif number > 0:
+            self._shapes[kind] = number = number + 1 if number < _OFTEN else -1
+        return number > 0 or any(worker.inside or worker.left for worker in self._workers.values())
 
-    def _take(self, piece: str, event: LogEvent, at: int, beats: int) -> None:
-        if self.short:  # a page's marks of what is bold
-            piece = piece.replace("**", "")
-        piece = without_label(piece.translate(_QUOTES))
+    def feed(self, event: LogEvent, at: int) -> None:
+        """Take the ``at``th line."""
+        for piece in _pieces(event.text):
+            self._take(piece, event, at)
+
+    def candidates(self) -> list[Finding]:
+        """Return the findings that can be causes, the likeliest first: roots before watchdogs, these before consequences."""
+        alive = [each for each in self.findings if each.role not in {Role.NOISE, Role.STATE} and not self._caught(each)]
+        alive.sort(key=_when)
+        roots: list[Finding] = []
+        chains: dict[tuple[str, int | None, int], int] = {}
+        for each in (each for each in alive if each.role == Role.ROOT):
+            key = (each.evidence.stream, each.evidence.rank, each.chain)
+            place = chains.get(key) if each.chain else None
+            if place is None:
+                chains[key] = len(roots)
+                roots.append(each)
+            elif each.match is not None and roots[place].match is None:
+                roots[place] = each  # of exceptions that led to one another, the one that a row names stands for all
+        return [*roots, *(each for role in (Role.TIMEOUT, Role.AFTER) for each in alive if each.role == role)]
+
+    def _caught(self, finding: Finding) -> bool:
+        """Return True if the script went on behind a finding; numbers and networks may be wrong all the same."""
+        family = finding.match.entry.id.partition(".")[0] if finding.match is not None else ""
+        return family not in {"num", "net", "dist", "neuron"} and self.beats - finding.beats >= CAUGHT
+
+    def _take(self, piece: str, event: LogEvent, at: int) -> None:
         prefix = prefix_of(piece)
-        text = without_stamp(piece, prefix.length)
-        said, spoken = words_of(text, short=self.short or _CLIENTS in text)
-        self.failed = self.failed or _CLIENTS in text
-        if not said or len(self.findings) >= MOST:
+        stamp = _STAMP.match(piece, prefix.length)
+        text = piece[stamp.end() if stamp is not None else prefix.length :]
+        words = text.strip()
+        spoken = _SPOKEN.match(words[:LONGEST]) if self.short or _CLIENTS in text else None
+        if spoken is not None:
+            words = words[spoken.end() :].rstrip('"')
+        if self._marks(text) or not words or len(self.findings) >= MOST:
             return
-        if self._marks(said) or self._compiles(said, beats):
+        self._over = self._over or (not self.short and _CLIENT.match(words[:400]) is not None)
+        if self._over and spoken is None:
             return
         host = prefix.host or event.host
         worker = self._workers.setdefault((host, prefix.rank), _Worker())
-        line = Evidence(text=printable(said)[:LONGEST], stream=host, rank=prefix.rank, time_s=event.time_s, line=at)
-        if not self.short and _CLIENT.match(said[:400]):
-            self.over = True
-        if self.over and not spoken and _CLIENTS not in said:
+        line = Evidence(text=printable(words)[:LONGEST], stream=host, rank=prefix.rank, time_s=event.time_s, line=at)
+        if worker.bare >= 0 and self._goes_on(worker, words):
             return
-        if worker.bare >= 0 and self._goes_on(worker, said):
-            return
-        worker.announce(said, at)
-        if TRACEBACK in said[:400]:
+        worker.ignored = at if words.startswith("Exception ignored in") else worker.ignored
+        if TRACEBACK in words[:400]:
             self._begin(worker, at)
-            if said.startswith(TRACEBACK) or said.endswith(f": {TRACEBACK}:"):
-                return
-        if (worker.inside and self._frame(worker, text)) or (self.short and _CODE.match(text[:400])):
-            return
-        before = len(self.findings)
-        self._weigh(worker, line, said, spoken=spoken, beats=beats)
-        if len(self.findings) > before and _NAME.fullmatch(self.findings[-1].error):
-            worker.bare, worker.colon = before, spoken and not text.rstrip().endswith('"')
+        elif not (worker.inside and self._frame(worker, text)) and not (self.short and _CODE.match(text[:400])):
+            before = len(self.findings)
+            self._weigh(worker, line, words, spoken=spoken is not None)
+            if len(self.findings) > before and _NAME.fullmatch(self.findings[-1].error):
+                worker.bare, worker.colon = before, spoken is not None and not text.rstrip().endswith('"')
 
-    def _goes_on(self, worker: _Worker, said: str) -> bool:
+    def _goes_on(self, worker: _Worker, words: str) -> bool:
         """Take in the words of an exception whose name came alone: the toolkit prints what it reads, and Python writes an
-        exception in three pieces where its output is not buffered (sagemaker_training/process.py, watch).
-        """
-        if said == ":":
+        exception in three pieces where its output is not buffered (sagemaker_training/process.py, watch)."""
+        if words == ":":
             worker.colon = True
             return True
         named = self.findings[worker.bare]
-        goes_on = worker.colon or said.startswith(": ")
+        goes_on = worker.colon or words.startswith(": ")
         if goes_on:
-            error = f"{named.error}: {said.removeprefix(': ').rstrip(chr(34))}"
+            error = f"{named.error}: {words.removeprefix(': ').rstrip(chr(34))}"
             line = replace(named.evidence, text=printable(error)[:LONGEST])
-            found = match(line.text) or named.match
-            self.findings[worker.bare] = replace(named, evidence=line, error=error, match=found)
+            self.findings[worker.bare] = replace(
+                named, evidence=line, error=error, match=match(line.text) or named.match
+            )
         worker.bare, worker.colon = -1, False
         return goes_on
 
-    def _weigh(self, worker: _Worker, line: Evidence, said: str, *, spoken: bool, beats: int) -> None:
+    def _weigh(self, worker: _Worker, line: Evidence, words: str, *, spoken: bool) -> None:
         """Keep a line that is an exception, or that a row knows."""
-        at = line.line
-        other = (worker.inside and _OTHER.match(said)) or (self.short and _DOTTED.match(said))
-        unnamed = self.short and _mistakes(said)
-        exception = raised(said) or (said if other or unnamed else "")
         announced = worker.inside or self.short or spoken or line.rank is not None  # PyTorch's hook writes the rank
-        ended = (announced or said.startswith(_UNANNOUNCED)) and exception != ""
-        if (
-            ended and not worker.inside and not worker.chained
-        ):  # no traceback stands before it: its message is a chain of its own
+        other = (worker.inside and _OTHER.match(words)) or (self.short and _DOTTED.match(words))
+        exception = raised(words) or (words if other else "")
+        ended = exception != "" and (
+            announced or words.startswith(("SyntaxError: ", "IndentationError: ", "TabError: "))
+        )
+        row = None if not ended and _CALM.search(words[:160]) is not None else match(line.text)
+        follows = any(words.startswith(mark) for mark in _CHAINED) or (ended and _WRAPS.match(exception) is not None)
+        if ended and not worker.inside and not worker.chained:
             self._chains += 1
             worker.chain = self._chains
-        lists = self._lists(said, complains=bool(exception) or spoken, within=worker.left > 0)
+        within = worker.left > 0
         worker.left = 40 if ended else max(0, worker.left - 1)
-        found = match(_PLACED.sub("", line.text), lists)
-        if found is not None and not ended and only_mentions(said):
-            return
-        if found is not None and self.short and not (ended or spoken) and not _announces(said):
-            found = replace(found, strength=max(found.strength, SURE - 1))
-        if found is None and ended and (not refused(exception) or (worker.inner and worker.inner.entry.id == _PIP)):
-            found = match_class(exception) or worker.inner
-        if found is not None and self._says_more(worker, found, at):
-            self._refine(line.stream, at, found)
-        if ended or (worker.left and any(said.startswith(mark) for mark in _CHAINED)):
+        if ended or (within and follows):
             worker.inside = worker.code = False
-            wraps = ended and _WRAPS.match(exception) is not None
-            worker.chained = wraps or any(said.startswith(mark) for mark in _CHAINED)
-        if (found is None and not ended) or (ended and (worker.idle or at - worker.ignored == 1)):
+            worker.chained = follows
+        if (row is None and not ended) or (ended and (worker.idle or line.line - worker.ignored == 1)):
             worker.idle = worker.idle and not ended
             return
-        self.watchdog.hear(line)
+        self._watchdog(line.text)
+        rank = _RANKS.search(line.text[:500]) if line.rank is None else None
+        number = next((int(group) for group in rank.groups() if group), None) if rank else line.rank
+        mine = ended or within
         self.findings.append(
             Finding(
-                at=at,
-                evidence=replace(line, rank=_rank(line)),
-                match=found,
-                error=exception,
-                place=worker.place if (ended or worker.left) else "",
-                code=worker.shown if (ended or worker.left) else "",
-                chain=worker.chain,
-                beats=beats,
+                at=line.line, evidence=replace(line, rank=number), match=row, error=exception,
+                place=worker.place if mine else "", code=worker.shown if mine else "", chain=worker.chain, beats=self.beats,
             )
-        )
-
-    @staticmethod
-    def _says_more(worker: _Worker, found: Match, at: int) -> bool:
-        """Whether a line of an error's message, or NCCL's last error, may tell more than the error's kind."""
-        last = found.sure and at - worker.last == 1
-        return last or (worker.left > 0 and found.exact and found.entry.role == Role.ROOT)
-
-    def _refine(self, stream: str, at: int, found: Match) -> None:
-        """Let what NCCL's last error says stand for the kind of error that the lines before it name."""
-        for place in range(max(0, len(self.findings) - NEXT), len(self.findings)):
-            each = self.findings[place]
-            near = each.evidence.stream == stream and at - each.at <= 2 * NEXT
-            if near and each.match is not None and each.match.entry.id == _NCCL:
-                self.findings[place] = replace(each, match=found)
-
-    def _lists(self, said: str, *, complains: bool, within: bool) -> int:
-        """How many of a row's lists count for a line; ``within`` says that it belongs to an exception's message."""
-        if complains:
-            self.complained = True
-            return ALL
-        text = said[:LONGEST]
-        low = text.lower() if self.short else ""
-        suspect = _SUSPECT.search(low) is not None
-        complaint = _COMPLAINS.search(low) is not None or (self.alone and suspect)
-        if _CALM.search(said[:160]) is not None:
-            return SURE if complaint else 0
-        self.complained = self.complained or complaint or suspect
-        if _WARNS.match(text) is not None or (self.short and _DUMPS.match(text)):
-            return SURE
-        return ALL if complaint or within or _REPORTS.match(text) is not None else SURE
-
-    def _compiles(self, said: str, beats: int) -> bool:
-        """Take in the Neuron compiler's start and end of a graph."""
-        if "ompiler" not in said[:400] or not any(mark in said[:400].lower() for mark in _COMPILES):
-            return False
-        self.compiled.add(beats)
-        return True
+        )  # fmt: skip
 
     def _begin(self, worker: _Worker, at: int) -> None:
         if not worker.chained:
             self._chains += 1
             worker.chain = self._chains
-        worker.inside, worker.chained, worker.code, worker.place, worker.left = True, False, False, "", 0
-        worker.shown = ""
-        worker.inner = None
-        worker.idle = at - worker.ignored < NEXT
-        self.window = WINDOW
+        worker.inside, worker.chained, worker.code, worker.left = True, False, False, 0
+        worker.place = worker.shown = ""
+        worker.idle = at - worker.ignored < 4
 
     @staticmethod
     def _frame(worker: _Worker, text: str) -> bool:
-        """Whether the line is a frame of a traceback, or the code that it shows."""
+        """Return True if the line is a frame of a traceback, or the code that it shows."""
         frame = _FRAME.match(text)
         indent = len(text) - len(text.lstrip(" "))
         if frame is not None:
             worker.code, worker.indent = True, indent
-            if not any(mark in frame["file"] for mark in _LIBRARY):
-                worker.place, worker.inner = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}", None
-                worker.shown, worker.own = "", True
-            worker.inner = match_file(frame["file"]) or worker.inner
+            worker.own = not any(mark in frame["file"] for mark in _LIBRARY)
+            if worker.own:
+                worker.place, worker.shown = f"{frame['file'].rsplit('/', 1)[-1]}:{frame['line']}", ""
             return True
-        if worker.code and worker.own:
-            worker.shown, worker.own = printable(text.strip())[:LONGEST], False
         ends = indent < worker.indent and raised(text.strip()) != ""
         if (worker.code and text[:2] == "  " and not ends) or _CARETS.fullmatch(text[:LONGEST]):
+            if worker.own and not worker.shown:
+                worker.shown = printable(text.strip())[:LONGEST]
             return True
         if worker.code:
             worker.code = False
             return raised(text.strip()) == "" and _OTHER.match(text) is None
         return False
 
-    def _marks(self, said: str) -> bool:
-        """Take in what says how the job ended, or which network it used."""
-        if any(mark in said for mark in _SUCCESS):
+    def _marks(self, text: str) -> bool:
+        """Take in what says how the job ended."""
+        if any(mark in text for mark in _SUCCESS):
             self.succeeded = True
             return True
-        if any(mark in said for mark in _FAILURE):
-            self.failed = True
-        self._root = self._root or "first observed failure" in said
-        named = _ROOT_RANK.search(said[:200]) if self._root and self.root_rank is None else None
+        self.failed = self.failed or _FAILURE.search(text) is not None
+        self._root = self._root or "first observed failure" in text
+        named = _ROOT_RANK.search(text[:200]) if self._root and self.root_rank is None else None
         if named is not None:
             self.root_rank, self._root = int(named[1]), False
-        lowered = said.lower() if "net" in said or "NET" in said or "rovider" in said else ""
-        if lowered and any(mark in lowered for mark in _EFA):
-            self.network = FastNetwork.EFA
-        elif lowered and self.network is FastNetwork.UNKNOWN:
-            marks = (
-                (*_SOCKETS, *_NO_EFA) if self.short else _SOCKETS
-            )  # in a whole log _NO_EFA is normal on types without EFA
-            if any(mark in lowered for mark in marks):
-                self.network = FastNetwork.SOCKETS
         return False
 
-
-def _announces(said: str) -> bool:
-    """Whether a line is a report: it has a level, or begins with what is exact of it. Anything may stand within a sentence."""
-    if _LEVEL.match(said[:LONGEST]) is not None:
-        return True
-    rest = match(said.split(" ", _AHEAD)[-1], 1) if said.count(" ") >= _AHEAD else None
-    return rest is None or not rest.exact
-
-
-def _mistakes(said: str) -> bool:
-    """Whether a line says in Python's own words, behind a report's head or not, that the script is mistaken."""
-    head = _HEAD.match(said[:400])
-    return _MISTAKE.match(said, head.end() if head is not None else 0) is not None
+    def _watchdog(self, text: str) -> None:
+        timeout, waits = _TIMEOUT.search(text), _WATCHDOG.search(text)
+        if timeout is not None:
+            self.timeout_s = int(timeout["ms"]) / 1000
+        if waits is not None:
+            self.waits.setdefault(int(waits["rank"]), (int(waits["seq"]), waits["op"]))
 
 
-_ROOT_RANK = re.compile(r"\brank\s{0,10}: ?(\d{1,6}) \(local_rank")
-_RANKS = re.compile(
-    r"\[[Rr]ank ?(\d{1,5})\]|\brank ?[:=]? ?(\d{1,5}) \(local_rank|process rank (\d{1,5})|on rank (\d{1,5})\b"
-)
+def _when(finding: Finding) -> tuple[float, int]:
+    """By time where it is known, else by place."""
+    time_s = finding.evidence.time_s
+    return (time_s if math.isfinite(time_s) else -math.inf, finding.at)
 
 
-def _rank(line: Evidence) -> int | None:
-    """The worker of a line: the launcher's prefix, else what the line itself names."""
-    if line.rank is not None:
-        return line.rank
-    found = _RANKS.search(line.text[:500])
-    return int(next(group for group in found.groups() if group)) if found else None
+def _pieces(text: str) -> list[str]:
+    """Split a line at carriage returns and line breaks, also as JSON writes them; of a long progress bar keep the last ones."""
+    body = text[: 64 * LONGEST]
+    if body.lstrip().startswith(("{", '"')):
+        body = _message(body)
+    return re.split(r"[\r\n]|\\n(?![a-z])", plain(body))[-400:]
 
 
-def earlier(first: Finding, second: Finding) -> bool:
-    """Whether one finding came before another: by time where both have one, else by place."""
-    one, two = first.evidence.time_s, second.evidence.time_s
-    if math.isfinite(one) and math.isfinite(two) and one != two:
-        return one < two
-    return first.at < second.at
+def _message(text: str) -> str:
+    """Return the message of a line that is JSON: CloudWatch's export, a logger, a worker's error file of torch.distributed.elastic."""
+    try:
+        message = json.loads(text)["message"]
+        return str(message["extraInfo"]["py_callstack"] or message["message"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        body = _JSON.match(text)
+    try:
+        return text if body is None else str(json.loads(body[1], strict=False))
+    except ValueError:
+        return text

@@ -12,7 +12,7 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.jobs import facts
-from ...cli.jobs.selection import NONE, pair, selection_options
+from ...cli.jobs.selection import NONE
 from ...cli.jobs.waiting import exit_code, watching
 from ...cli.options import json_option
 from ...cli.shared import Duration, Number, emit, say
@@ -20,26 +20,22 @@ from ...core.formatting import numbers as fmt
 from ...core.specs.guard import ACTS, Guard
 from ...core.specs.snapshot import JobSnapshot
 from ...core.status import next_command, status_look
-from ..guard.watch import Alarm
+from ..guard.live import Alarm
 from ..handles import DiagnosedJob, GuardedSession
-from ..health.health import SAY_STEPS, Health
+from ..health.health import Health
 
 
 @click.command("guard")
 @click.argument("names", nargs=-1)
-@selection_options
 @click.option("--once", is_flag=True, help="Look once and end, for cron or CI. Nothing is stopped.")
 @click.option("--stall", type=Duration(), help="Find jobs that log no new step for this long. Default: 20m.")
 @click.option("--max-usd", type=Number(min=0), metavar="USD", help="Find jobs that have cost this much.")
 @click.option("--act", type=click.Choice(ACTS), default="tell", show_default=True, help="Choose what is done about it.")
 @json_option
 @connection_options
-def command(  # noqa: PLR0913 - an argument for each option
+def command(
     names: tuple[str, ...],
     *,
-    contains: str | None,
-    tag: str | None,
-    sweep: str | None,
     once: bool,
     stall: float | None,
     max_usd: float | None,
@@ -47,14 +43,11 @@ def command(  # noqa: PLR0913 - an argument for each option
     as_json: bool,
     connection: Callable[[], GuardedSession],
 ) -> int:
-    """Watch jobs for stalls, NaN, slowness and cost: the ones you name, the running ones that match, or all running ones.
+    """Watch jobs for stalls, NaN and cost: the ones you name, or all running ones.
 
-    --act stop stops only jobs that you name: the script gets SIGTERM and saves. --act resume starts them again from their
-    checkpoints, once. Other limits stand in the [guard] table of a job file. The exit code is 1 if a job needs you.
+    --act stop stops only jobs that you name: the script gets SIGTERM and saves. Other limits stand in the [guard] table of a job
+    file. The exit code is 1 if a job needs you.
     """
-    wanted = pair(tag, sweep)
-    if names and (contains is not None or wanted):
-        raise click.UsageError("wanted either names of jobs, or --contains, --tag or --sweep to find those that run")
     if act != "tell" and not names:
         raise click.UsageError(
             f"--act {act} stops jobs: wanted the names of those that it may stop; sm-trn list shows them"
@@ -62,7 +55,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     limits: dict[str, Any] = {"stall_s": None if stall is None else int(stall), "max_usd": max_usd}
     guard = Guard(act=act, **{name: value for name, value in limits.items() if value is not None})
     session = connection()
-    jobs = [session.attach(name) for name in names] or session.running(containing=contains or "", tag=wanted)
+    jobs = [session.attach(name) for name in names] or session.running()
     if not jobs and not as_json:
         say(NONE)
         return 0
@@ -76,6 +69,7 @@ def command(  # noqa: PLR0913 - an argument for each option
 
 def _once(session: GuardedSession, jobs: Sequence[DiagnosedJob], guard: Guard, *, as_json: bool) -> int:
     found = [(job.snapshot(), *job.guarded(guard)) for job in jobs]
+    wrong = sum(state.needs_you or bool(alarms) for _, state, alarms in found)
     if as_json:
         emit([_tree(*each) for each in found])
     else:
@@ -83,22 +77,15 @@ def _once(session: GuardedSession, jobs: Sequence[DiagnosedJob], guard: Guard, *
         say(f"{len(jobs)} job{'s' * (len(jobs) != 1)} watched once, {fmt.iso(now)}. Acts: tell.")
         for each in found:
             say("\n".join(_lines(*each)))
-        wrong = sum(_needs_you(state, alarms) for _, state, alarms in found)
         say(f"{wrong} of {len(jobs)} need{'s' * (wrong == 1)} you." if wrong else "None of them needs you.")
-    return int(any(_needs_you(state, alarms) for _, state, alarms in found))
-
-
-def _needs_you(state: Health, alarms: Sequence[Alarm]) -> bool:
-    return state.needs_you or bool(alarms)
+    return int(wrong > 0)
 
 
 def _lines(job: JobSnapshot, state: Health, alarms: Sequence[Alarm]) -> list[str]:
     look = status_look(job, state.verdict)
     told = [f"{look.glyph if state.needs_you else '✓'} {job.name}  {state.verdict.word}, {state.what}"]
     told += [f"✗ {job.name}  {alarm.what}" for alarm in alarms if alarm.what != state.what]
-    if state.unseen:
-        told.append(f"  not seen  steps of {', '.join(state.unseen)}: once a minute, on every rank, {SAY_STEPS}")
-    if not _needs_you(state, alarms):
+    if not state.needs_you and not alarms:
         return told
     proof = [f"  proof     {state.proof}"] if state.proof else []
     return [*told, *proof, f"  next      {next_command(job.name, job.status, state.verdict)}"]
@@ -114,7 +101,5 @@ def _tree(job: JobSnapshot, state: Health, alarms: Sequence[Alarm]) -> dict[str,
         "since_s": state.since_s if math.isfinite(state.since_s) else None,
         "sure": state.sure,
         "proof": state.proof,
-        "evidence": [{**dataclasses.asdict(each), "kind": each.kind.value} for each in state.evidence],
-        "unseen": list(state.unseen),
         "alarms": [{**dataclasses.asdict(alarm), "verdict": alarm.verdict.word} for alarm in alarms],
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -23,28 +22,78 @@ from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot
 from ...core.status import Verdict, why_command
 from ..health.health import DEFAULTS, TRAINING, Health, health
-from .watch import Alarm, JobWatch
+from ..health.story import Story
 
 READ_S = 60.0  # between two looks at a log that nothing else reads
 MEASURED_S = 60.0  # between two looks at CloudWatch's utilization, which has one value a minute
-SELDOM_S = 600.0  # the same of a job whose log is well: a silent host is idle for so long before it counts
-_EMULATED = dataclasses.replace(DEFAULTS, slower_than=0.0)  # its speed is this machine's
 if TYPE_CHECKING:
     from ...core.session.log_reader import JobLog
 
-Alarmed = Callable[[JobSnapshot, Alarm], None]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """A limit that a job has passed. ``since_s`` is when that began, epoch seconds; ``sure`` says that it may be acted on,
+    ``proof`` what would make it sure."""
+
+    limit: str
+    verdict: Verdict
+    what: str
+    since_s: float
+    sure: bool
+    proof: str = ""
+
+
+@dataclass(slots=True)
+class JobWatch:
+    """Watches one job by its lines; times are epoch seconds. ``heard``: its log was read, be it empty."""
+
+    guard: Guard
+    story: Story = field(default_factory=Story)
+    heard: bool = False
+
+    def hear(self, events: Iterable[LogEvent]) -> None:
+        """Take in new lines, in time order; none of a log that was read and has no more."""
+        self.heard = True
+        self.story.hear(events)
+
+    def health(self, job: JobSnapshot, read_s: float, utilization: Sequence[MetricPoint] = ()) -> Health:
+        """Return how the job is, whose log was read up to ``read_s``: so long as nobody looks, no silence is counted."""
+        return health(job, self.story, (), utilization, now=read_s, limits=self.guard)
+
+    def alarms(
+        self, job: JobSnapshot, read_s: float, *, usd: float | None = None, utilization: Sequence[MetricPoint] = ()
+    ) -> tuple[Alarm, ...]:
+        """Return the limits that the job has passed: of a log that nobody reads, none but the cost. ``usd`` is what it has cost
+        so far, ``utilization`` what CloudWatch measured.
+        """
+        alarms: list[Alarm] = []
+        most = self.guard.max_usd
+        if most and usd and usd >= most and not job.terminal:
+            what = f"it has cost ${usd:,.2f} of ${most:,.2f}"
+            alarms.append(Alarm(limit="max_usd", verdict=Verdict.PROGRESSING, what=what, since_s=read_s, sure=True))
+        if not self.heard or job.secondary != TRAINING or job.status_word != "InProgress":
+            return tuple(alarms)
+        state = self.health(job, read_s, utilization)
+        if state.needs_you:
+            limit = "stall_s" if self.story.steps.known else "no_first_step_s"
+            alarms.append(
+                Alarm(
+                    limit="not_finite" if state.verdict is Verdict.NOT_FINITE else limit, verdict=state.verdict, what=state.what,
+                    since_s=state.since_s, sure=state.sure, proof=state.proof,
+                )
+            )  # fmt: skip
+        return tuple(alarms)
 
 
 @dataclass(kw_only=True)
 class JobGuards(Observer):
     """``guards`` by job name; of a job without one it says how it is, and tells nothing by itself. ``alarmed`` hears every new alarm
-    as a value; ``stopped`` are the jobs that were asked to stop, ``resumable`` those of them that shall start again."""
+    as a value; ``stopped`` are the jobs that were asked to stop."""
 
     cloud: Cloud
     guards: Mapping[str, Guard]
-    alarmed: Alarmed = lambda _job, _alarm: None
+    alarmed: Callable[[JobSnapshot, Alarm], None] = lambda _job, _alarm: None
     stopped: list[str] = field(default_factory=list)
-    resumable: list[str] = field(default_factory=list)
     _watches: dict[str, JobWatch] = field(default_factory=dict)
     _read: dict[str, float] = field(default_factory=dict)  # up to when each log was read, by this machine's clock
     _cursors: dict[str, LogCursor] = field(default_factory=dict)
@@ -102,23 +151,18 @@ class JobGuards(Observer):
                     break
 
     def alarms(self, job: JobSnapshot, read_s: float) -> tuple[Alarm, ...]:
-        """Which limits of its guard a job has passed."""
-        watch = self._watch(job.name)
-        usd = self._usd(job, read_s) if watch.guard.max_usd is not None else None
+        """Return the limits of its guard that a job has passed."""
+        watch, usd = self._watch(job.name), None
+        price = self._price(job) if watch.guard.max_usd is not None else None
+        if price is not None:
+            billed = billed_so_far(job, datetime.fromtimestamp(read_s, tz=timezone.utc))
+            usd = float(usd_for(billed, job.count, price.usd_per_hour))
         return watch.alarms(job, read_s, usd=usd, utilization=self._utilization(job, read_s))
 
     def _watch(self, name: str) -> JobWatch:
         if name not in self._watches:
-            otherwise = _EMULATED if self.cloud.emulated else DEFAULTS
-            self._watches[name] = JobWatch(self.guards.get(name, otherwise))
+            self._watches[name] = JobWatch(self.guards.get(name, DEFAULTS))
         return self._watches[name]
-
-    def _usd(self, job: JobSnapshot, now: float) -> float | None:
-        price = self._price(job)
-        if price is None:
-            return None
-        at = datetime.fromtimestamp(now, tz=timezone.utc)
-        return float(usd_for(billed_so_far(job, at), job.count, price.usd_per_hour))
 
     def _price(self, job: JobSnapshot) -> Price | None:
         return None if job.emulated or not job.instance else self.cloud.price_of(job.machines)
@@ -128,11 +172,10 @@ class JobGuards(Observer):
         watch = self._watch(job.name)
         if self.cloud.utilization is None or job.emulated or not watch.heard:
             return ()
-        found = watch.health(job, now)
-        if not watch.asks_utilization(job, found):
+        if watch.health(job, now).verdict is not Verdict.STALLED:
             return ()
         at, points = self._measured.get(job.name, (0.0, ()))
-        if now - at < (MEASURED_S if found.verdict is Verdict.STALLED else SELDOM_S):
+        if now - at < MEASURED_S:
             return points
         try:
             points = self.cloud.utilization.fetch_utilization(job, now=now)
@@ -164,8 +207,6 @@ class JobGuards(Observer):
                 notify(f"{job.name} could not be asked to stop; it runs on, and is billed: {error}")
             return False  # the next look asks again
         self.stopped.append(job.name)
-        if guard.act == "resume" and alarm.limit != "max_usd":
-            self.resumable.append(job.name)
         notify(f"{job.name} was asked to stop ({alarm.limit}). Its script gets SIGTERM; what it saves is kept.")
         return True
 
@@ -174,9 +215,8 @@ def guards_of(cloud: Cloud, jobs: Iterable[Watched], guard: Guard | None, otherw
     """The guards of ``jobs``: the one given, else that of the job's spec, else that of its name – or of no name – in ``otherwise``."""
     found: dict[str, Guard] = {}
     for job in jobs:
-        own = (
-            guard or (job.asked.guard if job.asked is not None else None) or otherwise.get(job.name, otherwise.get(""))
-        )
+        asked = job.asked.guard if job.asked is not None else None
+        own = guard or asked or otherwise.get(job.name, otherwise.get(""))
         if own is not None:
             found[job.name] = own
     return JobGuards(cloud=cloud, guards=found)

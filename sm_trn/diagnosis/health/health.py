@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ...core.catalog.instances import find_instance
 from ...core.formatting import numbers as fmt
@@ -17,16 +17,35 @@ from ...core.status import Verdict, ending, phase_verdict
 from .losses import Losses
 from .signs import Pause
 from .story import Story
-from .usage import Level, Work, levels, work_of
 
 TRAINING = "Training"
-RESTARTS = 3  # of the workers, without a step that is further than before: a machine may be lost once, and once more
-FULL_DISKS = 3  # writes that found a full disk, without a step between them
-LONGER = (
-    4.0  # times the usual patience, while accelerators or processors work: a silent evaluation, or a log that is late
-)
-SPOKE = 20  # steps that one rank said, after which its silence counts beside ranks that go on
+LONGER = 4.0  # times the usual patience, while machines work: a silent evaluation, or a log that is late
 DEFAULTS = Guard()
+RECENT_S = 720.0  # ten minutes of one value each, of which the newest may be two minutes old
+POINTS = 8
+LOW = 5.0  # percent of all accelerators together: not idle by accident
+BUSY = 10.0  # percent of all processors: data is prepared
+FLAT = 2.0  # percent between the lowest and the highest: a wait that spins is that even, work hardly ever
+
+
+class Work(enum.Enum):
+    """What machines do. ``SPINS``: at one level; a collective that waits does that."""
+
+    UNKNOWN = "unknown"
+    IDLE = "idle"
+    SPINS = "spinning"
+    WORKS = "working"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What all hosts of a job do together, and the lowest and the highest use of their accelerators in percent."""
+
+    work: Work = Work.UNKNOWN
+    low: float = 0.0
+    high: float = 0.0
+
+
 _PROVES = {
     Work.UNKNOWN: "CloudWatch says nothing of its machines: accelerators that are idle for 10 minutes would prove it",
     Work.SPINS: "its accelerators spin at one level, as they do in a collective that waits; `py-spy dump` in a worker, or a line "
@@ -34,40 +53,13 @@ _PROVES = {
     Work.WORKS: "its machines work; a line that tells a step once a minute would prove it",
     Work.IDLE: "",
 }
-SAY_STEPS = 'print(f"[rank {rank}] step {step}", flush=True)'  # once a minute, on every rank
-
-
-class Kind(enum.Enum):
-    """What a piece of evidence is about."""
-
-    STATUS = "status"
-    STEPS = "steps"
-    LOSS = "loss"
-    SPEED = "speed"
-    UTILIZATION = "utilization"
-    RESTARTS = "restarts"
-    DISK = "disk"
-    PAUSE = "pause"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """One piece of evidence: in words and, where it is one, as a number. ``host`` and ``rank`` say where, if anywhere."""
-
-    kind: Kind
-    what: str
-    value: float | None = None
-    host: str = ""
-    rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     """How a job is. ``since_s`` is when that began, in epoch seconds, NaN where nobody knows.
 
-    ``sure`` says that the evidence proves it; where it does not, ``proof`` says what would. ``unseen`` names the hosts whose steps
-    the log does not tell.
-
+    ``sure`` says that it is proved; where it is not, ``proof`` says what would prove it.
     ``job.health()`` answers one.
 
     >>> state = st.results.Health(verdict=st.results.Verdict.STALLED, what="no step for 21m")
@@ -78,10 +70,8 @@ class Health:
     verdict: Verdict
     what: str
     since_s: float = math.nan
-    evidence: tuple[Observation, ...] = ()
     sure: bool = False
     proof: str = ""
-    unseen: tuple[str, ...] = field(default=())
 
     @property
     def needs_you(self) -> bool:
@@ -113,76 +103,48 @@ def health(
     if lost is not None:
         told = f"{lost.told} {lost.count} times in a row"
         proof = "" if lost.proved else "the norm of its gradients would prove it; some losses are exactly 0 by nature"
-        count = float(lost.count)
-        return _sick(Verdict.NOT_FINITE, Kind.LOSS, told, lost.since_s, sure=lost.proved, value=count, proof=proof)
+        return Health(verdict=Verdict.NOT_FINITE, what=told, since_s=lost.since_s, sure=lost.proved, proof=proof)
     if log is None:
-        rise = losses.diverged() if limits.diverging else None
-        if rise is not None:
-            return _sick(Verdict.DIVERGED, Kind.LOSS, rise.told, rise.since_s)
         return Health(verdict=Verdict.UNKNOWN, what="its log was not read", proof="a log that can be read")
-    hosts = hosts_of(snapshot, utilization, now=now, since_s=log.steps.at)
-    seen = _Seen(snapshot, log, losses, hosts, now, _training_since(snapshot), limits)
-    return seen.health()
-
-
-def hosts_of(
-    job: JobSnapshot, utilization: Sequence[MetricPoint], *, now: float, since_s: float
-) -> Mapping[str, Level]:
-    """What each host of a job does now, beside what it did before ``since_s``."""
-    row = find_instance(job.instance)
+    row = find_instance(snapshot.instance)
     chips, processors = (row.chips, row.vcpus) if row is not None else (1, 1)
-    return levels(utilization, accelerators=chips, processors=processors, now=now, since_s=since_s)
+    machines = usage(utilization, accelerators=chips, processors=processors, now=now)
+    return _Training(snapshot, log, losses, machines, now, _training_since(snapshot), limits).health()
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Training:
     """All that is known of a job that trains."""
 
     job: JobSnapshot
     log: Story
     losses: Losses
-    hosts: Mapping[str, Level]
+    machines: Usage
     now: float
     began: float
     limits: Guard
 
     def health(self) -> Health:
-        for found in (self._stuck(), self._silent(), self._absent(), self._diverged(), self._slowed()):
-            if found is not None:
-                return found
-        return self._well()
-
-    def _stuck(self) -> Health | None:
-        """What goes round in circles, and says so."""
-        log, since = self.log, self._since
-        if log.restarts >= RESTARTS:
-            told = f"its workers were started again {log.restarts} times, and no step got further"
-            return _sick(Verdict.STALLED, Kind.RESTARTS, told, since, sure=True, value=float(log.restarts))
-        if log.full_disks >= FULL_DISKS:
-            told = f"a disk was full {log.full_disks} times since the last step"
-            return _sick(Verdict.STALLED, Kind.DISK, told, since, sure=True, value=float(log.full_disks))
-        return None
+        return self._silent() or self._well()
 
     def _silent(self) -> Health | None:
         """Steps that do not come: by the job's own rhythm, or at its beginning by the time that a first step may take."""
-        steps, limits, work = self.log.steps, self.limits, work_of(self.hosts)
-        if not steps.known:
-            patience = self._first_step_s() if math.isfinite(self.began) else math.inf
-        else:
-            patience = self.log.patience_s(limits.stall_s, limits.pause_s) if limits.stall_s else math.inf
+        limits, work, patience = self.limits, self.machines.work, math.inf
+        if self.log.steps.known and limits.stall_s:
+            patience = self.log.patience_s(limits.stall_s, limits.pause_s)
+        elif not self.log.steps.known and math.isfinite(self.began):
+            patience = self._first_step_s()
         if self.now - self._since <= patience * (LONGER if work is Work.WORKS else 1.0):
             return None
-        what, seen = self._silence(), tuple(self._machines())
+        what, machines = self._silence(), self._machines()
         idle = work is Work.IDLE and self.log.line_s is not None and self.log.usual
         word = self.log.reason.word if self.log.reason is not None else "its first step"
         return Health(
             verdict=Verdict.STALLED,
-            what=what + "".join(f"; {each.what}" for each in seen[:1]),
+            what="; ".join([what, *machines]),
             since_s=self._since,
-            evidence=(Observation(kind=Kind.STEPS, what=what, value=self.now - self._since), *seen),
             sure=idle or limits.silence_suffices,
             proof="" if idle else _PROVES[work] or f"how long {word} takes would prove it",
-            unseen=self._unseen(),
         )
 
     def _silence(self) -> str:
@@ -195,51 +157,6 @@ class _Seen:
         empty = "; its log is empty" if self.log.line_s is None else ""
         return f"{count} logged after {fmt.compact(self.now - self.began)} of training{empty}"
 
-    def _absent(self) -> Health | None:
-        """A host or a rank that told steps, or worked, and does not any more, while the others go on."""
-        log, stall_s = self.log, self.limits.stall_s
-        if not stall_s or not log.steps.known:
-            return None
-        for workers in log.peers.values():
-            newest = max(worker.steps.at for worker in workers.values())
-            for (host, rank), worker in workers.items():
-                steps = worker.steps
-                behind = newest - max(steps.at, self.began)  # by the others' newest step: all may pause together
-                if steps.count >= SPOKE and behind > steps.patience_s(stall_s):
-                    told = f"{_who(host, rank)} has told no step for {fmt.compact(self.now - steps.at)}, while others go on"
-                    return _absent(Kind.STEPS, told, steps.at, _PROVES[Work.UNKNOWN], host=host, rank=rank)
-        return self._idle_host() if log.pause is None else None
-
-    def _idle_host(self) -> Health | None:
-        working = [name for name, level in self.hosts.items() if level.work is not Work.IDLE]
-        for name, level in self.hosts.items():
-            if working and level.work is Work.IDLE and level.worked:
-                told = f"the accelerators of {name} are idle for 10 minutes, while others work"
-                proof = f"a line of {name} that tells its step would prove it: {SAY_STEPS}"
-                return _absent(Kind.UTILIZATION, told, level.since_s, proof, host=name)
-        return None
-
-    def _diverged(self) -> Health | None:
-        found = self.losses.diverged() if self.limits.diverging else None
-        if found is None:
-            return None
-        proof = "a loss that stays there would prove it; a new schedule or other data may explain it"
-        return _sick(Verdict.DIVERGED, Kind.LOSS, found.told, found.since_s, proof=proof)
-
-    def _slowed(self) -> Health | None:
-        limit, many = (
-            self.limits.slower_than,
-            len({name for workers in self.log.peers.values() for name in workers}) > 1,
-        )
-        for (host, rank), pace in self.log.paces:
-            if not limit or pace.share is None or not pace.below(limit) or pace.slow_s is None:
-                continue
-            told = f"{_who(host, rank) if many else 'it'} runs at {100 * pace.share:.0f} % of its best speed"
-            proof = "longer inputs would explain it; utilization that fell too speaks for a machine or for data that is late"
-            seen = Observation(kind=Kind.SPEED, what=told, value=pace.share, host=host, rank=rank)
-            return Health(verdict=Verdict.SLOWED, what=told, since_s=pace.slow_s, evidence=(seen,), proof=proof)
-        return None
-
     def _well(self) -> Health:
         """A job that gets on, or a pause that has a reason."""
         log = self.log
@@ -249,17 +166,9 @@ class _Seen:
             verdict = _OF_PAUSE.get(log.pause, Verdict.WARMING)
             word = log.pause.word if log.pause is not None else "before its first step"
             since = log.pause_s if log.pause is not None else self._begun
-            seen = Observation(kind=Kind.PAUSE, what=word, value=self.now - since)
             what = word if not ago else f"{word}, last step {ago}{loss}"
-            return Health(verdict=verdict, what=what, since_s=since, evidence=(seen,), unseen=self._unseen())
-        seen = Observation(kind=Kind.STEPS, what=f"last step {ago}", value=float(log.steps.count))
-        return Health(
-            verdict=Verdict.PROGRESSING,
-            what=f"last step {ago}{loss}",
-            since_s=self._begun,
-            evidence=(seen, *self._machines()),
-            unseen=self._unseen(),
-        )
+            return Health(verdict=verdict, what=what, since_s=since)
+        return Health(verdict=Verdict.PROGRESSING, what=f"last step {ago}{loss}", since_s=self._begun)
 
     @property
     def _begun(self) -> float:
@@ -279,44 +188,13 @@ class _Seen:
         pause = self.log.pause
         return max(limit, pause.share * self.limits.pause_s if pause is not None else 0.0)
 
-    def _machines(self) -> Iterator[Observation]:
-        for name, level in sorted(self.hosts.items()):
-            does = {Work.IDLE: "idle", Work.SPINS: "spinning", Work.WORKS: "working"}[level.work]
-            what = f"accelerators of {name} are {does} at {level.low:.0f}–{level.high:.0f} %"
-            yield Observation(kind=Kind.UTILIZATION, what=what, value=level.high, host=name)
-
-    def _unseen(self) -> tuple[str, ...]:
-        speak = {host for workers in self.log.peers.values() for host, _ in workers}
-        hosts = {f"algo-{number}" for number in range(1, self.job.count + 1)}
-        return tuple(sorted(hosts - speak)) if self.job.count > 1 and speak else ()
+    def _machines(self) -> tuple[str, ...]:
+        does = self.machines
+        text = f"its accelerators are {does.work.value} at {does.low:.0f}–{does.high:.0f} %"
+        return () if does.work is Work.UNKNOWN else (text,)
 
 
 _OF_PAUSE: Mapping[Pause | None, Verdict] = {Pause.SAVE: Verdict.SAVING, Pause.EVALUATE: Verdict.EVALUATING}
-
-
-def _who(host: str, rank: int | None) -> str:
-    return host if rank is None else f"rank {rank} of {host}"
-
-
-def _sick(
-    verdict: Verdict,
-    kind: Kind,
-    what: str,
-    since_s: float,
-    *,
-    value: float | None = None,
-    sure: bool = False,
-    proof: str = "",
-) -> Health:
-    """A verdict with one observation behind it."""
-    seen = Observation(kind=kind, what=what, value=value)
-    return Health(verdict=verdict, what=what, since_s=since_s, evidence=(seen,), sure=sure, proof=proof)
-
-
-def _absent(kind: Kind, what: str, since_s: float, proof: str, *, host: str, rank: int | None = None) -> Health:
-    """A host or a rank that does nothing any more, while others go on."""
-    seen = Observation(kind=kind, what=what, host=host, rank=rank)
-    return Health(verdict=Verdict.STALLED, what=what, since_s=since_s, evidence=(seen,), proof=proof)
 
 
 def _ended(job: JobSnapshot, verdict: Verdict, lost: str) -> Health:
@@ -324,19 +202,16 @@ def _ended(job: JobSnapshot, verdict: Verdict, lost: str) -> Health:
     at = job.ended or job.modified
     since = at.timestamp() if at is not None else math.nan
     if verdict is Verdict.ENDED_WELL and lost:
-        return _sick(Verdict.ENDED_BADLY, Kind.LOSS, f"{job.status_word}, but {lost}", since, sure=True)
+        return Health(verdict=Verdict.ENDED_BADLY, what=f"{job.status_word}, but {lost}", since_s=since, sure=True)
     what = job.status_word if job.secondary in {"", job.status_word} else f"{job.status_word}, {job.secondary}"
-    return Health(
-        verdict=verdict, what=what, since_s=since, evidence=(Observation(kind=Kind.STATUS, what=what),), sure=True
-    )
+    return Health(verdict=verdict, what=what, since_s=since, sure=True)
 
 
 def _phase(job: JobSnapshot) -> Health:
     last = job.transitions[-1] if job.transitions else None
     what = last.message if last is not None and last.message else job.secondary or job.status_word or "no status"
     since = last.started.timestamp() if last is not None else math.nan
-    seen = (Observation(kind=Kind.STATUS, what=what),)
-    return Health(verdict=phase_verdict(job), what=what, since_s=since, evidence=seen, sure=True)
+    return Health(verdict=phase_verdict(job), what=what, since_s=since, sure=True)
 
 
 def _losses(points: Sequence[MetricPoint]) -> Losses:
@@ -355,3 +230,18 @@ def _training_since(job: JobSnapshot) -> float:
     """When the newest phase of training began; minus infinity where the service does not say."""
     phases = [phase.started for phase in job.transitions if phase.status == TRAINING]
     return phases[-1].timestamp() if phases else -math.inf
+
+
+def usage(points: Sequence[MetricPoint], *, accelerators: int, processors: int, now: float) -> Usage:
+    """Return what hosts with so many accelerators and processors each did in the last ten minutes. AWS counts 100 for each device."""
+    recent = [point for point in points if point.time_s is not None and point.time_s >= now - RECENT_S]
+    chips = [point.value / max(1, accelerators) for point in recent if point.name == "GPUUtilization"]
+    busy = [point.value / max(1, processors) for point in recent if point.name == "CPUUtilization"]
+    used = chips or busy
+    if len(used) < POINTS:
+        return Usage()
+    low, high = min(used), max(used)
+    if high <= LOW:
+        prepares = bool(chips) and bool(busy) and sorted(busy)[len(busy) // 2] >= BUSY
+        return Usage(Work.WORKS if prepares else Work.IDLE, low, high)
+    return Usage(Work.SPINS if high - low <= FLAT else Work.WORKS, low, high)

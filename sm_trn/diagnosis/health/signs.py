@@ -1,11 +1,11 @@
-"""What one log line says of a job's progress: counters, announced pauses, restarts, a full disk."""
+"""What one log line says of a job's progress: counters, announced pauses, skipped steps."""
 
 from __future__ import annotations
 
 import enum
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,27 +29,18 @@ class Pause(enum.Enum):
         self.share = share
 
 
-_PAUSES: Sequence[tuple[Pause, re.Pattern[str]]] = (
-    (
-        Pause.COMPILE,
-        re.compile(
-            r"neuronx?-cc|NEURON_CC_WRAPPER|NCC_WRAPPER|PARALLEL_COMPILE|Compiler status|cached neff|\b[Cc]ompil|^\.{2,}$"
-            r"|torch\._dynamo|\bXLA\b"
-        ),
+_PAUSES = {
+    Pause.COMPILE: re.compile(
+        r"neuronx?-cc|NEURON_CC_WRAPPER|NCC_WRAPPER|PARALLEL_COMPILE|Compiler status|cached neff|\b[Cc]ompil|^\.{2,}$"
+        r"|torch\._dynamo|\bXLA\b"
     ),
-    (Pause.EVALUATE, re.compile(r"\b[Ee]valuat|['\"]eval_|\b[Vv]alidat|Running [Pp]rediction|\*{3,} Running")),
-    (
-        Pause.SAVE,
-        re.compile(r"\b[Ss]aving|\b[Cc]heckpoint|\b[Ss]aved|save_pretrained|\b[Uu]pload"),
+    Pause.EVALUATE: re.compile(r"\b[Ee]valuat|['\"]eval_|\b[Vv]alidat|Running [Pp]rediction|\*{3,} Running"),
+    Pause.SAVE: re.compile(r"\b[Ss]aving|\b[Cc]heckpoint|\b[Ss]aved|save_pretrained|\b[Uu]pload"),
+    Pause.PREPARE: re.compile(
+        r"\b[Dd]ownload|\b[Ll]oading|\b[Ff]etching|\bMap\b|Generating .{0,40}split|\b[Tt]okeniz|\b[Ii]nstall|Filter \(|Resolving"
+        r"|\b[Pp]reprocess|Collecting |\b[Pp]acking"
     ),
-    (
-        Pause.PREPARE,
-        re.compile(
-            r"\b[Dd]ownload|\b[Ll]oading|\b[Ff]etching|\bMap\b|Generating .{0,40}split|\b[Tt]okeniz|\b[Ii]nstall|Filter \(|Resolving"
-            r"|\b[Pp]reprocess|Collecting |\b[Pp]acking"
-        ),
-    ),
-)
+}
 # A bar of tqdm or Keras: what is done of how much, which may be bytes.
 _BAR = re.compile(
     r"(?<![\w./])(?P<done>\d[\d.]{0,12}[kKMGT]?)/(?P<all>\d[\d.]{0,12}[kKMGT]?)(?= (?:\[[\d=>.]|━|\d+:\d\d))"
@@ -63,14 +54,9 @@ _NAMED = re.compile(
     r"|(?<![\w./])(?P<pair>\d{1,12})/(?P<of>\d{1,12}) (?:batches|steps|iterations|epochs)\b",
     re.IGNORECASE,
 )
-_EPOCH = "epoch"
-_RESTART = re.compile(r"will restart worker group|[Rr]estarting (?:the )?(?:worker|training)")
-_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 _SCALER = re.compile(r"OVERFLOW|[Ss]kipping step|[Gg]radient overflow")
 _SCALE = re.compile(r"reducing (?:loss scale )?to (?P<scale>\d[\d.]{0,20}(?:e[+-]?\d{1,3})?)")
-_SPEAKER = re.compile(r"\b[Rr]ank[ _:=]{0,2}(\d{1,5})\b")
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
-_HEAD = 80  # characters in which a line says who speaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +64,6 @@ class Traits:
     """What the words of a line say, whatever its numbers are."""
 
     pause: Pause | None
-    restarts: bool
-    full_disk: bool
     skips: bool  # a loss scaler skips a step
     lost: bool  # the loss or the gradients are no numbers
 
@@ -92,9 +76,7 @@ def traits(text: str) -> Traits:
 @lru_cache(maxsize=4096)
 def _traits(form: str) -> Traits:
     return Traits(
-        pause=next((pause for pause, pattern in _PAUSES if pattern.search(form)), None),
-        restarts=_RESTART.search(form) is not None,
-        full_disk=_FULL.search(form) is not None,
+        pause=next((pause for pause, pattern in _PAUSES.items() if pattern.search(form)), None),
         skips=_SCALER.search(form) is not None,
         lost=says_not_finite(form),
     )
@@ -114,17 +96,6 @@ def counters(text: str) -> Iterator[tuple[str, str, str]]:
             yield "round", found["round"], ""
         else:
             yield "", found["pair"], found["of"]
-
-
-def is_epoch(name: str) -> bool:
-    """Whether a counter counts epochs, which are too seldom, or rounded, to measure a speed by."""
-    return name == _EPOCH
-
-
-def speaker(text: str) -> int | None:
-    """The rank that a line names at its beginning, where no launcher does."""
-    found = _SPEAKER.search(text[:_HEAD])
-    return int(found[1]) if found is not None else None
 
 
 def scale_of(text: str) -> float:

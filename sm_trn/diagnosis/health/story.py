@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...core.logs.events import LogEvent
@@ -12,15 +12,13 @@ from ...core.logs.losses import loss_of, norm_of
 from ...core.logs.prefixes import prefix_of
 from . import signs
 from .losses import Losses, Name
-from .pace import Pace
-from .signs import Pause, Traits
+from .signs import Pause
 
 LEARNED = 5  # steps after which a rhythm is known
 KNOWN = 2  # pauses of a kind after which its usual length is known
 OF_GAPS, OF_LONGEST, OF_PAUSES = 5.0, 2.0, 3.0  # times a usual gap, the longest gap, the longest pause of a kind
 _GAPS = 128  # the newest gaps between steps, which the usual one is taken from
 _USUAL = 0.9  # the quantile of them that counts as usual: a worker may speak in bursts
-_COUNTERS = 8  # that are measured, and compared between workers
 
 
 @dataclass(slots=True)
@@ -58,32 +56,16 @@ class Steps:
 
 
 @dataclass(slots=True)
-class Worker:
-    """How one worker comes on with one counter."""
-
-    steps: Steps = field(default_factory=Steps)
-    pace: Pace = field(default_factory=Pace)
-
-
-@dataclass(slots=True)
 class Story:
-    """Hears a job's log. A step is a counter that changes, or another loss; a line alone is none.
+    """Hears a job's log. A step is a counter that changes, or another loss; a line alone is none."""
 
-    ``own`` reads a line of a script that logs in its own way: whether it is a step, and its loss. Then no other line is one.
-    """
-
-    own: Callable[[str], tuple[bool, float | None]] | None = None
     steps: Steps = field(default_factory=Steps)
-    peers: dict[tuple[str, str], dict[Name, Worker]] = field(default_factory=dict)  # by what they count alike
     losses: Losses = field(default_factory=Losses)
     pause: Pause | None = None  # announced since the last step
     pause_s: float = math.nan  # when it was
     line_s: float | None = None  # when anything was said last
-    restarts: int = 0  # of the workers since a counter was further than ever
-    full_disks: int = 0  # since the last step
     finished: bool = False  # the last step was the last of all
     _values: dict[tuple[Name, str, str], str] = field(default_factory=dict)
-    _reached: dict[tuple[str, str], float] = field(default_factory=dict)
     _ended: dict[Pause, list[float]] = field(default_factory=dict)  # how often a pause ended, and the longest
 
     def hear(self, events: Iterable[LogEvent]) -> None:
@@ -95,78 +77,40 @@ class Story:
     def _line(self, text: str, at: float, host: str) -> None:
         self.line_s = at if self.line_s is None else max(at, self.line_s)
         prefix = prefix_of(text)
-        who = (prefix.host or host, prefix.rank if prefix.rank is not None else signs.speaker(text))
-        told = signs.traits(text)
-        if told.restarts:
-            self.restarts += 1
-        elif self._counts(text, told, at, who):
-            self._step(at)
-        self.full_disks += told.full_disk
-        pause = told.pause if self.own is None else None
-        if pause is not None and pause is not self.pause:
-            self.pause_s = at if self.pause is None else self.pause_s
-            self.pause = pause
-
-    def _counts(self, text: str, told: Traits, at: float, who: Name) -> bool:
-        """Whether the line tells a step: another state than before of anything that the worker counts."""
-        if told.skips:
+        who = (prefix.host or host, prefix.rank)
+        traits = signs.traits(text)
+        if traits.skips:
             self.losses.scaled(signs.scale_of(text), at)
-        if self.own is not None:
-            is_step, loss = self.own(text)
-        else:
-            is_step, loss = False, math.nan if told.lost else loss_of(text)
+        loss = math.nan if traits.lost else loss_of(text)
         if loss is not None:
             self.losses.hear(loss, norm_of(text), at, who)
-        if self.own is not None:
-            return is_step
-        counted, ends = False, {}
+        is_step, counted, ends = False, False, {}
         for name, value, total in signs.counters(text):
             if total:
-                ends[signs.is_epoch(name)] = value == total
-            counted = counted or not signs.is_epoch(name)
-            if self._changes((who, name, total), value):
-                is_step = True
-                self._advance(name, value, total, at, who)
-        if not counted and loss is not None and self._changes((who, "loss", ""), text):
-            is_step = True
-            self._measure(("loss", ""), float(self.losses.heard), at, who)
+                ends[name == "epoch"] = value == total
+            counted = counted or name != "epoch"
+            is_step = self._changes((who, name, total), value) or is_step
+        if not counted and loss is not None:
+            is_step = self._changes((who, "loss", ""), text) or is_step
         if is_step:  # the end is that of steps where they have one, else of epochs
             self.finished = ends.get(False, ends.get(True, False))
-        return is_step
+            self._step(at)
+        if traits.pause is not None and traits.pause is not self.pause:
+            self.pause_s = at if self.pause is None else self.pause_s
+            self.pause = traits.pause
 
     def _changes(self, key: tuple[Name, str, str], value: str) -> bool:
         before = self._values.get(key)
         self._values[key] = value
         return before != value
 
-    def _advance(self, name: str, value: str, total: str, at: float, who: Name) -> None:
-        try:
-            number = float(value.replace(",", ""))
-        except ValueError:
-            return  # bytes of a bar: a change, and no speed
-        if number > self._reached.get((name, total), -math.inf):
-            self._reached[name, total] = number
-            self.restarts = 0
-        if not signs.is_epoch(name):
-            self._measure((name, total), number, at, who)
-
-    def _measure(self, key: tuple[str, str], number: float, at: float, who: Name) -> None:
-        if key not in self.peers and len(self.peers) >= _COUNTERS:
-            return
-        worker = self.peers.setdefault(key, {}).setdefault(who, Worker())
-        worker.pace.hear(number, at)
-        worker.steps.hear(at, paused=self.pause is not None)
-
     def _step(self, at: float) -> None:
         paused = self.pause is not None
         if self.pause is not None:
             times, longest = self._ended.get(self.pause, [0, 0.0])
             self._ended[self.pause] = [times + 1, max(longest, at - max(self.steps.at, self.pause_s))]
-            for workers in self.peers.values():
-                for worker in workers.values():
-                    worker.pace.pause()
         self.steps.hear(at, paused=paused)
-        self.pause, self.full_disks = None, 0
+        self.pause = None
 
     def patience_s(self, stall_s: float, pause_s: float) -> float:
         """Seconds without a step after which the job stalls, an announced pause being as long as pauses of its kind are."""
@@ -190,13 +134,6 @@ class Story:
     def usual(self) -> bool:
         """Whether it is known how long a silence like this one takes: it has no reason, or pauses of its kind were heard to end."""
         return self.reason is None or self._ended.get(self.reason, [0, 0.0])[0] >= KNOWN
-
-    @property
-    def paces(self) -> Iterator[tuple[Name, Pace]]:
-        """The speeds that were measured long enough beside the one that was measured longest."""
-        found = [(name, worker.pace) for workers in self.peers.values() for name, worker in workers.items()]
-        longest = max((pace.windows for _, pace in found), default=0)
-        return ((name, pace) for name, pace in found if pace.windows * 2 >= longest)
 
     @property
     def silent_s(self) -> float:

@@ -56,7 +56,10 @@ class Comparison(HasCard, Figures, Compared):
         shown = pictures(self)
         page = comparison_page(self, shown, now=now or datetime.now(timezone.utc))
         table, body = self.table(), self.to_json()
-        return write(Path(directory), ("report.html", page), ("compare.csv", table), ("compare.json", body), shown)
+        written = write(Path(directory), ("report.html", page), ("compare.csv", table), ("compare.json", body))
+        for picture in shown:
+            picture.chart.save(Path(directory) / f"{picture.name}.png")
+        return (*written, *(Path(directory) / f"{picture.name}.png" for picture in shown))
 
     def text(self, width: int = 80, color: bool = False, *, ascii_only: bool = False) -> str:
         """The comparison for a terminal of ``width`` columns."""

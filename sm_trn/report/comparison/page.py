@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from ...core.formatting import numbers as fmt
 from ..columns import REHEARSED, compared_table, price_table, rehearsal_table, settings_left
-from ..figures import FIGURES
-from ..figures.described import Info
-from ..figures.drawing import WIDE, Sheet
-from ..figures.figure import FigureKind
-from ..pages import Picture, render
+from ..figures import charts_of
+from ..pages import render
 from ..sections.findings import Finding, Kind
 from ..sections.section import Section, section_prices
 from ..sections.sweep import sweep_sentence
 from .compared import Compared
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from ..figures.chart import Chart
 
 FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
 _CARDS = (Kind.THROUGHPUT, Kind.BILLABLE, Kind.COST)
 _AT_THE_TOP = frozenset({*_CARDS, Kind.FLIP, Kind.EMULATED})  # all others stand in the notes of their section
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A figure of one section. ``name`` is the stem of its file."""
+
+    name: str
+    section: Section
+    chart: Chart
+
+    @property
+    def html(self) -> Markup:
+        return Markup(self.chart.html(self.name))  # noqa: S704 - our own SVG
 
 
 def pictures(item: Compared) -> tuple[Picture, ...]:
@@ -32,29 +45,17 @@ def pictures(item: Compared) -> tuple[Picture, ...]:
     the ``FIGURED`` with the most jobs have figures.
     """
     chosen = sorted(item.sections, key=lambda section: -len(section.rows))[:FIGURED]
-    figures = [line.load() for line in FIGURES]
     shown: list[Picture] = []
     used: set[str] = set()
     for section in item.sections:
         if not any(section is each for each in chosen):
             continue
         tail = f"-{_slug(section.workload, used)}" if len(item.sections) > 1 else ""
-        parts = [(section, figures, tail)] if section.measured else []
-        if section.emulated:
-            parts.append((section.rehearsal, [figure for figure in figures if figure.rehearsed], f"{tail}-emulated"))
-        for part, several, ending in parts:
-            for figure in several:
-                info = figure.info(part, item.book)
-                if info.drawn:
-                    draw = _drawer(figure, info)
-                    shown.append(
-                        Picture(name=f"{figure.name}{ending}", info=info, draw=draw, wide=figure.wide, section=part)
-                    )
+        parts = [(section, tail)] if section.measured else []
+        parts += [(section.rehearsal, f"{tail}-emulated")] if section.emulated else []
+        for part, ending in parts:
+            shown += [Picture(name=f"{chart.name}{ending}", section=part, chart=chart) for chart in charts_of(part)]
     return tuple(shown)
-
-
-def _drawer(figure: FigureKind, info: Info) -> Callable[..., Figure]:
-    return lambda sheet=None: figure.alone(info, sheet or (WIDE if figure.wide else Sheet()))
 
 
 def _slug(text: str, used: set[str]) -> str:

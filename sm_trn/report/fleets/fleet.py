@@ -91,19 +91,14 @@ class Fleet(HasCard, FleetCosts):
         return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False, default=str)
 
     def save(self, directory: str | Path, *, by: str = "instance", now: datetime | None = None) -> tuple[Path, ...]:
-        """Write fleet.html, fleet.csv, fleet.json and one PNG per figure into ``directory``, which is made; ``now`` dates the
-        page, None: the time it is.
-        """
+        """Write fleet.html, fleet.csv and fleet.json into ``directory``, which is made; ``now`` dates the page, None: the time it is."""
         with extra("report", "the page of a fleet"):
-            from ..pages import write  # noqa: PLC0415 - matplotlib is loaded on use
-            from .page import fleet_page, fleet_pictures  # noqa: PLC0415 - as above
+            from ..pages import write  # noqa: PLC0415 - jinja2 is loaded on use
+            from .page import fleet_page  # noqa: PLC0415 - as above
 
-        shown = fleet_pictures(self)
-        page = fleet_page(self, shown, by=by, now=now or datetime.now(timezone.utc))
+        page = fleet_page(self, by=by, now=now or datetime.now(timezone.utc))
         table = jobs_table(self.rows, FLEET_COLUMNS)
-        return write(
-            Path(directory), ("fleet.html", page), ("fleet.csv", table), ("fleet.json", self.to_json(by=by)), shown
-        )
+        return write(Path(directory), ("fleet.html", page), ("fleet.csv", table), ("fleet.json", self.to_json(by=by)))
 
 
 def fleet(

@@ -18,7 +18,6 @@ from ...core.formatting.missing import Missing, missing_cost
 from ...core.formatting.printable import one_line
 from ...core.formatting.table import Column, Row, Table, cells_of
 from ...core.specs.value import suggestion
-from ..jobs import PERSON_TAGS as PERSON_TAGS  # noqa: PLC0414 - the figures take it from here
 from ..jobs import WatchRow
 
 TAG = "tag:"

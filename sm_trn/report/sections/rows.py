@@ -166,11 +166,6 @@ def settings(row: Row) -> Mapping[str, str]:
     }
 
 
-def baseline_accuracies(row: Row) -> Mapping[str, float]:
-    """``majority`` and ``bag of words``, as far as the log has them."""
-    return _baselines(row.record)
-
-
 def _baselines(record: JobRecord) -> dict[str, float]:
     return {
         point.name[len("baseline_") : -len("_accuracy")].replace("_", " "): point.value

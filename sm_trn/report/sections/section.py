@@ -110,19 +110,6 @@ def flip_price(section: Section, row: Row) -> tuple[Price, Decimal] | None:
     return None if tie is None or dearer.price is None else (dearer.price, tie)
 
 
-def other_price(row: Row, book: PriceBook) -> Price | None:
-    """The price nearest before the one in use, else nearest after it, that differs from it."""
-    if row.price is None:
-        return None
-    history = [
-        price
-        for price in book.history(row.snapshot.instance, row.region)
-        if price.usd_per_hour != row.price.usd_per_hour
-    ]
-    before = [price for price in history if price.as_of <= row.price.as_of]
-    return before[-1] if before else next(iter(history), None)
-
-
 def price_dates(prices: Sequence[Price]) -> str:
     """``2022-11``, or with the instance types when the dates differ; an inferred price says so."""
     unique = {(price.instance, price.as_of, price.inferred): price for price in prices}

@@ -21,7 +21,7 @@ from ...core.session.stops import stop_one
 from ..comparison.compare import compare
 from ..comparison.page import comparison_page, pictures
 from ..fleets.fleet import fleet
-from ..fleets.page import fleet_page, fleet_pictures
+from ..fleets.page import fleet_page
 from ..pages import message_page, render, style_sheet
 from .access import DOCUMENT_POLICY, Access, Keys
 from .board import Board
@@ -111,8 +111,7 @@ class Page:
         settings, jobs = self.watcher.settings, list(self.watcher.known.values())
         cut = settings.limit if len(jobs) >= settings.limit else None
         item = fleet([job for job in jobs if job.terminal], book=self.watcher.session.prices, cut=cut)
-        with self._drawing:
-            return _document(fleet_page(item, fleet_pictures(item), by="instance", now=self._now()), 200)
+        return _document(fleet_page(item, by="instance", now=self._now()), 200)
 
     def _comparison(self, request: Request) -> Response:
         """Jobs side by side, as the page of a comparison."""
