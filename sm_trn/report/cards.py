@@ -6,13 +6,13 @@ A value that inherits ``HasCard`` is looked up here when a notebook shows it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from html import escape
 from typing import Any
 
 from ..core.formatting import numbers as fmt
-from ..core.formatting.html import TAG, WIDE, Fact, block, facts, html_table, text, title
+from ..core.formatting.html import TAG, WIDE, block, facts, html_table, text, title
 from ..core.formatting.table import Align, Cell, Column, Row, Table
 from ..core.pricing.book import price_sources
 from ..core.pricing.cost import JobCost
@@ -135,35 +135,21 @@ def _job_spec(job: JobSpec) -> str:
     """The spec's fields that say something; defaults are left out."""
     compute = job.compute
     machines = " + ".join(compute.instances) + (f" × {compute.hosts}" if compute.hosts > 1 else "")
-    return block(title(job.name, f"a job for {machines}, not launched by being shown") + facts(_spec_facts(job)))
-
-
-def _spec_facts(job: JobSpec) -> Iterator[tuple[str, str | Fact]]:
-    if job.script is not None:
-        git, folder = job.script.git, job.script.source_dir
-        where = f" of {git.repo}" if git else f" in {folder}" if folder else ", which ships with the package"
-        yield "script", ", beside ".join((job.script.entry + where, *job.script.dependencies))
-    yield "framework", _own_words(job.framework)
-    if job.image_uri:
-        yield "image", Fact(job.image_uri, code=True)
-    for name in ("distribution", "compiler", "spot", "checkpoint", "neuron", "network"):
-        value = getattr(job, name)
-        if value is not None:
-            yield name, _own_words(value)
-    for name, values in (("hyperparameters", job.hyperparameters), ("inputs", job.inputs), ("tags", job.tags)):
-        if values:
-            yield name, _listed(values)
-    if job.environment:
-        yield "environment", ", ".join(job.environment)  # names only: values may be secrets
-    yield "at most", f"{job.max_run_s:,} s on each instance"
-    if job.kept:
-        yield "kept", ", ".join(part.at for part in job.kept)
-
-
-def _listed(values: Mapping[str, Any]) -> str:
-    first = [f"{key} = {_own_words(value)}" for key, value in list(values.items())[:_SHOWN]]
-    more = len(values) - len(first)
-    return ", ".join([*first, *([f"and {more} more"] if more else [])])
+    rows = []
+    for field in dataclasses.fields(job):
+        value = getattr(job, field.name)
+        if field.name in {"name", "compute"} or not value or value == field.default:
+            continue
+        if isinstance(value, Mapping):
+            # of the environment names only: values may be secrets
+            pairs = [
+                key if field.name == "environment" else f"{key} = {_own_words(each)}" for key, each in value.items()
+            ]
+            more = [f"and {len(pairs) - _SHOWN} more"] if len(pairs) > _SHOWN else []
+            rows.append((field.name, ", ".join([*pairs[:_SHOWN], *more])))
+        else:
+            rows.append((field.name, _own_words(value)))
+    return block(title(job.name, f"a job for {machines}, not launched by being shown") + facts(rows))
 
 
 def _own_words(value: Any) -> str:

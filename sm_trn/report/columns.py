@@ -210,33 +210,21 @@ _COLUMNS: tuple[Column, ...] = (
            fold=_fold(8, "wall_s", "{} it/s"), read=_median("it/s"), change=_faster),
     Column(name="samples_per_s", heading="Throughput", unit="samples/s", short="SAMPLES/S", form=fmt.significant, dtype="float64",
            fold=_fold(9, "wall_s", "{} samples/s"), read=_median("samples/s"), change=_faster),
-    _fact("runtime_s", lambda job: job.runtime_s),
     Column(name="billable_s", heading="Billable", unit="s per instance", short="BILLABLE s", form=fmt.count, dtype="float64",
            read=lambda job, _: known(job.snapshot.billable_s, Missing.NOT_BILLED_YET),
            change=_less(lambda delta: delta.billable_saving_pct)),
     Column(name="wall_s", heading="Time", unit="submit to end", short="WALL", form=fmt.compact, dtype="float64",
            read=lambda job, _: known(job.wall_s, Missing.NOT_KNOWN), change=_less(lambda delta: delta.wall_saving_pct)),
-    Column(name="trained_s", heading="Trained", unit="s/instance", short="TRAINED s", rank=2, form=fmt.count, dtype="float64",
-           fold=_fold(6, "billable_s", "of {} trained"), read=lambda job, _: known(job.snapshot.training_s, Missing.NOT_KNOWN)),
-    Column(name="not_training", heading="Not training", unit="share of billable", short="NOT TRAINING", rank=2, dtype="float64",
-           form=lambda share: fmt.percent(share * 100), fold=_fold(4, "billable_s", "{} not training"),
-           read=lambda job, _: known(job.not_training, Missing.NOT_KNOWN)),
-    Column(name="cost_on_demand_usd", dtype="float64", read=lambda job, _: known(job.on_demand_usd, Missing.NOTHING)),
     Column(name="usd_per_1000_it", heading="Steady cost", unit="USD per 1,000 iterations", short="USD/1,000 it", rank=3,
            form=fmt.usd_small, dtype="float64", fold=_fold(2, "cost_usd", "{} per 1,000 it"),
            read=lambda job, _: _price(job, job.usd_per_1000("it/s"))),
     Column(name="usd_per_1000_samples", heading="Steady cost", unit="USD per 1,000 samples", short="USD/1,000 samples", rank=3,
            form=fmt.usd_small, dtype="float64", fold=_fold(3, "cost_usd", "{} per 1,000 samples"),
            read=lambda job, _: _price(job, job.usd_per_1000("samples/s"))),
-    Column(name="usd_per_epoch", heading="Cost", unit="USD per epoch", short="USD/EPOCH", rank=5, form=fmt.usd_cell, dtype="float64",
-           fold=_fold(1, "cost_usd", "{} per epoch"),
-           read=lambda job, at: _usd(job, at) if job.cost is None else known(job.usd_per_epoch, Missing.NOT_LOGGED)),
     Column(name="accuracy", heading="Accuracy", unit="held out", short="ACC", rank=1, form=fmt.accuracy, dtype="float64",
            read=lambda job, _: known(job.accuracy, Missing.NOT_LOGGED)),
     Column(name="final_loss", heading="Final loss", unit="training", short="LOSS", rank=4, form=fmt.loss, dtype="float64",
            fold=_fold(5, "accuracy", "loss {}", "result"), read=lambda job, _: known(job.final_loss, Missing.NOT_LOGGED)),
-    Column(name="baseline_accuracy", heading="Best baseline", short="BASELINE", rank=2, form=fmt.accuracy, dtype="float64",
-           read=lambda job, _: known(job.baseline_accuracy, Missing.NOT_LOGGED)),
     _change("speedup_pct", lambda delta: delta.speedup_pct),
     _change("billable_saving_pct", lambda delta: delta.billable_saving_pct),
     _change("cost_saving_pct", lambda delta: delta.cost_saving_pct),
@@ -245,15 +233,14 @@ _BY_NAME = {column.name: column for column in _COLUMNS}
 
 # The columns of files and frames, in their order: of a comparison, and of many jobs.
 COLUMNS = (
-    "job", "status", "origin", "emulated", "instance", "instances", "workload", "throughput_it_per_s", "samples_per_s", "runtime_s",
-    "billable_s", "wall_s", "trained_s", "not_training", "price_usd_per_hour", "price_as_of", "cost_usd", "cost_on_demand_usd",
-    "spot_saved_usd", "usd_per_1000_it", "usd_per_1000_samples", "usd_per_epoch", "accuracy", "final_loss", "baseline_accuracy",
-    "interruptions", "speedup_pct", "billable_saving_pct", "cost_saving_pct",
+    "job", "status", "origin", "emulated", "instance", "instances", "workload", "throughput_it_per_s", "samples_per_s", "billable_s",
+    "wall_s", "price_usd_per_hour", "price_as_of", "cost_usd", "spot_saved_usd", "usd_per_1000_it", "usd_per_1000_samples", "accuracy",
+    "final_loss", "interruptions", "speedup_pct", "billable_saving_pct", "cost_saving_pct",
 )  # fmt: skip
 FLEET_COLUMNS = ("job", "status", "emulated", "instance", "instances", "created", "billable_s", "instance_hours", "price_usd_per_hour",
                  "price_as_of", "cost_usd", "spot_saved_usd", "idle_usd", "interruptions")  # fmt: skip
-_MEASURED = ("wall_s", "trained_s", "billable_s", "not_training", "cost_usd", "spot_saved_usd")
-_LAST = ("usd_per_epoch", "accuracy", "final_loss")  # these and the steady cost stand where any job has a value
+_MEASURED = ("wall_s", "billable_s", "cost_usd", "spot_saved_usd")
+_LAST = ("accuracy", "final_loss")  # these and the steady cost stand where any job has a value
 _REHEARSAL_WORDS: Mapping[str, Mapping[str, Any]] = {
     "status": {"in_text": False},
     "billable_s": {"heading": "Billable, s emu", "short": "BILLABLE, s emu"},
@@ -262,7 +249,7 @@ _REHEARSAL_WORDS: Mapping[str, Mapping[str, Any]] = {
     "final_loss": {"rank": 0},
     "interruptions": {"short": "INTERRUPTED", "form": fmt.count},
 }
-_REHEARSED = ("status", "final_loss", "accuracy", "baseline_accuracy", "billable_s", "interruptions", "cost_usd")
+_REHEARSED = ("status", "final_loss", "accuracy", "billable_s", "interruptions", "cost_usd")
 
 
 def words_of(job: WatchRow, name: str, now: datetime) -> str:
@@ -298,7 +285,7 @@ def compared_table(section: Section, title: str = "") -> Table:
     columns += [_BY_NAME[name] for name in (steady, *_LAST)]
     several = len(section.measured) > 1
     rows = [_job_row(job, columns, section.delta(job), base=several and job is section.base) for job in section.rows]
-    optional = {"not_training", steady, *_LAST}
+    optional = {steady, *_LAST}
     kept = tuple(each for each in columns if each.name not in optional or _any_value(rows, each.name))
     return Table(columns=kept, rows=tuple(rows), title=title)
 
@@ -316,7 +303,7 @@ def _timed(section: Section, names: Sequence[str]) -> list[Column]:
     if section.on_spot:
         billed = replace(_BY_NAME["billable_s"], heading="Billed", unit="s/instance", short="BILLED s")
         return [billed if name == "billable_s" else _BY_NAME[name] for name in names]
-    return [_BY_NAME[name] for name in names if name not in {"wall_s", "trained_s", "spot_saved_usd"}]
+    return [_BY_NAME[name] for name in names if name not in {"wall_s", "spot_saved_usd"}]
 
 
 def _job_row(job: Compared, columns: Sequence[Column], delta: Delta, *, base: bool = False) -> Row:
@@ -338,7 +325,7 @@ def _sweep_table(section: Section, sweep: Sweep, title: str) -> Table:
     rate = _rate_column(section)
     if len({rate.words(rate.cell(trial.row, None)) for trial in sweep.trials}) > 1:
         own.append(replace(rate, rank=1))
-    own += _timed(section, ("wall_s", "trained_s", "billable_s", "cost_usd", "spot_saved_usd"))
+    own += _timed(section, _MEASURED)
     result = Column(name="result", heading=sweep.metric, unit="ranked by", short=sweep.metric.upper(), form=fmt.loss)
     rows = []
     for trial in sweep.trials:
@@ -385,7 +372,6 @@ def rehearsal_table(section: Section, title: str = "") -> Table:
         cells = settings | cells_of(plain, job, Delta())
         mark = Mark(slot=job.slot, hollow=True)
         rows.append(Row(name=job.label, mark=mark, under=f"for {_machines(job, None)}", cells=cells))
-    plain = [each for each in plain if each.name != "baseline_accuracy" or _any_value(rows, each.name)]
     settings_columns = _setting_columns(sweep) if sweep is not None else []
     return Table(columns=(plain[0], *settings_columns, *plain[1:]), rows=tuple(rows), title=title)
 

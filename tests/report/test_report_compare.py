@@ -21,7 +21,7 @@ from sm_trn.report import COLUMNS, Comparison, compare, published_record
 from sm_trn.report.comparison.page import comparison_page
 
 WORK = "one workload"
-NUMBERS = ("throughput_it_per_s", "samples_per_s", "not_training", "price_usd_per_hour", "cost_usd", "usd_per_1000_it",
+NUMBERS = ("throughput_it_per_s", "samples_per_s", "price_usd_per_hour", "cost_usd", "usd_per_1000_it",
            "speedup_pct", "billable_saving_pct", "cost_saving_pct")  # fmt: skip
 
 
@@ -145,7 +145,6 @@ def test_phases_add_up_to_the_billable_time() -> None:
     assert row.phases is not None
     assert pytest.approx(row.phases.total_s) == 2425
     assert pytest.approx(row.phases.transfer_s) == 176 + 59
-    assert row.not_training == pytest.approx(1 - row.phases.steady_s / 2425)
     assert pytest.approx(row.phases.steady_s, rel=0.02) == 11070 / 5.37
 
 
@@ -163,18 +162,6 @@ def test_spot_phases_carry_the_discount_evenly() -> None:
     assert row.cost.spot_saving == 0.7
 
 
-def test_runtime_falls_back_to_the_log() -> None:
-    answer = describe("a")
-    answer.pop("TrainingTimeInSeconds")
-    found = compare([record(parse_snapshot(answer), [MetricPoint("train_runtime", 321.5)])])
-    assert found.frame["runtime_s"][0] == 321.5
-
-
-def test_not_training_without_phases_uses_steps_at_the_rate() -> None:
-    lines = [MetricPoint("steps_per_second", 2.0, step=100.0 * n) for n in range(1, 11)]
-    assert pytest.approx(compare([job("a", *lines)]).frame["not_training"][0]) == 1 - 1000 / 2 / 600
-
-
 def test_nan_loss_stays_nan_and_final_loss_is_the_last() -> None:
     found = compare(
         [
@@ -185,10 +172,6 @@ def test_nan_loss_stays_nan_and_final_loss_is_the_last() -> None:
     assert found.frame["final_loss"][0] == 1.0
     assert math.isnan(found.frame["final_loss"][1])
     assert "NaN" in str(found)
-
-
-def test_best_baseline_accuracy_is_taken() -> None:
-    assert compare([emulated_job("a")]).frame["baseline_accuracy"][0] == 0.761
 
 
 def test_colours_follow_creation_time_not_argument_order() -> None:

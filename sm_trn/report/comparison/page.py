@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from ..figures.chart import Chart
 
 FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
-_CARDS = (Kind.THROUGHPUT, Kind.BILLABLE, Kind.COST)
-_AT_THE_TOP = frozenset({*_CARDS, Kind.FLIP, Kind.EMULATED})  # all others stand in the notes of their section
+_AT_THE_TOP = frozenset({Kind.SWEEP, Kind.THROUGHPUT, Kind.BILLABLE, Kind.COST, Kind.SPOT, Kind.FLIP, Kind.RUNS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,18 +75,14 @@ def comparison_page(item: Compared, shown: Sequence[Picture], *, now: datetime |
     sections += [_rehearsal(section, shown, f"rehearsal-{number}") for number, section in enumerate(rehearsed, 1)]
     prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
     used = [row.price for row in item.rows if row.price is not None]
-    cards = [finding for finding in item.findings if finding.kind in _CARDS and finding.short]
-    if len(cards) > len(_CARDS):  # the largest differences first; a card a kind otherwise
-        cards.sort(key=lambda finding: -abs(finding.change_pct or 0.0))
     emulated = [row.label for row in item.rows if row.emulated]
+    first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
     return render(
         "comparison.html",
         kind="comparison",
         title=_headline(item),
         links={"findings": "Findings", **{each["anchor"]: each["link"] for each in sections}, "method": "Method"},
-        spoken=list(_spoken(item)),
-        meta=_meta(item, now),
-        cards=cards,
+        spoken=[finding.rest or finding.text for finding in first if finding.kind in _AT_THE_TOP][:8],
         emulated=fmt.listing(emulated) if emulated else "",
         sections=sections,
         prices=price_table(prices, "Every dated price of these instances", used) if prices else None,
@@ -111,39 +106,6 @@ def _headline(item: Compared) -> str:
     return f"{fmt.jobs(len(rows))}, nothing to compare"
 
 
-def _spoken(item: Compared) -> Iterator[str]:
-    """Below the title: what was paid at which dated price, what spot saved, when the order flips, what it stands on."""
-    section = item.sections[0]
-    first = [finding for finding in item.findings if finding.workload == section.workload]
-    if section.sweep is not None:
-        yield from (finding.rest for finding in first if finding.kind is Kind.SWEEP and finding.rest)
-    else:
-        paid = [
-            f"{row.label} cost {fmt.usd(row.cost.usd)} at {fmt.usd_per_hour(row.cost.price.usd_per_hour)} "
-            f"({row.cost.price.as_of}{', inferred' if row.cost.price.inferred else ''})"
-            for row in (*section.others, section.base)
-            if row is not None and row.cost is not None
-        ]
-        if paid:
-            yield f"{fmt.listing(paid[:4])}."
-    for kind in (Kind.SPOT, Kind.FLIP, Kind.RUNS):
-        yield from [finding.text for finding in first if finding.kind is kind][:2]
-
-
-def _meta(item: Compared, now: datetime | None) -> dict[str, str]:
-    measured = [row for row in item.rows if not row.emulated]
-    counts = [f"{len(item.rows) - len(measured)} EMULATED"] if len(measured) < len(item.rows) else []
-    for word in ("published", "measured"):
-        number = sum(row.record.origin.value == word for row in measured)
-        counts[:0] = [f"{number} {word}"] if number else []
-    return {
-        "Jobs": ", ".join(counts),
-        "Region": ", ".join(dict.fromkeys(row.region for row in measured if row.region)),
-        "Prices of": ", ".join(sorted({row.price.as_of for row in measured if row.price is not None})),
-        "Written": fmt.stamp(now) if now else "",
-    }
-
-
 def _measured(item: Compared, section: Section, shown: Sequence[Picture], anchor: str) -> dict[str, Any]:
     sweep, several = section.sweep, len(section.measured) > 1
     base = f"baseline {section.base.label}" if section.base is not None and several and sweep is None else ""
@@ -156,7 +118,8 @@ def _measured(item: Compared, section: Section, shown: Sequence[Picture], anchor
     else:
         caption = "One measured job: there is nothing to compare it with."
     drawn = [picture for picture in shown if picture.section is section]
-    notes: list[Finding | str] = [finding for finding in own if finding.kind not in _AT_THE_TOP]
+    spoken = _AT_THE_TOP if section is item.sections[0] else frozenset()
+    notes: list[Finding | str] = [finding for finding in own if finding.kind not in {*spoken, Kind.EMULATED}]
     if not drawn and len(item.sections) > FIGURED:
         notes.append(f"No figures: of {len(item.sections)} workloads, the {FIGURED} with the most jobs have them.")
     elif not any(picture.name.startswith("loss") for picture in drawn):

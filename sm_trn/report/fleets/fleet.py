@@ -102,7 +102,7 @@ class Fleet(HasCard, FleetCosts):
 
 
 def fleet(
-    jobs: Iterable[tuple[JobSnapshot, Mapping[str, str]] | JobSnapshot],
+    jobs: Iterable[tuple[JobSnapshot, Mapping[str, str] | None] | JobSnapshot],
     *,
     book: PriceBook | None = None,
     at: date | str | None = None,

@@ -28,7 +28,6 @@ class Kind(str, enum.Enum):
     COST = "cost"
     SPOT = "spot"
     FLIP = "flip"
-    SCALING = "scaling"
     CHANGED = "changed"
     RUNS = "runs"
     MISSING = "missing"
@@ -45,7 +44,7 @@ class Finding:
     """``text`` can be quoted alone. ``headline`` leaves its values out; ``undated`` is the headline without the days of
     its prices, and ``rest`` what the headline of a sweep leaves out.
 
-    ``short`` and ``values`` are its two halves for a card. ``change_pct`` is unrounded, None where nothing differs.
+    ``change_pct`` is unrounded, None where nothing differs.
     """
 
     kind: Kind
@@ -56,8 +55,6 @@ class Finding:
     headline: str = ""
     undated: str = ""
     rest: str = ""
-    short: str = ""
-    values: str = ""
     change_pct: float | None = None
 
     def __str__(self) -> str:
@@ -72,7 +69,6 @@ def section_findings(section: Section) -> Iterator[Finding]:
         for row in section.others:
             yield from _compared(section, row, section.base)
     yield from _spot(section)
-    yield from _scaling(section)
     yield from _runs(section)
     yield from _missing(section)
     for row in section.rows:
@@ -140,13 +136,10 @@ def _difference(
     prices: str = "",
 ) -> Finding:
     """The sentence about one quantity; below ``NOISE_PCT``, or where it is the ``same``, it says that nothing differs."""
-    what = quantity or about.kind.value
-    both = fmt.against(values, unit) + (f", at prices of {prices}" if prices else "")
     if same or abs(change_pct) < NOISE_PCT:
-        headline = f"{about.job} and {about.base}: no difference measured in {what}"
-        return replace(
-            about, text=f"{headline} ({both}).", headline=headline, short=f"no difference in {what}", values=both
-        )
+        headline = f"{about.job} and {about.base}: no difference measured in {quantity or about.kind.value}"
+        both = fmt.against(values, unit) + (f", at prices of {prices}" if prices else "")
+        return replace(about, text=f"{headline} ({both}).", headline=headline)
     did = {Kind.THROUGHPUT: "ran", Kind.BILLABLE: "took"}.get(about.kind, "cost")
     return replace(
         about,
@@ -161,8 +154,6 @@ def _difference(
             prices=prices,
         ),
         headline=f"{about.job} {did} {fmt.change(change_pct, quantity)} than {about.base}",
-        short=fmt.change(change_pct, what),
-        values=both,
         change_pct=change_pct,
     )
 
@@ -223,24 +214,6 @@ def _spot(section: Section) -> Iterator[Finding]:
             "training seconds were not billed)."
         )
         yield Finding(kind=Kind.SPOT, text=text, job=row.label, workload=section.workload)
-
-
-def _scaling(section: Section) -> Iterator[Finding]:
-    """What more instances of one type brought: the rate against the smallest job's, per instance."""
-    unit = section.unit
-    rated = [row for row in section.measured if row.rate(unit) is not None]
-    by_size = sorted(rated, key=lambda row: -row.snapshot.count)
-    smallest_of = {row.snapshot.instance: row for row in by_size}
-    for row in rated:
-        smallest = smallest_of[row.snapshot.instance]
-        ours, theirs = row.rate(unit), smallest.rate(unit)
-        times = row.snapshot.count / smallest.snapshot.count
-        if times <= 1 or ours is None or theirs is None or theirs.median <= 0:
-            continue
-        share = ours.median / theirs.median / times * 100
-        values = f"{fmt.significant(ours.median)} against {fmt.significant(theirs.median)} {unit} × {times:g}"
-        text = f"{row.label} reached {fmt.percent(share)} of linear scaling from {smallest.label} ({values})."
-        yield replace(_about(section, row, smallest, Kind.SCALING, text), change_pct=share - 100)
 
 
 def _runs(section: Section) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -58,13 +58,9 @@ class Row:
     iterations: Throughput | None
     samples: Throughput | None
     too_short: int | None
-    epochs: float | None
-    runtime_s: float | None
     phases: Phases | None
-    not_training: float | None
     accuracy: float | None
     final_loss: float | None
-    baseline_accuracy: float | None
 
     @property
     def snapshot(self) -> JobSnapshot:
@@ -94,11 +90,6 @@ class Row:
             return None
         return (job.ended - job.created).total_seconds()
 
-    @property
-    def usd_per_epoch(self) -> float | None:
-        """The whole cost, start-up and transfers included, over the epochs that the log names."""
-        return float(self.cost.usd) / self.epochs if self.cost is not None and self.epochs else None
-
     def rate(self, unit: str) -> Throughput | None:
         return self.samples if unit == "samples/s" else self.iterations
 
@@ -116,15 +107,13 @@ def read_row(
     """The row of a record, priced at the newest price on or before ``at`` in ``region`` (its own when None)."""
     job, points = record.snapshot, record.points
     emulated = record.origin is Origin.EMULATED or job.emulated  # either is enough
-    steps = _most(point.step for point in points)
+    steps = max((point.step for point in points if point.step is not None and math.isfinite(point.step)), default=None)
     too_short = None if emulated or steps is None or steps >= NEEDED_STEPS else int(steps)
     if not record.series("steps_per_second"):
         too_short = None
     rated = not emulated and too_short is None
     iterations = throughput(points, unit="it/s") if rated else None
     price = None if emulated else book.of(job.machines, region or job.region, at=at)
-    phases = None if emulated else _phases(record, steps, iterations)
-    logged_s = _finite(record.last("train_runtime"))
     accuracy = record.last("eval_accuracy")
     final_loss = record.last("loss")
     return Row(
@@ -140,13 +129,9 @@ def read_row(
         iterations=iterations,
         samples=throughput(points, unit="samples/s") if rated else None,
         too_short=too_short,
-        epochs=_most([*(point.epoch for point in points), *(point.value for point in record.series("epoch"))]),
-        runtime_s=job.training_s if job.training_s is not None else logged_s,
-        phases=phases,
-        not_training=None if emulated else _not_training(record, steps, iterations, phases),
+        phases=None if emulated else _phases(record, steps, iterations),
         accuracy=_finite(record.last("accuracy") if accuracy is None else accuracy),
         final_loss=record.last("train_loss") if final_loss is None else final_loss,  # NaN stays: that is what happened
-        baseline_accuracy=max(_baselines(record).values(), default=None),
     )
 
 
@@ -163,14 +148,6 @@ def settings(row: Row) -> Mapping[str, str]:
         one_line(key): one_line(_plain(value))
         for key, value in row.snapshot.hyperparameters.items()
         if not key.startswith("sagemaker_")
-    }
-
-
-def _baselines(record: JobRecord) -> dict[str, float]:
-    return {
-        point.name[len("baseline_") : -len("_accuracy")].replace("_", " "): point.value
-        for point in record.points
-        if point.name.startswith("baseline_") and point.name.endswith("_accuracy") and math.isfinite(point.value)
     }
 
 
@@ -193,22 +170,6 @@ def _phases(record: JobRecord, steps: float | None, rate: Throughput | None) -> 
     return Phases(transfer_s=transfer * scale, warmup_s=(training - steady) * scale, steady_s=steady * scale)
 
 
-def _not_training(
-    record: JobRecord, steps: float | None, rate: Throughput | None, phases: Phases | None
-) -> float | None:
-    """Share of billable time that was not steady training: by phases, else by steps at the rate, else by the Trainer's runtime."""
-    billable = record.snapshot.billable_s
-    if not billable:
-        return None
-    if phases is not None:
-        return 1 - phases.steady_s / phases.total_s
-    if rate is not None and rate.windows and steps and rate.median > 0:
-        used: float | None = steps / rate.median
-    else:
-        used = _finite(record.last("train_runtime"))
-    return None if used is None or record.snapshot.spot else max(0.0, 1 - used / billable)
-
-
 def _plain(text: str) -> str:
     """SageMaker stores hyperparameters JSON-encoded; ``"gloo"`` is written gloo."""
     try:
@@ -218,10 +179,6 @@ def _plain(text: str) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return fmt.small(value)
     return value if isinstance(value, str) else text
-
-
-def _most(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None and math.isfinite(value)), default=0.0) or None
 
 
 def _finite(value: float | None) -> float | None:
