@@ -63,8 +63,8 @@ def costs_of(job: JobSnapshot) -> dict[str, str]:
         "watch, one job": dict(re.findall(r"^  (\w+) +(.*)$", watch_text([row], NOW), re.MULTILINE))["cost"],
         "watch, a notebook's table": cell(watch_html([row, row], NOW), "Cost"),
         "watch, a notebook's card": plain(watch_html([row], NOW)),
-        "live page, the list": cell(list_piece([row], NOW, ""), "Cost"),
-        "live page, one job": plain(job_piece(row, NOW, options="")),
+        "live page, the list": cell(list_piece([row], NOW), "Cost"),
+        "live page, one job": plain(job_piece(row, NOW)),
         "fleet, terminal": item.text(),
         "fleet, page": cell(fleet_page(item, by="instance", now=None), "Cost"),
         "fleet, card": cell(item._repr_html_(), "Cost"),
@@ -117,7 +117,7 @@ def test_a_loss_that_was_not_logged_is_said_in_one_word_and_one_that_nobody_read
             watch_text([row, row], NOW, 160),
             watch_text([row], NOW, 160),
             watch_html([row], NOW),
-            list_piece([row], NOW, ""),
+            list_piece([row], NOW),
         ]
         assert [read] * len(texts) == [logged in text.replace("\xa0", " ") for text in texts]
 
@@ -130,8 +130,8 @@ def test_a_failed_job_has_one_next_step_on_every_surface() -> None:
         watch_text([row], NOW, 160),
         plain(watch_html([row], NOW)),
         plain(watch_html([row, row], NOW)),
-        plain(list_piece([row], NOW, "")),
-        plain(job_piece(row, NOW, options="")),
+        plain(list_piece([row], NOW)),
+        plain(job_piece(row, NOW)),
         "\n".join(facts.lines(job)),
     ]
     assert [] == [text for text in said if command not in text]
@@ -152,8 +152,8 @@ def test_a_job_that_was_stopped_is_stopped_on_every_surface() -> None:
         watch_text([row], NOW),
         plain(watch_html([row, row], NOW)),
         plain(watch_html([row], NOW)),
-        plain(list_piece([row], NOW, "")),
-        plain(job_piece(row, NOW, options="")),
+        plain(list_piece([row], NOW)),
+        plain(job_piece(row, NOW)),
         plain(fleet_page(item, by="instance", now=None)),
         plain(comparison_page(compared, [], now=None)),
         plain(compared._repr_html_()),
@@ -167,7 +167,7 @@ def test_a_phase_has_one_name_and_one_texture() -> None:
     changes = {"TrainingJobStatus": "InProgress", "SecondaryStatus": "Training", "SecondaryStatusTransitions": loading}
     row = watched(parse_snapshot(describe("job", **changes)))
     textures = (Texture.WAITING, Texture.TRANSFER, Texture.TRAINING, Texture.LEFT)
-    for html in (watch_html([row], NOW), job_piece(row, NOW, options="")):
+    for html in (watch_html([row], NOW), job_piece(row, NOW)):
         assert [texture.style for texture in textures] == re.findall(r'<rect class="(\w+)"', html)
         assert all(name in html for name in ("starting", "downloading", "training"))
     assert all(texture.letter in watch_text([row], NOW) for texture in textures[:3])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
-from typing import Any
 
 import click
 
@@ -43,7 +41,7 @@ def command(*, port: int, contains: str, limit: int, allow_stop: bool, connectio
         from ..ui.serving import bind, make_page, serve  # noqa: PLC0415 - an extra
         from ..ui.watcher import PageSettings  # noqa: PLC0415 - an extra
 
-    settings = PageSettings(limit=limit, containing=contains, options=_options(), allow_stop=allow_stop)
+    settings = PageSettings(limit=limit, containing=contains, allow_stop=allow_stop)
     session, listening = connection(), bind(port)
     taken = listening.getsockname()[1]
     page = make_page(session, settings, port=taken)
@@ -56,11 +54,3 @@ def command(*, port: int, contains: str, limit: int, allow_stop: bool, connectio
 
     serve(page, listening, ready)
     click.echo("The page has ended. Jobs go on.", err=True)
-
-
-def _options() -> str:
-    """What a command that the page shows needs to reach the same jobs, each word after a space."""
-    given: dict[str, Any] = click.get_current_context().params
-    words = [word for name in ("backend", "region", "profile", "state") if given.get(name) is not None
-             for word in (f"--{name}", str(given[name]))]  # fmt: skip
-    return f" {shlex.join(words)}" if words else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -76,14 +76,13 @@ def compare(
     book: PriceBook | None = None,
     at: date | str | None = None,
     region: str | None = None,
-    colors: Comparison | None = None,
 ) -> Comparison:
     """Compare finished (or running) jobs: one section per workload, percentages against ``baseline``.
 
     Without ``baseline`` each section takes its first completed measured job. Emulated jobs are shown and never compared.
     Prices are the newest on or before ``at`` (of all when None) in ``book``, which is the shipped one when None, and of
     ``region``, which is each job's own when None: what the same seconds would have cost there.
-    ``colors`` keeps the colours of an earlier comparison. Raises UnknownName for an unknown baseline, and SmTrnError when there is
+    Raises UnknownName for an unknown baseline, and SmTrnError when there is
     no job, two jobs have one name, or the baseline did other work than a job it would be compared with.
     """
     if not records:
@@ -92,7 +91,9 @@ def compare(
     records = [_cleaned(record) for record in records]
     labels = _labels(records)
     records = told_apart(records, labels)
-    slots = _slots(records, labels, colors)
+    # colours by creation time, so that neither argument order nor sorting changes them
+    by_time = sorted(zip(records, labels, strict=True), key=lambda item: item[0].snapshot.created or _EARLY)
+    slots = {label: place for place, (_, label) in enumerate(by_time)}
     rows = tuple(
         read_row(record, label=label, slot=slots[label], book=prices, at=at, region=region)
         for record, label in zip(records, labels, strict=True)
@@ -135,15 +136,6 @@ def _labels(records: Sequence[JobRecord]) -> tuple[str, ...]:
             f"compare: got two jobs called {double!r}, wanted one name each; give the records other labels"
         )
     return labels
-
-
-def _slots(records: Iterable[JobRecord], labels: Iterable[str], colors: Comparison | None) -> dict[str, int]:
-    """Colours by creation time, so that neither argument order nor sorting changes them; earlier ones are kept."""
-    by_time = sorted(zip(records, labels, strict=True), key=lambda item: item[0].snapshot.created or _EARLY)
-    kept = dict(colors.slots) if colors is not None else {}
-    taken = set(kept.values())
-    free = iter(number for number in range(len(kept) + len(by_time)) if number not in taken)
-    return {label: kept[label] if label in kept else next(free) for _, label in by_time}
 
 
 def _baseline(rows: tuple[Row, ...], name: str) -> Row:

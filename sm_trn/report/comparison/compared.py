@@ -87,9 +87,8 @@ class Compared:
         return known[workload]
 
     def to_json(self) -> str:
-        """Jobs, findings, sweeps and prices. A value that is missing is null, and its job's ``missing`` says why."""
+        """Jobs with their dated prices, findings and sweeps. A value that is missing is null, and its job's ``missing`` says why."""
         table = self.table()
-        prices = {row.price for row in self.rows if row.price is not None}
         body = {
             "schema": SCHEMA,
             "jobs": [
@@ -106,31 +105,18 @@ class Compared:
                 }
                 for item in self.findings
             ],
-            "sweeps": [_sweep_json(section.sweep) for section in self.sections if section.sweep is not None],
-            "prices": [
+            "sweeps": [
                 {
-                    "instance": price.instance,
-                    "region": price.region,
-                    "usd_per_hour": str(price.usd_per_hour),
-                    "as_of": price.as_of,
-                    "inferred": price.inferred,
-                    "source": price.source,
+                    "workload": sweep.workload,
+                    "metric": sweep.metric,
+                    "lowest_is_best": sweep.lowest,
+                    "trials": [
+                        {"job": trial.job, "rank": trial.rank, "value": trial.value, "settings": dict(trial.settings)}
+                        for trial in sweep.trials
+                    ],
                 }
-                for price in sorted(prices, key=lambda price: (price.instance, price.region, price.as_of))
+                for section in self.sections
+                if (sweep := section.sweep) is not None
             ],
         }
         return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _sweep_json(sweep: Sweep) -> Mapping[str, Any]:
-    trials = [
-        {
-            "job": trial.job,
-            "rank": trial.rank,
-            "value": trial.value,
-            "settings": dict(trial.settings),
-            "note": trial.note or None,
-        }
-        for trial in sweep.trials
-    ]
-    return {"workload": sweep.workload, "metric": sweep.metric, "lowest_is_best": sweep.lowest, "trials": trials}

@@ -27,7 +27,7 @@ LINES, LONGEST = 300, 2_000  # of the end of a log, and the characters of one
 COLUMNS = ("status", "phases", "machines", "step", "rate", "loss", "left", "cost_usd", "checkpoint", "interruptions")
 
 
-def list_piece(rows: Sequence[WatchRow], now: datetime, options: str) -> str:
+def list_piece(rows: Sequence[WatchRow], now: datetime) -> str:
     """What needs somebody, then every job, what needs somebody first."""
     several = ordered(rows)
     table = jobs_table(several[:SHOWN], COLUMNS, now)
@@ -38,13 +38,13 @@ def list_piece(rows: Sequence[WatchRow], now: datetime, options: str) -> str:
     return render(
         "live_list.html",
         heading=heading(several, now) if rows else "No training jobs here yet.",
-        causes=[f"{cause}{options}" for cause in causes(several)],
+        causes=list(causes(several)),
         jobs=replace(table, rows=tuple(linked)),
         notes=[*folded_words(several[SHOWN:], now), *notes(several, now)],
     )
 
 
-def job_piece(row: WatchRow, now: datetime, *, options: str) -> str:
+def job_piece(row: WatchRow, now: datetime) -> str:
     """One job: facts, phases, arguments, and what to type next."""
     job, verdict = row.snapshot, row.health.verdict if row.health is not None else None
     given = [(one_line(key), cut(one_line(value), LONGEST)) for key, value in job.hyperparameters.items()]
@@ -58,7 +58,7 @@ def job_piece(row: WatchRow, now: datetime, *, options: str) -> str:
         figures=f"/comparison?{urlencode({'job': job.name})}",
         arguments=[(key, value) for key, value in given if not key.startswith("sagemaker_")],
         about=[(name, one_line(value)) for name, value in about.items() if value],
-        steps=[(step.words, step.command + options) for step in next_steps(job.name, job.status, verdict)],
+        steps=next_steps(job.name, job.status, verdict),
     )
 
 

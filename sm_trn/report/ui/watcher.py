@@ -36,11 +36,10 @@ READ_EVERY_S, READ_EMULATED_S = 20.0, 0.5  # between two looks at opened logs, o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSettings:
-    """What the page was started with. ``options`` are words that a command to copy needs, each after a space."""
+    """What the page was started with."""
 
     limit: int = 500
     containing: str = ""
-    options: str = ""
     allow_stop: bool = False
 
 
@@ -202,7 +201,7 @@ class Watcher:
                 stop = (
                     render("live_stop.html", name=name) if settings.allow_stop and not rows[name].snapshot.over else ""
                 )
-                view = job_piece(rows[name], now, options=settings.options)
+                view = job_piece(rows[name], now)
                 opened[name] = {"job": view, "log": log_piece(self._tails[name]), "stop": stop}
         seen_piece = render(
             "live_seen.html",
@@ -212,4 +211,4 @@ class Watcher:
             trouble=self._trouble,
             note=self._note,
         )
-        self._board.publish({"seen": seen_piece, "jobs": list_piece([*rows.values()], now, settings.options)}, opened)
+        self._board.publish({"seen": seen_piece, "jobs": list_piece([*rows.values()], now)}, opened)
