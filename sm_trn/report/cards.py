@@ -138,7 +138,8 @@ def _job_spec(job: JobSpec) -> str:
     rows = []
     for field in dataclasses.fields(job):
         value = getattr(job, field.name)
-        if field.name in {"name", "compute"} or not value or value == field.default:
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        if field.name in {"name", "compute"} or not value or value == default:
             continue
         if isinstance(value, Mapping):
             # of the environment names only: values may be secrets

@@ -50,7 +50,7 @@ CSS = " ".join(
         ".smtrn .title{color:var(--ink); font-size:15.5px; font-weight:620}",
         ".smtrn .title .ink3{font-size:13.5px; font-weight:400}",
         ".smtrn .narrow table{width:auto; min-width:260px}",
-        ".smtrn .wide{overflow-x:auto}",
+        ".smtrn .wide,.smtrn pre{overflow-x:auto}",
         ".smtrn table{table-layout:auto}",
         ".smtrn table{border-collapse:collapse; margin:8px 0!important; border:0; width:100%; font-size:13.5px; color:inherit}",
         ".smtrn tr{background:none!important}",

@@ -111,7 +111,13 @@ class Compared:
                     "metric": sweep.metric,
                     "lowest_is_best": sweep.lowest,
                     "trials": [
-                        {"job": trial.job, "rank": trial.rank, "value": trial.value, "settings": dict(trial.settings)}
+                        {
+                            "job": trial.job,
+                            "rank": trial.rank,
+                            "value": trial.value,
+                            "settings": dict(trial.settings),
+                            "note": trial.note or None,
+                        }
                         for trial in sweep.trials
                     ],
                 }

@@ -48,6 +48,7 @@ class Page:
             Route("/", self._list),
             Route("/job", self._job),
             Route("/static/{name}", self._file),
+            Route("/favicon.ico", lambda _request: Response(status_code=204)),  # browsers ask for one
             Route("/api/live", self._live),
             Route("/api/stop", self._stop, methods=["POST"]),
             Route("/costs", self._costs),
