@@ -20,8 +20,9 @@ from ..core.render.differences import Diff
 from ..core.session.handles import TrainingJob
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problems, Severity
-from .columns import REHEARSED, compared_table, jobs_table, rehearsal_table
+from .columns import jobs_table
 from .comparison.compare import Comparison
+from .comparison.tables import REHEARSED, compared_table, rehearsal_table
 from .fleets.fleet import Fleet
 from .fleets.rows import IN_PAGE, SHOWN, group_table
 from .sections.findings import Kind

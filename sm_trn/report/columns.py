@@ -1,14 +1,13 @@
-"""The columns of a job, each once, and the tables that choose among them: comparison, fleet, watch, notebook, live page.
+"""The columns of a job, each once, for comparison, fleet, watch, notebook and live page; and the table of jobs.
 
 A column reads a job – a ``WatchRow`` or a row of a comparison – and what it is seen against: the time, or the change to a baseline.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.formatting import numbers as fmt
 from ..core.formatting.html import WRAP
@@ -18,19 +17,16 @@ from ..core.formatting.table import Align, Cell, Column, Fold, Mark, Row, Table,
 from ..core.pricing.book import Price, price_sources
 from ..core.status import Texture, phases
 from .jobs import WatchRow
-from .sections.rows import Row as Compared
-from .sections.section import Delta, Section
-from .sections.sweep import TRAINING_LOSS, Setting, Sweep, setting_text, typed_settings
 
-HYPERPARAMETER = "hyperparameters."  # before the name of one that is a column
-MOST_SETTINGS = 4  # hyperparameters that are columns of a table for people; files have all
-# What every surface says of a rehearsal.
-REHEARSED = "No speed-up, no cost: emulated jobs have none. Their seconds are this machine's."
-Job = WatchRow | Compared
-Seen = datetime | Delta | None
+if TYPE_CHECKING:
+    from .sections.rows import Row as Compared
+    from .sections.section import Delta
+
+    Job: TypeAlias = WatchRow | Compared
+    Seen: TypeAlias = datetime | Delta | None
 
 
-def _status(job: Job, _: Seen) -> Cell:
+def status_cell(job: Job, _: Seen) -> Cell:
     return Cell(job.look.word, role=job.look.role, glyph=job.look.glyph, tag=isinstance(job, WatchRow) and job.emulated)
 
 
@@ -140,7 +136,7 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(BARS[min(7, int(8 * value / top))] if top > 0 else BARS[0] for value in values)
 
 
-def _machines(job: Job, _: Seen) -> str:
+def machines_of(job: Job, _: Seen) -> str:
     return fmt.instances(one_line(job.snapshot.instance), job.snapshot.count)
 
 
@@ -157,14 +153,14 @@ def _less(saving: Callable[[Delta], float | None]) -> Callable[[Compared, Seen],
     """The change that is shown below a value: a saving with its sign turned round."""
 
     def change(_: Compared, delta: Seen) -> float | None:
-        share = saving(delta) if isinstance(delta, Delta) else None
+        share = None if delta is None or isinstance(delta, datetime) else saving(delta)
         return None if share is None else -share
 
     return change
 
 
 def _faster(_: Compared, delta: Seen) -> float | None:
-    return delta.speedup_pct if isinstance(delta, Delta) else None
+    return None if delta is None or isinstance(delta, datetime) else delta.speedup_pct
 
 
 def _fold(order: int, under: str, words: str, *others: str) -> Fold:
@@ -173,11 +169,11 @@ def _fold(order: int, under: str, words: str, *others: str) -> Fold:
 
 _COLUMNS: tuple[Column, ...] = (
     # of every job
-    Column(name="status", heading="Status", short="STATUS", style="state", align=Align.LEFT, least=11, dtype="object", read=_status),
+    Column(name="status", heading="Status", short="STATUS", style="state", align=Align.LEFT, least=11, dtype="object", read=status_cell),
     _fact("emulated", lambda job: job.emulated, dtype="bool"),
     _fact("instance", lambda job: job.snapshot.instance, dtype="object"),
     Column(name="instances", short="HOSTS", least=6, form=fmt.count, dtype="int64", read=lambda job, _: job.snapshot.count),
-    Column(name="machines", heading="Instances", align=Align.LEFT, least=14, read=_machines),
+    Column(name="machines", heading="Instances", align=Align.LEFT, least=14, read=machines_of),
     Column(name="created", heading="Created", form=fmt.stamp, read=lambda job, _: known(job.snapshot.created)),
     Column(name="price_usd_per_hour", dtype="float64", read=lambda job, _: _price(job, job.price and job.price.usd_per_hour)),
     Column(name="price_as_of", dtype="object", read=lambda job, _: _price(job, job.price and job.price.as_of)),
@@ -229,7 +225,7 @@ _COLUMNS: tuple[Column, ...] = (
     _change("billable_saving_pct", lambda delta: delta.billable_saving_pct),
     _change("cost_saving_pct", lambda delta: delta.cost_saving_pct),
 )  # fmt: skip
-_BY_NAME = {column.name: column for column in _COLUMNS}
+BY_NAME = {column.name: column for column in _COLUMNS}
 
 # The columns of files and frames, in their order: of a comparison, and of many jobs.
 COLUMNS = (
@@ -239,22 +235,11 @@ COLUMNS = (
 )  # fmt: skip
 FLEET_COLUMNS = ("job", "status", "emulated", "instance", "instances", "created", "billable_s", "instance_hours", "price_usd_per_hour",
                  "price_as_of", "cost_usd", "spot_saved_usd", "idle_usd", "interruptions")  # fmt: skip
-_MEASURED = ("wall_s", "billable_s", "cost_usd", "spot_saved_usd")
-_LAST = ("accuracy", "final_loss")  # these and the steady cost stand where any job has a value
-_REHEARSAL_WORDS: Mapping[str, Mapping[str, Any]] = {
-    "status": {"in_text": False},
-    "billable_s": {"heading": "Billable, s emu", "short": "BILLABLE, s emu"},
-    "cost_usd": {"in_text": False},
-    "accuracy": {"short": "ACCURACY", "rank": 0},
-    "final_loss": {"rank": 0},
-    "interruptions": {"short": "INTERRUPTED", "form": fmt.count},
-}
-_REHEARSED = ("status", "final_loss", "accuracy", "billable_s", "interruptions", "cost_usd")
 
 
 def words_of(job: WatchRow, name: str, now: datetime) -> str:
     """What one column says of a job."""
-    column = _BY_NAME[name]
+    column = BY_NAME[name]
     return column.words(column.cell(job, now))
 
 
@@ -262,7 +247,7 @@ def jobs_table(jobs: Iterable[WatchRow], names: Sequence[str], now: datetime | N
     """A row for each job, as it is at ``now``; None: as the service has billed it. Ages of checkpoints only where a job has some."""
     several = list(jobs)
     saved = any(job.checkpoints is not None for job in several)
-    columns = tuple(_BY_NAME[name] for name in names if name != "checkpoint" or saved)
+    columns = tuple(BY_NAME[name] for name in names if name != "checkpoint" or saved)
     rows = [
         Row(
             name=job.name,
@@ -273,123 +258,6 @@ def jobs_table(jobs: Iterable[WatchRow], names: Sequence[str], now: datetime | N
         for job in several
     ]
     return Table(columns=columns, rows=tuple(rows), title=title)
-
-
-def compared_table(section: Section, title: str = "") -> Table:
-    """The measured jobs of a section: of a sweep the best first, else each with its change against the baseline."""
-    if section.sweep is not None:
-        return _sweep_table(section, section.sweep, title)
-    steady = "usd_per_1000_samples" if section.unit == "samples/s" else "usd_per_1000_it"
-    columns = [replace(_BY_NAME["status"], in_text=False), _rate_column(section)]
-    columns += [replace(each, rank=0) if each.name == "wall_s" else each for each in _timed(section, _MEASURED)]
-    columns += [_BY_NAME[name] for name in (steady, *_LAST)]
-    several = len(section.measured) > 1
-    rows = [_job_row(job, columns, section.delta(job), base=several and job is section.base) for job in section.rows]
-    optional = {steady, *_LAST}
-    kept = tuple(each for each in columns if each.name not in optional or _any_value(rows, each.name))
-    return Table(columns=kept, rows=tuple(rows), title=title)
-
-
-def _any_value(rows: Iterable[Row], name: str) -> bool:
-    return any(not row.cells[name].missing for row in rows if not row.note)
-
-
-def _rate_column(section: Section) -> Column:
-    return _BY_NAME["samples_per_s" if section.unit == "samples/s" else "throughput_it_per_s"]
-
-
-def _timed(section: Section, names: Sequence[str]) -> list[Column]:
-    """With a job on spot also the time from submit to end, what was trained and what was saved; then ``Billed`` is short."""
-    if section.on_spot:
-        billed = replace(_BY_NAME["billable_s"], heading="Billed", unit="s/instance", short="BILLED s")
-        return [billed if name == "billable_s" else _BY_NAME[name] for name in names]
-    return [_BY_NAME[name] for name in names if name not in {"wall_s", "spot_saved_usd"}]
-
-
-def _job_row(job: Compared, columns: Sequence[Column], delta: Delta, *, base: bool = False) -> Row:
-    machines = _machines(job, None)
-    mark = Mark(slot=job.slot, hollow=job.emulated)
-    if job.emulated:
-        cells = {"status": columns[0].cell(job, delta)} if columns[0].name == "status" else {}
-        note = "on this machine. Not compared."
-        return Row(name=job.label, mark=mark, under=f"for {machines}", cells=cells, note=note)
-    suffix = ", baseline" if base else ""
-    cells = cells_of(columns, job, delta)
-    return Row(name=job.label, mark=mark, suffix=suffix, under=machines + suffix, cells=cells)
-
-
-def _sweep_table(section: Section, sweep: Sweep, title: str) -> Table:
-    """What differs between the jobs, what they are ranked by, what they took and cost. No job is compared with another."""
-    loss = sweep.metric != TRAINING_LOSS and any(trial.row.final_loss is not None for trial in sweep.trials)
-    own = [replace(_BY_NAME["final_loss"], rank=1)] if loss else []
-    rate = _rate_column(section)
-    if len({rate.words(rate.cell(trial.row, None)) for trial in sweep.trials}) > 1:
-        own.append(replace(rate, rank=1))
-    own += _timed(section, _MEASURED)
-    result = Column(name="result", heading=sweep.metric, unit="ranked by", short=sweep.metric.upper(), form=fmt.loss)
-    rows = []
-    for trial in sweep.trials:
-        row = _job_row(trial.row, own, Delta())
-        value = Cell(Missing.NOT_KNOWN, why=trial.note) if trial.value is None else Cell(trial.value)
-        cells = {**_setting_cells(trial.settings, sweep.names), **row.cells, "result": value}
-        rows.append(replace(row, cells=cells, rank=trial.rank, status=_status(trial.row, None)))
-    rows += [_job_row(job, own, Delta()) for job in section.emulated]
-    return Table(columns=(*_setting_columns(sweep), result, *own), rows=tuple(rows), title=title, ranked=True)
-
-
-def _setting_columns(sweep: Sweep) -> list[Column]:
-    return [
-        Column(
-            name=f"{HYPERPARAMETER}{name}",
-            heading=name,
-            short=name.upper(),
-            form=setting_text,
-            rank=0 if place < 2 or sweep.emulated else 2,
-        )
-        for place, name in enumerate(sweep.names[:MOST_SETTINGS])
-    ]
-
-
-def _setting_cells(settings: Mapping[str, Setting], names: Sequence[str]) -> dict[str, Cell]:
-    return {f"{HYPERPARAMETER}{name}": Cell(settings.get(name, Missing.NOT_SET)) for name in names}
-
-
-def settings_left(sweep: Sweep, shown: Iterable[str] | None = None) -> str:
-    """Which hyperparameters have no column; ``shown`` are the names of the columns that there is room for."""
-    names = [f"{HYPERPARAMETER}{name}" for name in sweep.names[:MOST_SETTINGS]] if shown is None else list(shown)
-    left = [name for name in sweep.names if f"{HYPERPARAMETER}{name}" not in names]
-    return f"Also different, as in compare.csv: {fmt.listing(left)}." if left else ""
-
-
-def rehearsal_table(section: Section, title: str = "") -> Table:
-    """Emulated jobs: what they learned and their seconds, which carry the mark. No rate, no cost, and nothing is compared."""
-    sweep = section.sweep
-    plain = [replace(_BY_NAME[name], unit="", fold=None, change=None) for name in _REHEARSED]
-    plain = [replace(each, **_REHEARSAL_WORDS.get(each.name, {})) for each in plain]
-    rows = []
-    for place, job in enumerate(section.rows if sweep is None else [trial.row for trial in sweep.trials]):
-        settings = {} if sweep is None else _setting_cells(sweep.trials[place].settings, sweep.names)
-        cells = settings | cells_of(plain, job, Delta())
-        mark = Mark(slot=job.slot, hollow=True)
-        rows.append(Row(name=job.label, mark=mark, under=f"for {_machines(job, None)}", cells=cells))
-    settings_columns = _setting_columns(sweep) if sweep is not None else []
-    return Table(columns=(plain[0], *settings_columns, *plain[1:]), rows=tuple(rows), title=title)
-
-
-def file_table(sections: Sequence[Section], jobs: Sequence[Compared], names: Sequence[str]) -> Table:
-    """Every column of every job, and one for each hyperparameter of ``names``."""
-    home = {job.label: section for section in sections for job in section.rows}
-    columns = [_BY_NAME[name] for name in COLUMNS]
-    rows = [
-        Row(
-            name=job.label,
-            cells=cells_of(columns, job, home[job.label].delta(job))
-            | _setting_cells(typed_settings(job, names), names),
-        )
-        for job in jobs
-    ]
-    settings = [Column(name=f"{HYPERPARAMETER}{name}") for name in names]
-    return Table(columns=(*columns, *settings), rows=tuple(rows))
 
 
 def price_table(prices: Iterable[Price], title: str, used: Iterable[Price]) -> Table:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from ..core.formatting import numbers as fmt
 from ..core.formatting.printable import one_line
@@ -17,7 +18,9 @@ from ..core.specs.metrics import MetricPoint
 from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.units import WallSeconds
 from ..core.status import StatusLook, Verdict, next_command, status_look
-from ..diagnosis.health.health import Health
+
+if TYPE_CHECKING:
+    from ..diagnosis.health.health import Health
 
 WINDOW_S = 300.0  # what is left is judged by the last five minutes
 STEADY_STEPS = 20  # fewer tell no rate

@@ -12,11 +12,11 @@ from ...core.errors import SmTrnError, UnknownName
 from ...core.formatting.table import Table, finite, reasons, records
 from ...core.pricing.book import PriceBook
 from ...core.specs.value import suggestion
-from ..columns import file_table
 from ..sections.findings import Finding
 from ..sections.rows import Row
 from ..sections.section import Section
 from ..sections.sweep import Sweep, Trial, ranking, varied
+from .tables import file_table
 
 SCHEMA = 1
 

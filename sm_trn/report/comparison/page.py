@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from ...core.formatting import numbers as fmt
-from ..columns import REHEARSED, compared_table, price_table, rehearsal_table, settings_left
+from ..columns import price_table
 from ..figures import charts_of
 from ..pages import render
 from ..sections.findings import Finding, Kind
 from ..sections.section import Section, section_prices
 from ..sections.sweep import sweep_sentence
 from .compared import Compared
+from .tables import REHEARSED, compared_table, rehearsal_table, settings_left
 
 if TYPE_CHECKING:
     from ..figures.chart import Chart

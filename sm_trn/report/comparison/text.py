@@ -11,10 +11,10 @@ from ...core.formatting.printable import ascii_text, between, one_line, wrap
 from ...core.formatting.table import Table
 from ...core.formatting.text import Screen, columns_shown, table_lines
 from ...core.formatting.theme import painted
-from ..columns import REHEARSED, compared_table, rehearsal_table, settings_left
 from ..sections.findings import LIMITS, Kind
 from ..sections.section import Section
 from ..sections.sweep import sweep_sentence
+from .tables import REHEARSED, compared_table, rehearsal_table, settings_left
 
 if TYPE_CHECKING:
     from .compared import Compared

@@ -18,8 +18,6 @@ from starlette.routing import Route
 from ...core.errors import SmTrnError
 from ...core.session.handles import TrainingJob
 from ...core.session.stops import stop_one
-from ..comparison.compare import compare
-from ..comparison.page import comparison_page, pictures
 from ..fleets.fleet import fleet
 from ..fleets.page import fleet_page
 from ..pages import message_page, render, style_sheet
@@ -116,6 +114,9 @@ class Page:
 
     def _comparison(self, request: Request) -> Response:
         """Jobs side by side, as the page of a comparison."""
+        from ..comparison.compare import compare  # noqa: PLC0415 - matplotlib is loaded on use
+        from ..comparison.page import comparison_page, pictures  # noqa: PLC0415 - as above
+
         names = list(dict.fromkeys(request.query_params.getlist("job")))
         unknown = [name for name in names if self.watcher.snapshot(name) is None]
         if unknown or not 1 <= len(names) <= MOST:

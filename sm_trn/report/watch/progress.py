@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from typing_extensions import assert_never
+
 from ...core.errors import CloudError
 from ...core.logs.events import LogEvent
 from ...core.logs.metrics import MetricReader
@@ -24,11 +26,11 @@ from ...core.session.observers import Notify, Observer, Watched
 from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot, JobStatus
-from ...diagnosis.health.health import Health
 from ..jobs import Checkpoints, WatchRow
 
 if TYPE_CHECKING:
     from ...diagnosis.guard.live import JobGuards
+    from ...diagnosis.health.health import Health
     from .display import Display
 
 NEWEST = 2000  # numbers: five minutes of a job that logs several of them every second
@@ -172,12 +174,19 @@ class Progress(Observer):
 
     def _survive(self, reader: Reader, error: CloudError, notify: Notify) -> bool:
         trouble = self.cloud.backend.trouble(error)
-        if trouble in {None, Trouble.NOT_FOUND}:
-            reader.complete = True
-            notify(f"The log of {reader.name} cannot be read ({error.code or error}); the watch goes on without it.")
-            return True
-        if trouble is Trouble.EXPIRED:
-            self.cloud.backend.renew()  # the poller says so; after a short trouble the next look asks again
+        match trouble:
+            case None | Trouble.NOT_FOUND:
+                reader.complete = True
+                notify(
+                    f"The log of {reader.name} cannot be read ({error.code or error}); the watch goes on without it."
+                )
+                return True
+            case Trouble.EXPIRED:
+                self.cloud.backend.renew()  # the poller says so
+            case Trouble.TRANSIENT:
+                pass  # the next look asks again
+            case _:
+                assert_never(trouble)
         return False
 
     def _look_at_checkpoints(self, reader: Reader, job: JobSnapshot) -> None:
