@@ -78,7 +78,7 @@ def _comparison(item: Comparison) -> str:
 def _fleet(item: Fleet) -> str:
     """The sums by instance, what they leave out, and the newest jobs."""
     more = f" {len(item.rows) - SHOWN} more jobs are not listed." if len(item.rows) > SHOWN else ""
-    sums = group_table(item, "instance", "Sums by instance")
+    sums = group_table(item.by("instance"), "instance", "Sums by instance")
     jobs = jobs_table(item.rows[:SHOWN], IN_PAGE, title=f"Jobs, newest first.{more}")
     return _block(text(item.title), list(item.findings()), sums, jobs)
 

@@ -18,7 +18,6 @@ from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import MetricPoint, WallSeconds, parse_snapshot
 from sm_trn.report import compare, fleet, published_record, watch_html
 from sm_trn.report.comparison.page import comparison_page, pictures
-from sm_trn.report.fleets.page import fleet_page
 from sm_trn.report.jobs import Checkpoints, WatchRow
 
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
@@ -44,7 +43,7 @@ def _fleet(count: int) -> str:
         for snapshot, tags in november(count)
     ]
     item = fleet(long, title="November")
-    return fleet_page(item, by="person", now=NOW)
+    return item.page(by="person", now=NOW)
 
 
 def _known(record: st.results.JobRecord, number: int) -> st.results.JobRecord:
@@ -150,7 +149,7 @@ PAGES: dict[str, Callable[[], str]] = {
     **{f"report-{count}": functools.partial(_jobs, count) for count in (1, 2, 8, 40)},
     "report-tuned": lambda: _report(tuned(12)),
     "report-full": lambda: _report([_known(record, number) for number in range(4) for record in gpt2_pair()]),
-    "fleet": lambda: fleet_page(mixed(), by="instance", now=NOW),
+    "fleet": lambda: mixed().page(by="instance", now=NOW),
     **{f"fleet-{count}": functools.partial(_fleet, count) for count in (1, 2, 8, 40)},
     "widgets": lambda: document(widgets()),
     "widgets-dark": lambda: document(widgets(), dark=True),

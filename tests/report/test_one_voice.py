@@ -21,7 +21,6 @@ from sm_trn.core.status import LOOKS, Texture, next_command, next_steps
 from sm_trn.report import WatchRow, compare, fleet, watch_html, watch_text
 from sm_trn.report.commands.cost import cost_line
 from sm_trn.report.comparison.page import comparison_page
-from sm_trn.report.fleets.page import fleet_page
 from sm_trn.report.ui.views import job_piece, list_piece
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
@@ -66,7 +65,7 @@ def costs_of(job: JobSnapshot) -> dict[str, str]:
         "live page, the list": cell(list_piece([row], NOW), "Cost"),
         "live page, one job": plain(job_piece(row, NOW)),
         "fleet, terminal": item.text(),
-        "fleet, page": cell(fleet_page(item, by="instance", now=None), "Cost"),
+        "fleet, page": cell(item.page(by="instance", now=None), "Cost"),
         "fleet, card": cell(item._repr_html_(), "Cost"),
         "comparison, page": cell(comparison_page(compared, [], now=None), "Cost"),
         "comparison, card": cell(compared._repr_html_(), "Cost"),
@@ -154,7 +153,7 @@ def test_a_job_that_was_stopped_is_stopped_on_every_surface() -> None:
         plain(watch_html([row], NOW)),
         plain(list_piece([row], NOW)),
         plain(job_piece(row, NOW)),
-        plain(fleet_page(item, by="instance", now=None)),
+        plain(item.page(by="instance", now=None)),
         plain(comparison_page(compared, [], now=None)),
         plain(compared._repr_html_()),
     ]

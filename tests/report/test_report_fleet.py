@@ -18,7 +18,6 @@ from report_jobs import START, describe
 from sm_trn.core.errors import SmTrnError, UnknownName
 from sm_trn.core.specs import JobSnapshot, parse_snapshot
 from sm_trn.report import FLEET_COLUMNS, Fleet, fleet
-from sm_trn.report.fleets.rows import group_table
 
 P4D, G5 = "ml.p4d.24xlarge", "ml.g5.xlarge"
 
@@ -101,15 +100,6 @@ def test_jobs_are_newest_first_and_the_frame_has_its_columns() -> None:
     assert list(FLEET_COLUMNS) == list(frame.columns)
     assert "queued" == frame["job"][0]
     assert math.isnan(frame["cost_usd"][1])  # emulated: missing, not zero
-
-
-def test_prices_of_a_day() -> None:
-    old, new = fleet([job("a")], at="2022-12-01"), fleet([job("a")])
-    assert (Decimal("37.69"), True) == (old.usd, new.usd < old.usd)
-
-
-def test_an_empty_fleet_says_so() -> None:
-    assert "0 jobs cost $0.00 in all." in str(fleet([]))
 
 
 def test_jobs_that_have_no_cost_are_not_said_to_cost_nothing() -> None:
@@ -204,14 +194,3 @@ def test_sums_by_a_tag_that_nobody_read_are_refused(key: str, tmp_path: Path) ->
     assert [] == list(tmp_path.iterdir())
     assert ["no team"] == [group.name for group in fleet([(job("a"), {})]).by("tag:team")]
     assert () == fleet([]).by(key)
-
-
-def test_tags_that_were_read_and_are_none_were_read(tmp_path: Path) -> None:
-    assert "Tags were not read" not in fleet([(job("a"), {})]).save(tmp_path)[0].read_text()
-
-
-def test_emulated_jobs_have_no_hours() -> None:
-    item = fleet([job("a", emulated=True)])
-    table = group_table(item, "instance")
-    assert ["-"] == [table.words(row, "instance_hours") for row in table.rows]
-    assert "0.0" not in str(item)

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from report_jobs import START, describe, step_lines, transitions
 
 from sm_trn.core.pricing import snapshot_book
-from sm_trn.core.specs import JobStatus, parse_snapshot
+from sm_trn.core.specs import parse_snapshot
 from sm_trn.core.specs.units import WallSeconds
-from sm_trn.core.status import status_look
 from sm_trn.report import (
     Display,
     LineDisplay,
@@ -84,17 +83,8 @@ def test_status_has_word_glyph_and_colour(word: str, glyph: str, role: str, phas
     assert (word, glyph, role) == (look.word, look.glyph, look.role)
 
 
-def test_stopping_is_not_stopped() -> None:
-    snapshot = parse_snapshot(describe("a", TrainingJobStatus="Stopping", SecondaryStatus="Training"))
-    assert (status_look(snapshot).word, snapshot.status) == ("stopping", JobStatus.STOPPING)
-
-
 def test_change_of_status_names_the_time_of_the_phase_before() -> None:
     assert watch_lines([row(phase="Downloading")], [row()], NOW) == ["2023-11-14T22:38:20Z bert training after 3m12s"]
-
-
-def test_nothing_new_is_no_line() -> None:
-    assert watch_lines([row(steps=300, total=1000)], [row(steps=350, total=1000)], NOW) == []
 
 
 def test_each_tenth_of_the_steps_is_a_line() -> None:
@@ -171,12 +161,6 @@ def test_printed_dollars_add_up_to_the_total(rows: list[WatchRow], kept: set[int
     ]
     head = re.search(r"\$([\d,.]+) so far", text.partition("STATUS")[0].replace("\n", " "))
     assert (Decimal(head[1].replace(",", "")) if head else Decimal(0)) == sum(cells, Decimal(0))
-
-
-def test_common_prefix_is_said_once() -> None:
-    text = watch_text([row("sweep-lr1"), row("sweep-lr2")], NOW)
-    assert "JOB, sweep-…" in text
-    assert "● lr1" in text
 
 
 def test_single_job_is_shown_in_detail() -> None:
@@ -259,19 +243,6 @@ def test_display_for_takes_what_fits(
     assert kind is type(display_for(Terminal() if terminal else io.StringIO(), notebook, environ=environ))
 
 
-def test_old_encodings_get_ascii() -> None:
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
-    display = TerminalDisplay(stream, environ={}, size=(80, 24))
-    display.show(ALL, NOW)
-    stream.flush()
-    assert stream.buffer.getvalue().decode("ascii")
-
-
-def test_no_jobs_is_said() -> None:
-    assert "No jobs." in watch_text([], NOW)
-    assert "No jobs." in watch_html([], NOW)
-
-
 SAVED = Checkpoints(count=12, newest=NOW - timedelta(seconds=190))
 
 
@@ -288,12 +259,6 @@ def test_the_detail_says_how_old_the_newest_checkpoint_is_or_that_there_is_none(
     assert "checkpoint  newest 3m10s old, 12 objects" in watch_text([one], NOW)
     none = dataclasses.replace(row(), checkpoints=Checkpoints(count=0, newest=None))
     assert "checkpoint  none yet" in watch_text([none], NOW)
-
-
-def test_a_note_is_a_stamped_line_among_the_lines() -> None:
-    out = io.StringIO()
-    LineDisplay(out).note("Your AWS login expired.", NOW)
-    assert "2023-11-14T22:38:20Z Your AWS login expired.\n" == out.getvalue()
 
 
 def test_a_note_stays_above_the_table_which_is_drawn_again() -> None:

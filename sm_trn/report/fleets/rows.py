@@ -1,4 +1,4 @@
-"""What many jobs cost together: sums by instance, status, month, day, name or tag. Compares nothing.
+"""Sums of many jobs: by instance, status, month, day, name or tag. Compares nothing.
 
 Sums hold only what was billed at a known price. Emulated jobs have no cost, jobs without a price are named, and neither is
 ever counted as zero.
@@ -7,12 +7,12 @@ ever counted as zero.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 
-from ...core.errors import SmTrnError, UnknownName
+from ...core.errors import UnknownName
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, missing_cost
 from ...core.formatting.printable import one_line
@@ -49,92 +49,6 @@ class FleetGroup:
     in_tokens: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetCosts:
-    """Jobs with their costs, newest first. ``at`` is the date of the prices, None: the newest known.
-
-    ``cut``: only so many of the newest were looked at, and there are more.
-    """
-
-    rows: tuple[WatchRow, ...]
-    at: str | None = None
-    title: str = "Jobs"
-    cut: int | None = None
-
-    @property
-    def usd(self) -> Decimal:
-        """What the jobs with a known cost cost together."""
-        return sum((row.cost.usd for row in self.rows if row.cost is not None), Decimal(0))
-
-    @property
-    def idle_usd(self) -> Decimal:
-        """What warm pools cost while no job ran in them, on top of ``usd``."""
-        return _sum(row.idle_usd for row in self.rows)
-
-    @property
-    def bought_nothing_usd(self) -> Decimal:
-        """What failed jobs and idle warm pools cost."""
-        return _sum(row.failed_usd for row in self.rows) + self.idle_usd
-
-    @property
-    def tags_read(self) -> bool:
-        """Whether the tags of a job were read, though it may have none."""
-        return any(row.tags_read for row in self.rows)
-
-    def by(self, key: str) -> tuple[FleetGroup, ...]:
-        """Sums by ``instance``, ``status``, ``month``, ``day``, ``name`` (without the time), ``person`` (as tags name one) or
-        ``tag:KEY``, dearest first.
-
-        Raises UnknownName for another key, SmTrnError for a tag or a person of jobs whose tags were not read.
-        """
-        name_of = _namer(key)
-        if self.rows and (key == "person" or key.startswith(TAG)) and not self.tags_read:
-            raise SmTrnError(f"by: got {key!r}, wanted jobs whose tags were read; session.fleet(tags=True) reads them")
-        groups: dict[str, list[WatchRow]] = {}
-        for row in self.rows:
-            groups.setdefault(name_of(row), []).append(row)
-        return tuple(
-            sorted((_group(name, rows) for name, rows in groups.items()), key=lambda group: (-group.usd, group.name))
-        )
-
-    def findings(self) -> Iterator[str]:
-        """What the sums say, what they leave out, and at which prices."""
-        yield from self._spent()
-        for row in self.rows:
-            if row.health is not None and row.sick:
-                yield f"{row.name}: {row.health.verdict.word}, {row.reason}. Next: {row.next_command}"
-        unpriced = sorted({row.snapshot.instance for row in self.rows if row.unpriced and row.snapshot.instance})
-        if unpriced:
-            jobs = fmt.jobs(sum(row.unpriced for row in self.rows))
-            yield f"No price is known for {fmt.listing(unpriced)}: {jobs} in no sum."
-        if in_tokens := sum(row.snapshot.in_tokens for row in self.rows):
-            yield f"{fmt.jobs(in_tokens)} {Missing.IN_TOKENS}: in no sum."
-        if waiting := sum(row.snapshot.billable_s is None and not row.emulated for row in self.rows):
-            yield f"{fmt.jobs(waiting)} {Missing.NOT_BILLED_YET}, or never started."
-        if emulated := sum(row.emulated for row in self.rows):
-            yield f"{fmt.jobs(emulated)} EMULATED on this machine: no cost, in no sum."
-
-    def _spent(self) -> Iterator[str]:
-        """The sum, and what of it bought nothing."""
-        priced = [row for row in self.rows if row.cost is not None]
-        dates = sorted({row.price.as_of for row in priced if row.price is not None})
-        dated = f" at prices of {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") if dates else ""
-        if self.cut is not None:
-            yield f"There are more: only the {fmt.count(self.cut)} newest were looked at, so no sum is whole; raise the limit."
-        if priced or not self.rows:
-            yield f"{fmt.jobs(len(priced))} cost {fmt.usd(self.usd)} in all{dated}."
-        saved = _sum(row.spot_saved for row in self.rows)
-        if saved > 0:
-            yield f"Spot took {fmt.usd(saved)} off the price of the training time."
-        failed = [usd for row in priced if (usd := row.failed_usd) is not None]
-        if failed:
-            share = fmt.percent(float(sum(failed) / self.usd * 100)) if self.usd else fmt.percent(0)
-            yield f"{fmt.jobs(len(failed))} failed and cost {fmt.usd(sum(failed, Decimal(0)))}, {share} of all."
-        if self.idle_usd > 0:
-            pools = fmt.jobs(sum(row.idle_usd is not None for row in self.rows))
-            yield f"Warm pools of {pools} stood idle for {fmt.usd(self.idle_usd)}, on top of what the jobs cost: paid, and empty."
-
-
 _NAMERS: Mapping[str, Callable[[WatchRow], str]] = MappingProxyType(
     {
         "instance": lambda row: one_line(row.snapshot.instance) or "no instance",
@@ -149,10 +63,10 @@ _NAMERS: Mapping[str, Callable[[WatchRow], str]] = MappingProxyType(
 
 def expect_key(key: str) -> None:
     """Raises UnknownName for what no sums are made by."""
-    _namer(key)
+    namer(key)
 
 
-def _namer(key: str) -> Callable[[WatchRow], str]:
+def namer(key: str) -> Callable[[WatchRow], str]:
     tag = key.removeprefix(TAG)
     if tag and tag != key:
         return lambda row: one_line(row.tags.get(tag, "")) or f"no {tag}"
@@ -161,29 +75,29 @@ def _namer(key: str) -> Callable[[WatchRow], str]:
     return _NAMERS[key]
 
 
-def _group(name: str, rows: Sequence[WatchRow]) -> FleetGroup:
+def group_of(name: str, rows: Sequence[WatchRow]) -> FleetGroup:
     return FleetGroup(
         name=name,
         jobs=len(rows),
         priced=sum(row.cost is not None for row in rows),
         instance_hours=sum(row.instance_hours or 0.0 for row in rows),
         usd=sum((row.cost.usd for row in rows if row.cost is not None), Decimal(0)),
-        spot_saved=_sum(row.spot_saved for row in rows),
-        failed_usd=_sum(row.failed_usd for row in rows),
-        idle_usd=_sum(row.idle_usd for row in rows),
+        spot_saved=total(row.spot_saved for row in rows),
+        failed_usd=total(row.failed_usd for row in rows),
+        idle_usd=total(row.idle_usd for row in rows),
         emulated=all(row.snapshot.emulated for row in rows),
         billed=any(row.snapshot.billable_s is not None for row in rows),
         in_tokens=all(row.snapshot.in_tokens for row in rows),
     )
 
 
-def _sum(values: Iterable[Decimal | None]) -> Decimal:
+def total(values: Iterable[Decimal | None]) -> Decimal:
     return sum((value for value in values if value is not None), Decimal(0))
 
 
-def group_table(item: FleetCosts, by: str, title: str = "") -> Table:
+def group_table(groups: Iterable[FleetGroup], by: str, title: str = "") -> Table:
     """The sums by instance, status, person or another key, dearest first."""
-    rows = tuple(Row(name=group.name, cells=cells_of(_GROUP_COLUMNS, group)) for group in item.by(by))
+    rows = tuple(Row(name=group.name, cells=cells_of(_GROUP_COLUMNS, group)) for group in groups)
     return Table(columns=_GROUP_COLUMNS, rows=rows, title=title, rows_are=by.capitalize())
 
 

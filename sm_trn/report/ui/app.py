@@ -19,7 +19,6 @@ from ...core.errors import SmTrnError
 from ...core.session.handles import TrainingJob
 from ...core.session.stops import stop_one
 from ..fleets.fleet import fleet
-from ..fleets.page import fleet_page
 from ..pages import message_page, render, style_sheet
 from .access import DOCUMENT_POLICY, Access, Keys
 from .board import Board
@@ -110,7 +109,7 @@ class Page:
         settings, jobs = self.watcher.settings, list(self.watcher.known.values())
         cut = settings.limit if len(jobs) >= settings.limit else None
         item = fleet([job for job in jobs if job.terminal], book=self.watcher.session.prices, cut=cut)
-        return _document(fleet_page(item, by="instance", now=self._now()), 200)
+        return _document(item.page(now=self._now()), 200)
 
     def _comparison(self, request: Request) -> Response:
         """Jobs side by side, as the page of a comparison."""
