@@ -1,7 +1,5 @@
 """Make the ``types`` of sm_trn/forecast/architectures.json again: model types whose ``config.json`` says their shape.
 
-The names of all types, in sm_trn/forecast/model_types.json, gain those of the installed transformers.
-
     python .github/model_types.py
 
 Each type's own default configuration is read by ``from_config`` and built by the installed transformers, without weights. A type is in the
@@ -22,10 +20,9 @@ import transformers
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from sm_trn.forecast.architectures import from_config
+from sm_trn.forecast.models import from_config
 
 TABLE = Path(__file__).parents[1] / "sm_trn" / "forecast" / "architectures.json"
-NAMES = TABLE.with_name("model_types.json")
 NEAR = 0.05
 
 
@@ -68,8 +65,6 @@ def main() -> None:
     types = json.dumps({"transformers": transformers.__version__, "types": list(verified())})
     text = re.sub(r'^ "verified": .*$', f' "verified": {types},', TABLE.read_text("utf-8"), count=1, flags=re.MULTILINE)
     TABLE.write_text(text, "utf-8")
-    names = sorted({*json.loads(NAMES.read_text("utf-8")), *CONFIG_MAPPING})
-    NAMES.write_text("[\n" + ",\n".join(map(json.dumps, names)) + "\n]\n", "utf-8")
     sys.stdout.write(f"{len(json.loads(types)['types'])} types\n")
 
 

@@ -44,11 +44,9 @@ from .core.strategies.smp import SMModelParallel as SMModelParallel
 from .core.strategies.torchrun import TorchDistributed as TorchDistributed
 from .core.strategies.xla import PyTorchXLA as PyTorchXLA
 from .diagnosis.causes.source import why as why
-from .forecast.jobs.calibration import read_calibration as read_calibration
-from .forecast.jobs.estimate import estimate as estimate
-from .forecast.planning import plan as plan
-from .forecast.planning.limits import Limits as Limits
-from .report.comparing import calibrate as calibrate
+from .forecast.estimate import estimate as estimate
+from .forecast.plan import Limits as Limits
+from .forecast.plan import plan as plan
 from .report.comparing import compare as compare
 from .report.comparing import diff as diff
 from .rules import check as check
@@ -94,7 +92,6 @@ __all__ = [
     "TrainingCompiler",
     "TrainingJob",
     "__version__",
-    "calibrate",
     "check",
     "compare",
     "connect",
@@ -110,7 +107,6 @@ __all__ = [
     "parse_request",
     "plan",
     "policies",
-    "read_calibration",
     "read_jobs",
     "read_log",
     "rehearse",

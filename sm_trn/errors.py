@@ -14,7 +14,7 @@ from .core.errors import (
 )
 from .core.session.budget import OverBudget
 from .core.session.launches import LaunchInterrupted, PartialLaunch
-from .forecast.jobs.facts import MissingFact
+from .forecast.facts import MissingFact
 
 __all__ = [
     "CloudError",

@@ -20,17 +20,15 @@ from .core.status import Verdict
 from .diagnosis.causes.cause import Cause, Confidence, Diagnosis
 from .diagnosis.health.health import Health
 from .emulator.rehearsal import Rehearsal
-from .forecast.jobs.calibration import Calibration
-from .forecast.jobs.value import Estimate
-from .forecast.planning.value import Plan
-from .hosting.endpoints import Endpoint, Transform
+from .forecast.estimate import Estimate
+from .forecast.plan import Plan
+from .hosting.endpoints import Endpoint
 from .report.comparison.compare import Comparison
 from .report.fleets.fleet import Fleet
 from .tuning.job import TuningJob
 from .tuning.ports import Trial, TuningSnapshot
 
 __all__ = [
-    "Calibration",
     "Cause",
     "Comparison",
     "Confidence",
@@ -57,7 +55,6 @@ __all__ = [
     "Rehearsal",
     "RequestCost",
     "SavedLog",
-    "Transform",
     "Trial",
     "TuningJob",
     "TuningSnapshot",

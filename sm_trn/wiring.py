@@ -19,7 +19,7 @@ from .core.specs.job import JobSpec, expect_spec
 from .core.specs.problems import Problem, Severity
 from .diagnosis.guard.live import JobGuards
 from .diagnosis.handles import DiagnosedJob, GuardedSession
-from .forecast.costs import estimated_cost
+from .forecast.estimate import estimated_cost
 from .hosting.handles import DeployableJob, HostingSession
 from .report.handles import MeasuredJob, ReportingSession
 from .rules import RULES, check

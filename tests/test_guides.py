@@ -120,7 +120,6 @@ NOT_RUN = {
 }
 # Commands that must say no here, with what they say.
 REFUSED = {
-    "sm-trn estimate squad.toml --measure": "wanted AWS: an emulated step has the speed of this machine",
     "sm-trn launch reviews.toml --queue training": "launch without a queue, or use AWS",
     "sm-trn list --queue training": "launch without a queue, or use AWS",
     "sm-trn tune sweep.toml --max-usd 50 --wait --best best.toml": "UnknownOperationException",
@@ -163,7 +162,6 @@ def test_every_command_of_a_page_runs(
     for name in ("reviews.toml", "jobs/job.toml"):
         (folder / name).write_text(job_file.replace('"src"', '"../src"') if "/" in name else job_file, "utf-8")
     (folder / "squad.toml").write_text(st.dump_job(SQUAD, "toml"), "utf-8")
-    st.results.Calibration({"ampere half transformers eager": (1.2, 1.3)}).save(folder / "squad.json")
     averages = {"train_runtime": 100.0, "train_samples_per_second": 64.0, "train_steps_per_second": 2.0, "epoch": 2.0}
     (folder / "train.log").write_text(f"{averages}\n", "utf-8")
     (folder / "describe.json").write_text(

@@ -93,7 +93,7 @@ class JobFailed(CloudError):  # noqa: N818 - the vocabulary names it
 
 
 class LaunchUnknown(CloudError):  # noqa: N818 - as InvalidJob
-    """A create was sent and nobody knows what became of it. The job, endpoint or transform ``name`` may run, and be billed."""
+    """A create was sent and nobody knows what became of it. The job or endpoint ``name`` may run, and be billed."""
 
     def __init__(self, message: str, *, name: str, code: str = "", operation: str = "CreateTrainingJob") -> None:
         super().__init__(message, operation=operation, code=code)

@@ -251,30 +251,6 @@ class Answer:
     content_type: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransformRequest:
-    """A batch transform by the model of the same name: every object under ``inputs``; ``by_line`` sends each line by itself."""
-
-    name: str
-    inputs: str
-    output: str
-    instance: str
-    count: int
-    content_type: str
-    accept: str
-    by_line: bool
-    tags: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransformSnapshot:
-    """A batch transform at one time; ``status`` is AWS's word."""
-
-    name: str
-    status: str
-    reason: str = ""
-
-
 class Models(Protocol):
     """Model archives in S3, and models made of them. Every method raises CloudError.
 
@@ -307,15 +283,5 @@ class EndpointService(Protocol):
     def invoke(self, name: str, body: bytes, content_type: str, accept: str) -> Answer: ...
 
 
-class TransformService(Protocol):
-    """Batch transforms. Every method raises CloudError; a create as that of an endpoint."""
-
-    def create_transform(self, request: TransformRequest) -> None: ...
-
-    def fetch_transform(self, name: str) -> TransformSnapshot: ...
-
-    def stop_transform(self, name: str) -> None: ...
-
-
-class Hosting(Models, EndpointService, TransformService, Protocol):
+class Hosting(Models, EndpointService, Protocol):
     """All that lets a model answer."""

@@ -1,4 +1,4 @@
-"""Models, endpoints and transform jobs through boto3, and the look into a model archive that comes before.
+"""Models and endpoints through boto3, and the look into a model archive that comes before.
 
 Against AWS, or against anything that speaks its API. It must not decide what is deployed where.
 """
@@ -26,7 +26,7 @@ from ..core.aws.backend import CONFIG, make_client
 from ..core.aws.errors import as_cloud_error, trouble, unanswered
 from ..core.aws.storage import PREFIX, Progress, counting
 from ..core.errors import CloudError, LaunchUnknown
-from ..core.ports import Answer, Artefact, EndpointSnapshot, Model, TransformRequest, TransformSnapshot
+from ..core.ports import Answer, Artefact, EndpointSnapshot, Model
 from ..core.specs.places import bucket_and_key
 from ..core.specs.snapshot import parse_time
 
@@ -196,41 +196,6 @@ class Boto3Hosting:
                 EndpointName=name, Body=body, ContentType=content_type, Accept=accept
             )
             return Answer(body=answer["Body"].read(), content_type=answer["ContentType"])
-
-    def create_transform(self, request: TransformRequest) -> None:
-        split = {"SplitType": "Line"} if request.by_line else {}
-        assembled = {"AssembleWith": "Line"} if request.by_line else {}
-        body = {
-            "TransformJobName": request.name,
-            "ModelName": request.name,
-            "BatchStrategy": "SingleRecord",
-            "TransformInput": {
-                "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": request.inputs}},
-                "ContentType": request.content_type,
-                **split,
-            },
-            "TransformOutput": {"S3OutputPath": request.output, "Accept": request.accept, **assembled},
-            "TransformResources": {"InstanceType": request.instance, "InstanceCount": request.count},
-            "Tags": _tags(request.tags),
-        }
-        with self._or_nothing([request.name]):
-            self._create(
-                "CreateTransformJob",
-                request.name,
-                lambda: self._sagemaker.create_transform_job(**body),
-                look=self.fetch_transform,
-            )
-
-    def fetch_transform(self, name: str) -> TransformSnapshot:
-        with as_cloud_error("DescribeTransformJob", name):
-            answer = self._sagemaker.describe_transform_job(TransformJobName=name)
-            return TransformSnapshot(
-                name=name, status=str(answer["TransformJobStatus"]), reason=str(answer.get("FailureReason", ""))
-            )
-
-    def stop_transform(self, name: str) -> None:
-        with as_cloud_error("StopTransformJob", name):
-            self._sagemaker.stop_transform_job(TransformJobName=name)
 
     def _create(
         self, operation: str, name: str, send: Callable[[], object], *, look: Callable[[str], object] | None = None

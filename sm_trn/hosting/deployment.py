@@ -52,7 +52,7 @@ class Deployment:
 
 
 class HostingInterrupted(KeyboardInterrupt):
-    """Ctrl-C while an endpoint or a transform was made or waited for. ``name`` goes on, and is billed: the message says how
+    """Ctrl-C while an endpoint was made or waited for. ``name`` goes on, and is billed: the message says how
     to end it."""
 
     def __init__(self, message: str, *, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What answers and costs money while it does: an endpoint as a handle, all of them as a list, batch transforms.
+"""What answers and costs money while it does: an endpoint as a handle, and all of them as a list.
 
 Nothing at AWS ends an endpoint by itself. ``max_hours`` is a tag that says when it may go; ``Endpoints.delete_overdue``, or
 ``sm-trn deploy --delete-overdue``, is what makes it go, whenever somebody – a person, cron, CI – runs it.
@@ -21,7 +21,7 @@ from ..core.formatting.cards import HasCard
 from ..core.formatting.missing import Missing
 from ..core.formatting.text import NAMES, WIDE, Screen, table_lines
 from ..core.logs.events import printable
-from ..core.ports import EndpointSnapshot, TransformRequest
+from ..core.ports import EndpointSnapshot
 from ..core.pricing.cost import usd_per_thousand
 from ..core.pricing.requests import RequestCost
 from ..core.session.cloud import Cloud
@@ -33,7 +33,6 @@ from .table import EndpointRow, endpoint_table
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
 _ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}
-_TRANSFORMED = {"Completed", "Failed", "Stopped"}
 NO_ENDPOINT = "No endpoint is here: none is billed."
 _WAIT_S = 3600.0  # a host that has not started in an hour is reported, as SageMaker's own health check would
 
@@ -174,49 +173,6 @@ class Endpoints(HasCard):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Transform(HasCard):
-    """One batch transform job, by name."""
-
-    name: str
-    output: str
-    session: Cloud = dataclasses.field(repr=False)
-
-    @property
-    def status(self) -> str:
-        return self.session.hosts.fetch_transform(self.name).status
-
-    def wait(self) -> Transform:
-        """Until it has ended. Raises CloudError with the reason when it failed."""
-        while (now := self.session.hosts.fetch_transform(self.name)).status not in _TRANSFORMED:
-            self.session.clock.sleep(0.2 if self.session.emulated else 10.0)
-        if now.status == "Failed":
-            raise CloudError(
-                f"{self.name} failed: {printable(now.reason) or Missing.NO_REASON}",
-                operation="CreateTransformJob",
-                code="Failed",
-            )
-        return self
-
-    def stop(self) -> None:
-        self.session.hosts.stop_transform(self.name)
-
-    def answers(self, name: str) -> list[Any]:
-        """The answers to the lines of the input object ``name``, in their order: JSON as objects, other lines as text.
-
-        ``name`` is its key below the input's prefix, of a local file or folder its name. Raises CloudError when there are none.
-        """
-        uri = f"{self.output.rstrip('/')}/{name}.out"
-        text = self.session.storage.fetch_text(uri)
-        if text is None:
-            raise CloudError(
-                f"{self.name}: got nothing at {uri}, wanted the answers to {name!r}; status {self.status}",
-                operation="GetObject",
-                code="NoSuchKey",
-            )
-        return [_line(line) for line in text.splitlines() if line]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DeployOptions:
     """What ``TrainingJob.deploy`` was told."""
 
@@ -226,22 +182,6 @@ class DeployOptions:
     image_uri: str | None
     environment: Mapping[str, str] | None
     max_hours: float | None
-    wait: bool
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TransformOptions:
-    """What ``TrainingJob.transform`` was told."""
-
-    inputs: str
-    instance: str
-    output: str | None
-    content_type: str
-    accept: str
-    by_line: bool
-    count: int
-    code: str | None
-    image_uri: str | None
     wait: bool
 
 
@@ -268,31 +208,6 @@ def deploy(cloud: Cloud, job: Trained, how: DeployOptions) -> Endpoint:
         return endpoint.wait() if how.wait else endpoint
 
 
-def transform(cloud: Cloud, job: Trained, how: TransformOptions) -> Transform:
-    """See ``TrainingJob.transform``."""
-    tags = {JOB_TAG: job.now.name}
-    made = deployment.prepare(
-        cloud, job, how.instance, code=how.code, image_uri=how.image_uri, environment=None, tags=tags
-    )
-    place = cloud.storage.put_input(how.inputs)
-    where = how.output or f"s3://{cloud.bucket}/{made.name}/transform"
-    request = TransformRequest(
-        name=made.name,
-        inputs=place,
-        output=where,
-        instance=how.instance,
-        count=how.count,
-        content_type=how.content_type,
-        accept=how.accept,
-        by_line=how.by_line,
-        tags=tags,
-    )
-    with naming("transform", made.name, f"aws sagemaker stop-transform-job --transform-job-name {made.name}"):
-        cloud.hosts.create_transform(request)
-        started = Transform(name=made.name, output=where, session=cloud)
-        return started.wait() if how.wait else started
-
-
 def fetch_endpoints(cloud: Cloud) -> Endpoints:
     """Every endpoint of the account and region, whoever made it. Raises CloudError."""
     return Endpoints(rows=tuple(_row(cloud, found) for found in cloud.hosts.fetch_endpoints()), session=cloud)
@@ -316,13 +231,6 @@ def _row(cloud: Cloud, found: EndpointSnapshot) -> EndpointRow:
         job=found.tags.get(JOB_TAG, ""),
         emulated=found.emulated,
     )
-
-
-def _line(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _encoded(inputs: Any, content_type: str) -> tuple[bytes, str]:

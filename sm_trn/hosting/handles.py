@@ -1,4 +1,4 @@
-"""What hosting adds to the live handles: endpoints and batch transforms of a job's model."""
+"""What hosting adds to the live handles: endpoints of a job's model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 from ..core.session import handles
 from . import endpoints
 from .deployment import Trained
-from .endpoints import DeployOptions, Endpoint, Endpoints, Transform, TransformOptions
+from .endpoints import DeployOptions, Endpoint, Endpoints
 
 
 class DeployableJob(handles.TrainingJob):
@@ -44,39 +44,6 @@ class DeployableJob(handles.TrainingJob):
             wait=wait,
         )
         return endpoints.deploy(self.session, self._trained(), how)
-
-    def transform(  # noqa: PLR0913 - what a transform can be told, each by name
-        self,
-        inputs: str,
-        instance: str,
-        *,
-        output: str | None = None,
-        content_type: str = "application/json",
-        accept: str = "application/json",
-        by_line: bool = True,
-        count: int = 1,
-        code: str | None = None,
-        image_uri: str | None = None,
-        wait: bool = True,
-    ) -> Transform:
-        """Batch transform: every object under ``inputs`` (an S3 prefix, or a local file or folder) through the job's model.
-
-        ``by_line`` sends each line by itself and writes the answers line by line; the answers to ``x`` are ``<output>/x.out``.
-        The instances are billed while it runs. Raises as ``deploy``.
-        """
-        how = TransformOptions(
-            inputs=inputs,
-            instance=instance,
-            output=output,
-            content_type=content_type,
-            accept=accept,
-            by_line=by_line,
-            count=count,
-            code=code,
-            image_uri=image_uri,
-            wait=wait,
-        )
-        return endpoints.transform(self.session, self._trained(), how)
 
     def _trained(self) -> Trained:
         return Trained(label=self.label, spec=self.spec, now=self.snapshot())

@@ -8,24 +8,16 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import Unpack
-
-from ..core.errors import SmTrnError, UnknownName
-from ..core.logs.throughput import throughput
+from ..core.errors import UnknownName
 from ..core.pricing.book import PriceBook
 from ..core.render.differences import Diff
 from ..core.render.differences import diff as compared
-from ..core.render.from_describe import as_request
-from ..core.render.from_request import parse_request
 from ..core.session.defaults import expect_region, known_prices
 from ..core.session.handles import TrainingJob
 from ..core.session.names import short_names
 from ..core.specs.job import JobSpec, expect_spec
-from ..core.specs.record import JobRecord, Origin, parse_record
+from ..core.specs.record import JobRecord, parse_record
 from ..core.specs.value import misfit, suggestion
-from ..forecast.jobs.calibration import Calibration
-from ..forecast.jobs.estimate import learn
-from ..forecast.jobs.facts import Known
 
 if TYPE_CHECKING:
     from .comparison.compare import Comparison
@@ -62,35 +54,6 @@ def compare(
         baseline = named.get(baseline, baseline)
     prices = book or known_prices()
     return side_by_side(records, baseline=baseline, at=at, region=region, book=prices)
-
-
-def calibrate(jobs: Sequence[TrainingJob | JobRecord | str | Path], **known: Unpack[Known]) -> Calibration:
-    """What real jobs teach the estimates of their accelerator, precision and software: save it, and give it to ``estimate``.
-
-    ``jobs`` are handles, records or files of records; ``known`` are facts that their requests do not say. Raises SmTrnError for an
-    emulated or published job, and for one whose log gives no optimizer steps a second; MissingFact as ``estimate`` does.
-
-    >>> try:
-    ...     st.calibrate(["published/bert-trn1"])
-    ... except st.SmTrnError as error:
-    ...     "wanted one of your own" in str(error)
-    True
-    """
-    several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
-    found = Calibration({})
-    for job in several:
-        record = as_record(job)
-        if record.origin is not Origin.MEASURED:
-            why = "its speed is this machine's" if record.origin is Origin.EMULATED else "its request is not all there"
-            raise SmTrnError(
-                f"{record.label}: got a job that is {record.origin.value}, wanted one of your own that ran: {why}"
-            )
-        speed = throughput(record.points, unit="it/s")
-        if speed is None:
-            wanted = "steps_per_second or train_steps_per_second"
-            raise SmTrnError(f"{record.label}: its log gives no steps a second, wanted {wanted}")
-        found = found.plus(learn(parse_request(as_request(record.snapshot.raw)), speed.median, **known))
-    return found
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:

@@ -20,12 +20,11 @@ from ..core.specs.framework import HuggingFace, PyTorch
 from ..core.specs.job import HyperValue, JobSpec, Script
 from ..core.specs.problems import Severity
 from ..core.specs.value import suggestion
-from ..forecast.architectures import Architecture, find_model, in_folder
-from ..forecast.jobs.configure import facts_of
-from ..forecast.jobs.data import count
-from ..forecast.jobs.facts import Known
-from ..forecast.jobs.value import span
-from ..forecast.planning import Choice, Excluded, Limits, Plan, plan
+from ..forecast.data import count
+from ..forecast.estimate import span
+from ..forecast.facts import Known, facts_of
+from ..forecast.models import Architecture, find_model, in_folder
+from ..forecast.plan import Choice, Excluded, Limits, Plan, plan
 from ..forecast.rules import ALL_RULES
 from ..images.contents import Contents, all_contents
 from .reading import UnreadableData, class_folders, images_in, in_s3, template_of

@@ -31,7 +31,7 @@ LIVE = {
     "Comparison", "Diff", "EmulatorError", "Endpoint", "Fleet", "JobCost", "JobFailed", "JobRecord", "JobSnapshot", "LaunchInterrupted",
     "LaunchUnknown", "LogEvent", "MetricLog", "Observation",
     "OverBudget", "PartialLaunch", "Policies", "Price", "PriceBook", "QueuedJob", "Rehearsal", "RequestCost",
-    "SavedLog", "Session", "TrainingJob", "Transform", "Trial", "TuningJob", "TuningSnapshot",
+    "SavedLog", "Session", "TrainingJob", "Trial", "TuningJob", "TuningSnapshot",
     "compare", "connect", "diff", "estimator", "read_jobs", "read_log", "rehearse",
 }  # fmt: skip
 

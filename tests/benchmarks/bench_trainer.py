@@ -1,8 +1,8 @@
-"""Steps of Hugging Face's Trainer on this GPU beside their estimates: python tests/benchmarks/bench_trainer.py --chip H200. On demand.
+"""Steps of Hugging Face's Trainer on this GPU: python tests/benchmarks/bench_trainer.py. On demand.
 
-Trains the rows of tests/forecast/trainer.json again, with random data and weights, and prints seconds of a step and GiB of each, measured
-over estimated; ``--largest`` looks for the largest batches too. ``--json OUT`` appends each row as it ends. Wants a GPU, transformers,
-accelerate, and peft.
+Trains the rows of trainer.json again, with random data and weights, and prints seconds of a step and GiB of each beside those of the H200
+of tests/forecast/rows.json; ``--largest`` looks for the largest batches too. ``--json OUT`` appends each row as it ends. Wants a GPU,
+transformers, accelerate, and peft.
 """
 
 from __future__ import annotations
@@ -10,26 +10,13 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from forecast.trainer import configuration, rows_of  # noqa: E402 - the path above
-
-from sm_trn.core.catalog.chips import chips  # noqa: E402
-from sm_trn.forecast.memory import largest_batch, memory  # noqa: E402
-from sm_trn.forecast.rates import shipped  # noqa: E402
-from sm_trn.forecast.step import step_parts  # noqa: E402
-from sm_trn.forecast.work import work_of  # noqa: E402
 
 GIB = 2**30
 SHORT = 512  # tokens up to which a step is timed over 40 steps instead of 16
@@ -149,26 +136,29 @@ def search(row: dict[str, Any], sizes: dict[str, Any], guess: int) -> int:
     return low
 
 
+def rows_of(part: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The rows of a part of the file by column, each with the sizes of its model's config.json."""
+    body = json.loads(Path(__file__).with_name("trainer.json").read_text("utf-8"))
+    columns = body["columns"] if part == "rows" else body["largest_columns"]
+    rows = [dict(zip(columns, row, strict=True)) for row in body[part]]
+    return [(row, body["configs"][row["model"]]) for row in rows]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--chip", choices=sorted(chips()), required=True, help="this machine's accelerator")
     parser.add_argument("--largest", action="store_true", help="look for the largest batches too")
     parser.add_argument("--json", metavar="OUT", type=Path, help="append each row to this file")
     args = parser.parse_args()
     transformers.logging.set_verbosity_error()
-    constants = shipped().constants
     for row, sizes in rows_of("rows"):
         steps = 40 if row["length"] <= SHORT and not row["lora"] else 16
         step_s, gib = train(row, sizes, row["batch"], steps)
-        c = replace(configuration(row), chip=chips()[args.chip])
-        seconds, needed = step_parts(work_of(c), constants.rates(c)).total, memory(c).total
-        print(f"{row['model']:34} {row['length']:5} x {row['batch']:<4} {step_s * 1000:7.1f} ms, {step_s / seconds:.2f} of the estimate; "
-              f"{gib:5.1f} GiB, {gib / needed:.2f}", flush=True)  # fmt: skip
+        print(f"{row['model']:34} {row['length']:5} x {row['batch']:<4} {step_s * 1000:7.1f} ms, {row['step_ms']:7.1f} there; "
+              f"{gib:5.1f} GiB, {row['gib']:5.1f} there", flush=True)  # fmt: skip
         keep(args.json, {**row, "step_ms": round(step_s * 1000, 1), "gib": round(gib, 1)})
     for row, sizes in rows_of("largest") if args.largest else []:
-        said = largest_batch(replace(configuration(row), chip=chips()[args.chip]))
-        found = search(row, sizes, said)
-        print(f"{row['model']:34} {row['length']:5} largest batch {found}, estimated {said}", flush=True)
+        found = search(row, sizes, row["batch"])
+        print(f"{row['model']:34} {row['length']:5} largest batch {found}, {row['batch']} there", flush=True)
         keep(args.json, {**row, "batch": found})
 
 

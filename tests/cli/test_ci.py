@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -50,28 +49,6 @@ def test_what_is_no_job_file_is_annotated_too(folder: Path) -> None:
     assert 2 == done.returncode
     assert "::error file=bad.toml,line=2,title=job file::unknown key" in done.stdout
     assert 'missing key "compute"' in done.stdout
-
-
-def test_a_log_of_sarif_has_rules_places_and_levels(folder: Path) -> None:
-    (folder / "bad.toml").write_text(BAD)
-    (folder / "none.toml").write_text(NO_JOB)
-    done = sm_trn("check", "bad.toml", "none.toml", "--format", "sarif", cwd=folder)
-    (run,) = json.loads(done.stdout)["runs"]
-    assert 2 == done.returncode
-    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {result["ruleId"] for result in run["results"]}
-    errors = [result for result in run["results"] if result["level"] == "error"]
-    place = errors[0]["locations"][0]["physicalLocation"]
-    assert ("bad.toml", 6, 12) == (
-        place["artifactLocation"]["uri"],
-        place["region"]["startLine"],
-        place["region"]["startColumn"],
-    )
-    assert "none.toml" in {each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in errors}
-
-
-def test_a_log_of_sarif_without_problems_is_a_run_without_results(folder: Path) -> None:
-    done = sm_trn("check", "job.toml", "--format", "sarif", cwd=folder)
-    assert (0, []) == (done.returncode, json.loads(done.stdout)["runs"][0]["results"])
 
 
 def shell(path: Path) -> dict[str, str]:
@@ -122,13 +99,6 @@ def test_the_action_is_green_on_good_files_and_red_on_bad_ones(
     code, said, _ = action(folder, path)
     assert 1 == code
     assert "::error file=team/jobs/a b.toml,line=6" in said
-
-
-def test_the_action_writes_a_log_of_sarif(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("runner")
-    code, _, outputs = action(folder, path, format="sarif")
-    assert 0 == code
-    assert [] == json.loads(Path(outputs.strip().removeprefix("sarif=")).read_text())["runs"][0]["results"]
 
 
 def test_the_action_holds_files_against_a_policy(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

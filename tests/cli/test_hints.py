@@ -24,7 +24,7 @@ EVERY = {"--help"}.union(*OPTIONS.values())
 HINT = re.compile(r"\bsm-trn ((?:(?!sm-trn)[^;,`'\"()<\n]|(?<=\S)\.(?=\S))*)")
 OPTION = re.compile(r"(?<![\w(-])--[a-z][a-z_-]*[a-z](?![\w-]*:)")  # and not a variable of CSS
 # Options of other programs in texts that people read: pip's, AWS's, a shipped script's.
-FOREIGN = {"--upgrade", "--transform-job-name", "--shapes"}
+FOREIGN = {"--upgrade", "--shapes"}
 PROSE = {"in"}
 SPOKEN = {
     "cli", "account", "bridge/commands", "core/session", "core/pricing", "core/jobfile", "core/aws/errors.py", "core/aws/identity.py",

@@ -51,7 +51,7 @@ def test_a_rule_to_ignore_that_does_not_exist_is_refused(command: str, folder: P
     assert "'--ignore': got 'SPOT01', wanted the id of a rule (did you mean 'SPOT0" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--data", "--calibration"])
+@pytest.mark.parametrize("option", ["--data", "--log"])
 def test_a_file_that_is_not_there_is_refused_though_nothing_needs_it(option: str, folder: Path) -> None:
     done = sm_trn("estimate", "job.toml", option, "nope", cwd=folder)
     assert (2, "") == (done.returncode, done.stdout)

@@ -1,4 +1,4 @@
-"""Models, endpoints and transforms on a virtual clock: what SageMaker would answer about them. No network, and no model."""
+"""Models and endpoints on a virtual clock: what SageMaker would answer about them. No network, and no model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Refuse = Callable[[str, str], Exception]
-_KINDS = ("Model", "EndpointConfig", "Endpoint", "TransformJob")
+_KINDS = ("Model", "EndpointConfig", "Endpoint")
 _READY_S = 120.0
 
 
@@ -68,10 +68,6 @@ class Hosting:
 
     def _model(self, name: str) -> dict[str, Any]:
         return {"ModelName": name, "ModelArn": _arn("Model", name), "CreationTime": self.made["Model", name]}
-
-    def _transformjob(self, name: str) -> dict[str, Any]:
-        over = self._now() - self.made["TransformJob", name] > _READY_S
-        return {"TransformJobName": name, "TransformJobStatus": "Completed" if over else "InProgress"}
 
 
 def _split(operation: str) -> tuple[str, str]:

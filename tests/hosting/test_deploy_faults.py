@@ -1,4 +1,4 @@
-"""Whatever ends a deployment or a transform, nothing answers, and is billed, that was not named."""
+"""Whatever ends a deployment, nothing answers, and is billed, that was not named."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from jobs import job_of
 import sm_trn as st
 
 CODE = "def model_fn(folder): return 2\n"
-BILLED = ("Endpoint", "TransformJob")
+BILLED = ("Endpoint",)
 Step = Callable[[st.TrainingJob], object]
 STEPS: dict[str, Step] = {
     "deploy": lambda job: job.deploy("ml.c5.xlarge"),
     "deploy, no wait": lambda job: job.deploy("ml.c5.xlarge", wait=False),
-    "transform": lambda job: job.transform("s3://a-bucket/in", "ml.c5.xlarge"),
 }
-ENDS = {"Endpoint": "sm-trn deploy {} --delete", "TransformJob": "stop-transform-job --transform-job-name {}"}
+ENDS = {"Endpoint": "sm-trn deploy {} --delete"}
 
 
 def finished(patch: pytest.MonkeyPatch, folder: Path) -> tuple[World, st.TrainingJob]:
@@ -104,7 +103,7 @@ def test_a_deployment_of_which_no_answer_comes_is_named_and_keeps_its_model(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
 ) -> None:
     here, job = finished(monkeypatch, tmp_path)
-    here.wire.lose_answers_of = {"CreateEndpoint", "DescribeEndpoint", "CreateTransformJob", "DescribeTransformJob"}
+    here.wire.lose_answers_of = {"CreateEndpoint", "DescribeEndpoint"}
     with pytest.raises(st.errors.CloudError) as caught:
         STEPS[step](job)
     ((name, kind),) = billed(here).items()
@@ -118,7 +117,7 @@ def test_a_deployment_that_was_refused_leaves_nothing(
 ) -> None:
     here, job = finished(monkeypatch, tmp_path)
 
-    here.service.hosting.refused = {"CreateEndpoint", "CreateTransformJob"}
+    here.service.hosting.refused = {"CreateEndpoint"}
     with pytest.raises(st.errors.CloudError, match="ResourceLimitExceeded"):
         STEPS[step](job)
     assert {} == here.service.hosting.made

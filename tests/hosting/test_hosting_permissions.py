@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import fnmatch
 from collections.abc import Mapping
@@ -11,12 +10,10 @@ from typing import Any
 
 import jobs
 import pytest
-from hosting.test_deploy_faults import finished
 from jobs import job_of
 
 import sm_trn as st
 from sm_trn.core import aws
-from sm_trn.core.errors import CloudError
 from sm_trn.core.specs import Destination
 
 # https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
@@ -25,7 +22,6 @@ NEEDS = {
     "CreateModel": {"sagemaker:CreateModel", "sagemaker:AddTags", "iam:PassRole"},
     "CreateEndpointConfig": {"sagemaker:CreateEndpointConfig", "sagemaker:AddTags"},
     "CreateEndpoint": {"sagemaker:CreateEndpoint", "sagemaker:AddTags"},
-    "CreateTransformJob": {"sagemaker:CreateTransformJob", "sagemaker:AddTags"},
     "HeadObject": {"s3:GetObject"},
     "GetObject": {"s3:GetObject"},
     "PutObject": {"s3:PutObject"},
@@ -38,9 +34,6 @@ STEPS = {
     "predict": {"InvokeEndpoint"},
     "list": {"ListEndpoints", "DescribeEndpoint", "DescribeEndpointConfig", "ListTags"},
     "delete": {"DescribeEndpoint", "DescribeEndpointConfig", "DeleteEndpoint", "DeleteEndpointConfig", "DeleteModel"},
-    "transform": LOOK | {"ListTags", "PutObject", "CreateModel", "CreateTransformJob", "DescribeTransformJob"},
-    "answers": {"GetObject"},
-    "stop": {"StopTransformJob"},
 }
 CODE = "import json\ndef model_fn(f): return 2\ndef input_fn(b, c): return json.loads(b)\ndef predict_fn(d, m): return d * m\n"
 AT = Destination(role="arn:aws:iam::111122223333:role/training", region="us-west-2", bucket="a-bucket")
@@ -103,30 +96,6 @@ def test_hosting_makes_these_calls_and_no_others(session: st.Session, tmp_path: 
         assert allowed(st.policies(spec, AT).hosting, "sagemaker:CreateEndpoint", arn)
 
 
-def test_a_transform_makes_these_calls_and_no_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    here, launched = finished(monkeypatch, tmp_path)
-    job = st.TrainingJob(name=launched.name, session=here.session)
-    (tmp_path / "inference.py").write_text(CODE)
-    (tmp_path / "numbers.jsonl").write_text("1\n2\n")
-    found: dict[str, set[str]] = {}
-
-    def did(step: str) -> None:
-        found[step] = set(here.wire.calls)
-        here.wire.calls.clear()
-
-    done = job.transform(str(tmp_path / "numbers.jsonl"), "ml.c5.xlarge", code=str(tmp_path / "inference.py"))
-    did("transform")
-    here.service.objects[f"{done.output}/numbers.jsonl.out".removeprefix("s3://a-bucket/")] = b"2\n4\n"
-    assert [2, 4] == done.answers("numbers.jsonl")
-    did("answers")
-    with contextlib.suppress(CloudError):  # it has ended
-        done.stop()
-    did("stop")
-    assert found == {step: STEPS[step] for step in found}
-    arn = f"arn:aws:sagemaker:us-west-2:111122223333:transform-job/{done.name.lower()}"
-    assert allowed(st.policies(launched.spec, AT).hosting, "sagemaker:CreateTransformJob", arn)
-
-
 def test_the_policy_for_hosting_allows_what_is_called_and_nothing_else() -> None:
     called = {action for calls in STEPS.values() for call in calls for action in NEEDS.get(call, {f"sagemaker:{call}"})}
     assert called | BUCKETS == actions(st.policies(jobs.trainium("."), AT).hosting)
@@ -140,12 +109,11 @@ def test_nobody_elses_endpoint_may_be_asked_or_deleted() -> None:
         assert may is allowed(policy, "sagemaker:InvokeEndpoint", arn)
 
 
-def test_the_hosts_role_reads_the_model_and_writes_the_answers() -> None:
+def test_the_hosts_role_reads_the_model_and_writes_nothing() -> None:
     job = jobs.trainium(".").replace(name="bert", output=st.Output(s3_uri="s3://models/of/mine"))
     policy = st.policies(job, AT).hosting_execution
     assert allowed(policy, "s3:GetObject", "arn:aws:s3:::models/of/mine/bert-261120/output/model.tar.gz")
     assert allowed(policy, "s3:GetObject", "arn:aws:s3:::a-bucket/sm_trn/models/x/model.tar.gz")
-    assert allowed(policy, "s3:PutObject", "arn:aws:s3:::a-bucket/bert-261120/transform/x.out")
     assert not allowed(policy, "s3:PutObject", "arn:aws:s3:::models/of/mine/bert-261120/output/model.tar.gz")
     assert {"sagemaker:ListEndpoints"} == _everywhere(st.policies(job, AT).hosting)
     assert {"cloudwatch:PutMetricData", "ecr:GetAuthorizationToken"} == _everywhere(policy)

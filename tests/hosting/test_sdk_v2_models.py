@@ -9,7 +9,6 @@ from typing import Any
 
 import jobs
 import pytest
-from hosting.test_deploy_faults import finished
 
 import sm_trn as st
 from sm_trn.core._entry import scripts_folder
@@ -107,42 +106,6 @@ def test_deploy_sends_what_the_sdks_model_sends(emulator: Any, tmp_path: Path, m
     assert set() == different - set(DIFFERENCES)
     with session.endpoint(model.endpoint_name).wait() as served:
         assert answer == served.predict(question)
-
-
-# The same of a transform. Everything else must be equal.
-OF_A_TRANSFORM = {
-    "TransformJobName": "each makes a name of its own, unique by time",
-    "ModelName": "as above",
-    "Tags": "ours says which job the model is of",
-    "TransformInput.CompressionType": "the SDK sends its default",
-}
-
-
-@pytest.mark.sdk
-def test_a_transform_sends_what_the_sdks_transformer_sends(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("sagemaker.pytorch", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
-    from sagemaker.transformer import Transformer
-
-    from sm_trn.core import sdk
-
-    monkeypatch.setenv("SAGEMAKER_SUPPRESS_V2_WARNING", "1")
-    here, job = finished(monkeypatch, tmp_path)
-    sent: list[dict[str, Any]] = []
-    assert here.session.boto_session is not None
-    here.session.boto_session.events.register(
-        "provide-client-params.sagemaker.CreateTransformJob", lambda params, **_: sent.append(dict(params))
-    )
-    done = job.transform("s3://a-bucket/in", HOST, output="s3://a-bucket/out", accept="application/json", count=2)
-    transformer = Transformer(
-        done.name, 2, HOST, strategy="SingleRecord", assemble_with="Line", accept="application/json",
-        output_path="s3://a-bucket/out",
-        sagemaker_session=sdk.sdk_session(boto_session=here.session.boto_session, bucket="a-bucket"),
-    )  # fmt: skip
-    with sdk.contained():
-        transformer.transform("s3://a-bucket/in", content_type="application/json", split_type="Line", wait=False)
-    ours, theirs = (flat(request, "") for request in sent)
-    different = {path.strip(".") for path in ours.keys() | theirs.keys() if ours.get(path) != theirs.get(path)}
-    assert set() == different - set(OF_A_TRANSFORM)
 
 
 def test_a_trained_jobs_model_is_printed_as_source_that_can_be_pasted() -> None:

@@ -20,7 +20,7 @@ from sm_trn.core.formatting.cards import CARDS, HasCard
 from sm_trn.core.formatting.html import CSS, Fact, block, escaped, facts, title
 from sm_trn.core.formatting.theme import PALETTES
 from sm_trn.core.specs import WallSeconds
-from sm_trn.hosting.endpoints import Endpoint, Endpoints, Transform
+from sm_trn.hosting.endpoints import Endpoint, Endpoints
 from sm_trn.hosting.table import EndpointRow
 from sm_trn.report import cards as registry
 
@@ -84,7 +84,6 @@ VALUES: dict[str, Callable[[], Any]] = {
     "endpoints": lambda: Endpoints(rows=(endpoint_row(emulated=False, overdue=True),), session=session()),
     "emulated endpoints": lambda: Endpoints(rows=(endpoint_row(emulated=True),), session=session(emulated=True)),
     "no endpoints": lambda: Endpoints(rows=(), session=session()),
-    "transform": lambda: Transform(name=EVIL, output=EVIL, session=session()),
     "diff": lambda: st.diff(spec().replace(name="a", image_uri=None), spec().replace(name="a", image_uri=EVIL)),
     "comparison": lambda: st.compare(["published/bert-p4d", "published/bert-trn1"]),
 }  # fmt: skip

@@ -16,8 +16,6 @@ import sm_trn as st
 from sm_trn.cli.__main__ import cli
 from sm_trn.core.catalog import instances
 from sm_trn.core.catalog.chips import Chip, chips
-from sm_trn.forecast.jobs.configure import with_batch
-from sm_trn.forecast.planning import grid
 
 SOME = ("ml.trn1.32xlarge", "ml.p4d.24xlarge", "ml.g5.*xlarge", "ml.p5.48xlarge")
 
@@ -32,32 +30,24 @@ def test_every_choice_passes_check_and_learns_the_same(job: st.JobSpec) -> None:
         assert choice.estimate.fits
 
 
-@pytest.mark.parametrize("job", [SQUAD, LLAMA], ids=["squad", "llama"])
-def test_the_best_is_that_of_brute_force(job: st.JobSpec) -> None:
-    """Every batch with every accumulation on three machines, each estimated and checked."""
-    few = ("ml.trn1.32xlarge", "ml.p4d.24xlarge", "ml.g5.12xlarge")
+def test_the_best_is_that_of_brute_force() -> None:
+    """Every batch with every accumulation on two machines, each estimated and checked."""
+    few = {"ml.p4d.24xlarge": 8, "ml.g5.12xlarge": 4}
     kept: list[tuple[float, float]] = []
-    for place in grid.places(few, (1,), (None,)):
-        there = grid.moved(job, place)
-        if isinstance(there, str):
+    for instance, batch in itertools.product(few, (1, 2, 4, 8, 16, 32, 64)):
+        steps = 256 / few[instance] / batch
+        if steps < 1:
             continue
-        for batch, accumulation in itertools.product(range(1, 33), (1, 2, 4, 8, 16, 32, 64)):
-            if batch * accumulation not in {2, 4, 8, 16, 32, 64}:  # what one worker's share can be on these machines
-                continue
-            tried = with_batch(there, batch, accumulation)
-            found = st.estimate(tried)
-            whole = 64 if job is LLAMA else 256
-            if (
-                whole != found.configuration.global_batch
-                or not found.fits
-                or found.usd is None
-                or found.wall_s.p90 > 14_400
-            ):
-                continue
-            if not any(each.severity is st.Severity.ERROR for each in st.check(tried)):
-                kept.append((found.usd.p50, found.wall_s.p50))
+        sizes = {"per_device_train_batch_size": batch, "gradient_accumulation_steps": int(steps)}
+        tried = SQUAD.replace(
+            compute=st.Compute(instance), hyperparameters={**SQUAD.hyperparameters, **sizes}, max_run_s=86_400
+        )
+        found = st.estimate(tried)
+        errors = [each for each in st.check(tried) if each.severity is st.Severity.ERROR]
+        if found.fits and found.usd is not None and not errors:
+            kept.append((found.usd.p50, found.wall_s.p50))
     for goal, order in (("cheapest", (0, 1)), ("fastest", (1, 0))):
-        best = st.plan(job, limits=st.Limits(goal=goal, deadline_s=14_400), only=few, counts=(1,)).best
+        best = st.plan(SQUAD, limits=st.Limits(goal=goal), only=tuple(few), counts=(1,)).best
         assert pytest.approx(min(kept, key=lambda each: [each[at] for at in order])) == (best.usd.p50, best.wall_s.p50)
 
 
@@ -65,8 +55,6 @@ def test_limits_hold_at_the_upper_end() -> None:
     found = st.plan(SQUAD, limits=st.Limits(deadline_s=3600, max_usd=20), only=SOME)
     assert all(each.wall_s.p90 <= 3600 and each.usd.p90 <= 20 for each in found.choices)
     assert {"after the deadline", "over the budget"} <= {each.kind for each in found.excluded}
-    likely = st.plan(SQUAD, limits=st.Limits(deadline_s=3600, max_usd=20, at="likely"), only=SOME)
-    assert len(found.choices) < len(likely.choices)
 
 
 def test_every_exclusion_has_a_reason() -> None:
@@ -153,10 +141,9 @@ ENDLESS = SQUAD.replace(
 def test_no_fix_proposes_a_time_limit_that_the_service_refuses() -> None:
     found = st.estimate(ENDLESS)
     assert found.billable_s.p90 > 28 * 86_400
-    assert "SageMaker ends a job after 28 days" in str(found)
     (problem,) = [each for each in st.check(ENDLESS) if each.id == "EST001"]
     assert "SageMaker ends a job after 28 days" in str(problem)
-    assert "max_run_s =" not in f"{found}{problem}".replace("max_run_s = 86_400 is below", "")
+    assert "max_run_s =" not in str(problem)
 
 
 LONG = SQUAD.replace(hyperparameters={**SQUAD.hyperparameters, "num_train_epochs": 400}, max_run_s=3600)
@@ -247,17 +234,17 @@ def test_prices_of_different_days_are_marked_in_the_ranking() -> None:
     )
     prices = [each.estimate.price for each in found.choices if each.estimate.price is not None]
     assert len({price.as_of for price in prices}) > 1
-    rows = [line for line in found.text().splitlines() if re.match(r"[→ ] +\d+ ml\.", line)]
+    rows = [line for line in str(found).splitlines() if re.match(r"[→ ] +\d+ ml\.", line)]
     assert [
         f"{each.estimate.price.as_of}{' i' * each.estimate.price.inferred}"
         for each in found.front
         if each.estimate.price
     ] == [re.sub(r".* (\d{4}-\d{2}(-\d{2})?( i)?)$", r"\1", row) for row in rows]
-    assert "prices of different days" in found.text()
+    assert "prices of different days" in str(found)
 
 
 def test_a_plan_with_trainium_says_that_its_road_ended() -> None:
-    assert "AWS ended PyTorch/XLA training" in st.plan(LLAMA, only=("ml.trn1.32xlarge",)).text()
+    assert "AWS ended PyTorch/XLA training" in str(st.plan(LLAMA, only=("ml.trn1.32xlarge",)))
 
 
 def own(folder: Path, text: str, **changes: object) -> st.JobSpec:
@@ -269,7 +256,7 @@ def test_a_script_that_names_torch_xla_is_planned_on_trainium(tmp_path: Path) ->
     job = own(tmp_path, "try:\n    import torch_xla.core.xla_model as xm\nexcept ImportError:\n    xm = None\n")
     found = st.plan(job, only=SOME, counts=(1,))
     assert [each for each in found.choices if "trn1" in each.name]
-    assert "AWS ended PyTorch/XLA training" in found.text()
+    assert "AWS ended PyTorch/XLA training" in str(found)
 
 
 def test_the_caller_says_that_a_script_runs_on_xla(tmp_path: Path) -> None:
@@ -288,9 +275,9 @@ def test_a_hugging_face_script_gets_a_hugging_face_container_on_trainium(tmp_pat
 
 def test_the_jobs_own_machine_is_always_in_the_answer(tmp_path: Path) -> None:
     job = own(tmp_path, "print('hello')\n", compute=st.Compute("ml.g6.48xlarge"))
-    text = st.plan(job, counts=(1,)).text()
+    text = str(st.plan(job, counts=(1,)))
     assert re.search(r"ml\.g6\.48xlarge × 1 .*\(the job's own\)", text)
-    chosen = st.plan(job.replace(compute=st.Compute("ml.p4d.24xlarge")), only=["ml.p4d.24xlarge"], counts=(1,)).text()
+    chosen = str(st.plan(job.replace(compute=st.Compute("ml.p4d.24xlarge")), only=["ml.p4d.24xlarge"], counts=(1,)))
     assert re.search(r"1 ml\.p4d\.24xlarge × 1 ", chosen)
     assert "the job's own" in chosen
 
@@ -300,6 +287,6 @@ def test_choices_whose_intervals_overlap_are_told_as_such() -> None:
     first = found.front[0]
     alike = [at for at, each in enumerate(found.front, 1) if each.usd.p10 <= first.usd.p90]
     if len(alike) > 1:
-        assert "overlap" in found.text()
-    alone = st.plan(SQUAD, only=["ml.p4d.24xlarge"], counts=(1,)).text()
+        assert "overlap" in str(found)
+    alone = str(st.plan(SQUAD, only=["ml.p4d.24xlarge"], counts=(1,)))
     assert "overlap" not in alone

@@ -199,14 +199,13 @@ def test_too_many_processes_are_refused_in_groups_too(source: str) -> None:
     ("parse", "value", "severity"),
     [("parse_args", True, [ERROR]), ("parse_known_args", True, []), ("parse_known_args", False, [ERROR])],
 )
-@pytest.mark.parametrize("action", ["'store_true'", "argparse.BooleanOptionalAction"])
 def test_a_flag_with_a_value_is_refused_where_it_ends_or_changes_the_job(
-    source: str, action: str, parse: str, value: bool, severity: list[Severity]
+    source: str, parse: str, value: bool, severity: list[Severity]
 ) -> None:
-    write(
-        source,
-        f"import argparse\np = argparse.ArgumentParser()\np.add_argument('--merge', action={action})\np.{parse}()\n",
+    program = (
+        f"import argparse\np = argparse.ArgumentParser()\np.add_argument('--merge', action='store_true')\np.{parse}()\n"
     )
+    write(source, program)
     assert severity == severities(alone(source).replace(hyperparameters={"merge": value}), "SCRIPT007")
 
 
@@ -277,7 +276,7 @@ def test_a_model_is_refused_where_it_cannot_fit_and_nowhere_else(
             [],
         ),
         ("model = load('x', torch_dtype=torch.bfloat16)\n", "ml.g5.2xlarge", [ERROR]),  # 50 GiB of 24 all the same
-        ("model = load('x', torch_dtype=torch.bfloat16)\n", "ml.p4de.24xlarge", [WARNING]),
+        ("model = load('x', torch_dtype=torch.bfloat16)\n", "ml.p4de.24xlarge", []),  # 50 GiB of 80
         ("import torch\n", "ml.p4d.24xlarge", [ERROR]),
         ("import subprocess\nsubprocess.run(['tune', 'run', args.recipe])\n", "ml.g5.2xlarge", []),
         ("import os\nos.system('nvidia-smi')\nloss.backward()\n", "ml.g5.2xlarge", [ERROR]),

@@ -15,7 +15,7 @@ from training_data import MADE
 
 import sm_trn as st
 from sm_trn.core.pricing.book import snapshot_book
-from sm_trn.forecast.architectures import Architecture, known
+from sm_trn.forecast.models import known
 from sm_trn.templates import tiny
 from sm_trn.templates.project import design, job_name
 from sm_trn.templates.reading import few, spread, template_of
@@ -83,7 +83,7 @@ def test_what_no_machine_does_is_said_with_what_to_change(tmp_path: Path) -> Non
 
 
 def test_a_model_that_nobody_knows_is_said(tmp_path: Path) -> None:
-    with pytest.raises(st.errors.MissingFact, match="no model of the table"):
+    with pytest.raises(st.errors.MissingFact, match="neither an id of the table"):
         project(tmp_path, "chat", model="acme/wonder")
 
 
@@ -150,9 +150,7 @@ def test_an_architecture_that_the_name_does_not_tell_is_not_guessed() -> None:
 
 @pytest.mark.local
 @CAMPAIGN
-@pytest.mark.parametrize(
-    "model", [name for name, shape in known().items() if isinstance(shape, Architecture) and shape.causal]
-)
+@pytest.mark.parametrize("model", [name for name, shape in known().items() if shape.causal])
 def test_every_known_decoder_is_made_or_refused_in_a_sentence(tmp_path: Path, model: str) -> None:
     try:
         made_of(tiny.model_type(model, "CausalLM"), "chat", tmp_path)

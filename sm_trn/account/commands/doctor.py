@@ -9,8 +9,7 @@ import click
 from ...cli.files import files
 from ...cli.options import global_option, json_option, region_option
 from ...cli.shared import emit, say
-from ...emulator.daemon import default_state
-from ..doctor import Findings, examine
+from ..doctor import examine
 
 
 @click.command("doctor")
@@ -32,17 +31,11 @@ def command(
     Example: sm-trn doctor bert.toml --profile ml
     """
     job = files.only(name) if name else None
-    found = examine(
-        job, name=name or "FILE", region=region, profile=profile, role=role, bucket=bucket, folder=default_state()
-    )
+    found = examine(job, name=name or "FILE", region=region, profile=profile, role=role, bucket=bucket)
     if as_json:
         emit([{**dataclasses.asdict(each), "state": each.state.value} for each in found])
     else:
         say(repr(found))
-        say(_verdict(found))
+        ends = "A launch can start." if found.ready else "A launch would fail."
+        say(f"{found.counted()}. {ends} Nothing was sent but reads. No secret was printed.")
     return int(not found.ready)
-
-
-def _verdict(found: Findings) -> str:
-    ends = "A launch can start." if found.ready else "A launch would fail."
-    return f"{found.counted()}. {ends} Nothing was sent but reads. No secret was printed."

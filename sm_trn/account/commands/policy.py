@@ -29,7 +29,7 @@ def command(
     """Print least-privilege IAM policies for the job of FILE as JSON.
 
     launch is for the person who launches and watches the job. execution is for the role that the job runs under, and trust
-    is that role's trust policy. Endpoints and batch transforms need hosting and hosting-execution as well.
+    is that role's trust policy. Endpoints need hosting and hosting-execution as well.
 
     \b
     Example: sm-trn policy bert.toml --for launch --bucket my-bucket --role arn:aws:iam::111122223333:role/training

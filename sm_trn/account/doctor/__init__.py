@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timezone
-from pathlib import Path
 
 from ...core.preflight import check
 from ...core.specs.job import JobSpec
@@ -22,13 +21,12 @@ def examine(
     profile: str | None = None,
     role: str | None = None,
     bucket: str | None = None,
-    folder: Path | None = None,
 ) -> Findings:
     """Everything that a launch needs, one finding each; with ``job``, which the file ``name`` describes, its part of it too.
 
-    Sends reads only, starts nothing, raises nothing for what is broken, and prints no secret. ``folder`` is where the emulator writes.
+    Sends reads only, starts nothing, raises nothing for what is broken, and prints no secret.
     """
-    found = Findings(machine.findings(folder or Path.home()))
+    found = Findings(machine.findings())
     found += _of_the_file(job, name)
     found += _of_aws(job, name, region=region, profile=profile, role=role, bucket=bucket)
     return found
@@ -40,11 +38,9 @@ def _of_the_file(job: JobSpec | None, name: str) -> Iterator[Finding]:
     problems = check(job, rules=ALL_RULES)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if errors:
-        yield Finding(
-            about="job", state=State.ERROR, says=f"{job.name}: {problems.counted()}", fix=f"sm-trn check {name}"
-        )
+        yield Finding("job", State.ERROR, f"{job.name}: {problems.counted()}", f"sm-trn check {name}")
     else:
-        yield Finding(about="job", state=State.READY, says=f"{job.name}: {problems.counted().lower().rstrip('.')}")
+        yield Finding("job", State.READY, f"{job.name}: {problems.counted().lower().rstrip('.')}")
 
 
 def _of_aws(

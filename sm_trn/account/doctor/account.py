@@ -30,17 +30,12 @@ def findings(login: Login, job: JobSpec | None, name: str, role: str | None, buc
         found_role: str | None = identity.find_role(login.session, role)
     except (NotConfigured, CloudError) as error:
         found_role = None
-        yield Finding(
-            about="role",
-            state=State.ERROR,
-            says=_first(error),
-            fix="export SM_TRN_ROLE=arn:aws:iam::<account>:role/<name>",
-        )
+        yield Finding("role", State.ERROR, _first(error), "export SM_TRN_ROLE=arn:aws:iam::<account>:role/<name>")
     try:
         found_bucket: str | None = identity.find_bucket(login.session, bucket, login.region)
     except (NotConfigured, CloudError) as error:
         found_bucket = None
-        yield Finding(about="bucket", state=State.ERROR, says=_first(error), fix="export SM_TRN_BUCKET=<bucket>")
+        yield Finding("bucket", State.ERROR, _first(error), "export SM_TRN_BUCKET=<bucket>")
     for about, question in (
         _of_place(login, name, found_role, found_bucket) | _of_job(login, job, name, found_role, found_bucket)
     ).items():
@@ -76,7 +71,6 @@ def _of_job(login: Login, job: JobSpec | None, name: str, role: str | None, buck
     found["data"] = lambda: _data(login.client("s3"), job)
     wanted = f"{', '.join(job.compute.instances)}: enough for {job.compute.hosts}"
     found["quota"] = lambda: _of(online.quota_problems(login.client("service-quotas"), job), "quota", wanted)
-    found["capacity"] = _capacity
     found["image"] = lambda: _of(
         online.image_problems(login.client("ecr"), job, login.region), "image", "in the registry"
     )
@@ -89,31 +83,27 @@ def _asked(about: str, question: Question) -> Looked:
     try:
         yield from question()
     except UnknownName as error:
-        yield Finding(about=about, state=State.ERROR, says=_first(error))
+        yield Finding(about, State.ERROR, _first(error))
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
-        yield Finding(
-            about=about, state=State.UNKNOWN, says=f"could not be looked at: {code}", fix="let your identity read it"
-        )
+        yield Finding(about, State.UNKNOWN, f"could not be looked at: {code}", "let your identity read it")
     except BotoCoreError as error:
-        yield Finding(about=about, state=State.UNKNOWN, says=f"could not be looked at: {error}")
+        yield Finding(about, State.UNKNOWN, f"could not be looked at: {error}")
     except FOREIGN:
-        yield Finding(
-            about=about, state=State.UNKNOWN, says="could not be looked at: got an answer that is not AWS's own"
-        )
+        yield Finding(about, State.UNKNOWN, "could not be looked at: got an answer that is not AWS's own")
 
 
 def _of(problems: Iterator[Problem], about: str, ready: str, fix: str = "") -> Looked:
     found = [
         Finding(
-            about=about,
-            state=STATES[problem.severity],
-            says=f"{problem.what}: got {problem.got}, wanted {problem.wanted}",
-            fix=fix or problem.fix,
+            about,
+            STATES[problem.severity],
+            f"{problem.what}: got {problem.got}, wanted {problem.wanted}",
+            fix or problem.fix,
         )
         for problem in problems
     ]
-    yield from found or [Finding(about=about, state=State.READY, says=ready)]
+    yield from found or [Finding(about, State.READY, ready)]
 
 
 def _principal(arn: str) -> str:
@@ -148,10 +138,10 @@ def _rights(login: Login, principal: str, wanted: Policy, about: str, fix: str) 
     if denied:
         more = f", and {len(denied) - 2} more" if len(denied) > 2 else ""
         says = f"may not {', '.join(denied[:2])}{more}"
-        yield Finding(about=about, state=State.ERROR, says=says, fix=fix)
+        yield Finding(about, State.ERROR, says, fix)
     else:
         says = "may do what the job needs" if about == "role" else "may launch and follow the job"
-        yield Finding(about=about, state=State.READY, says=f"{says}, by IAM's simulator")
+        yield Finding(about, State.READY, f"{says}, by IAM's simulator")
 
 
 def _list(value: str | list[str]) -> list[str]:
@@ -170,16 +160,10 @@ def _data(client: Any, job: JobSpec) -> Looked:
                 raise
             there = 0
         if there:
-            yield Finding(about="data", state=State.READY, says=f"{channel} at {each.uri}")
+            yield Finding("data", State.READY, f"{channel} at {each.uri}")
         else:
             says = f"{channel}: nothing at {each.uri}"
-            yield Finding(
-                about="data", state=State.ERROR, says=says, fix=f"aws s3 ls {each.uri}, or another URI in inputs"
-            )
-
-
-def _capacity() -> Looked:
-    yield Finding(about="capacity", state=State.UNKNOWN, says="AWS does not tell it; the job may wait")
+            yield Finding("data", State.ERROR, says, f"aws s3 ls {each.uri}, or another URI in inputs")
 
 
 def _first(error: Exception) -> str:

@@ -26,11 +26,11 @@ class State(enum.Enum):
         return dict(zip(State, "✓✗▲•?", strict=True))[self]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """``about`` names the thing (``role``), ``says`` how it stands, ``fix`` is a command or advice, empty where none is needed.
 
-    >>> print(Finding(about="quota", state=State.ERROR, says="0, wanted 1", fix="aws service-quotas …"))
+    >>> print(Finding("quota", State.ERROR, "0, wanted 1", "aws service-quotas …"))
     ✗ quota         0, wanted 1
                     fix  aws service-quotas …
     """
@@ -41,10 +41,8 @@ class Finding:
     fix: str = ""
 
     def __str__(self) -> str:
-        lines = [f"{self.state.glyph} {self.about:<12}  {self.says}"]
-        if self.fix:
-            lines.append(f"{'':16}fix  {self.fix}")
-        return "\n".join(lines)
+        fix = f"\n{'':16}fix  {self.fix}" if self.fix else ""
+        return f"{self.state.glyph} {self.about:<12}  {self.says}{fix}"
 
 
 class Findings(list[Finding]):

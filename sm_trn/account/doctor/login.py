@@ -1,11 +1,10 @@
-"""Who asks, and whether AWS answers: credentials, their end, the clock. No secret is printed, and no key's name."""
+"""Who asks, and whether AWS answers: credentials and their end. No secret is printed, and no key's name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any
 
 import boto3
@@ -18,7 +17,6 @@ from ...core.aws.renewal import RenewableSession
 from ...core.errors import CloudError, NotConfigured
 from .finding import Finding, State
 
-SKEW_S = 300.0  # AWS refuses signatures of an older clock: IAM user guide, "Signature Version 4", clock skew
 SOON_S = 900.0  # a login that ends in so few seconds may not outlive a launch
 WITHOUT = "aws configure sso, or aws configure; without an account: sm-trn quickstart"
 
@@ -41,7 +39,7 @@ def session_of(profile: str | None, region: str | None) -> boto3.Session | Findi
     try:
         return RenewableSession(profile=profile, region=region)
     except NotConfigured as error:
-        return Finding(about="credentials", state=State.ERROR, says=str(error), fix="aws configure list-profiles")
+        return Finding("credentials", State.ERROR, str(error), "aws configure list-profiles")
 
 
 def look(session: boto3.Session, region: str | None, now: datetime) -> Iterator[Finding | Login]:
@@ -49,15 +47,15 @@ def look(session: boto3.Session, region: str | None, now: datetime) -> Iterator[
     try:
         found = session.get_credentials()
     except BotoCoreError as error:
-        yield Finding(about="credentials", state=State.ERROR, says=str(error), fix=_again(session))
+        yield Finding("credentials", State.ERROR, str(error), _again(session))
         return
     if found is None:
-        yield Finding(about="credentials", state=State.ERROR, says="none found", fix=WITHOUT)
+        yield Finding("credentials", State.ERROR, "none found", WITHOUT)
         return
     try:
         where = find_region(session, region)
     except NotConfigured:
-        yield Finding(about="region", state=State.ERROR, says="none set", fix="export AWS_DEFAULT_REGION=us-west-2")
+        yield Finding("region", State.ERROR, "none set", "export AWS_DEFAULT_REGION=us-west-2")
         where = "us-east-1"  # to ask who we are: any region tells it
         region = None
     else:
@@ -72,10 +70,9 @@ def look(session: boto3.Session, region: str | None, now: datetime) -> Iterator[
             if lost
             else ("credentials", _again(session))
         )
-        yield Finding(about=about, state=State.ERROR, says=str(error), fix=fix)
+        yield Finding(about, State.ERROR, str(error), fix)
         return
     yield _lifetime(session, found, now)
-    yield from _clock(answer["ResponseMetadata"].get("HTTPHeaders", {}), now)
     if region is not None:
         yield Login(session=session, arn=answer["Arn"], region=region)
 
@@ -95,24 +92,12 @@ def _lifetime(session: boto3.Session, found: Any, now: datetime) -> Finding:
     source = "the environment" if getattr(found, "method", "") == "env" else f"profile {session.profile_name}"
     end = getattr(found, "_expiry_time", None)
     if end is None:
-        return Finding(about="credentials", state=State.READY, says=f"{source}, no end known")
+        return Finding("credentials", State.READY, f"{source}, no end known")
     left = (end - now).total_seconds()
     says = f"{source}, expire in {_hours(left)}"
     if left < SOON_S:
-        return Finding(about="credentials", state=State.WARNING, says=says, fix=_again(session))
-    return Finding(about="credentials", state=State.READY, says=says)
-
-
-def _clock(headers: dict[str, str], now: datetime) -> Iterator[Finding]:
-    if "date" not in headers:
-        return
-    off = (now - parsedate_to_datetime(headers["date"]).astimezone(timezone.utc)).total_seconds()
-    side = "behind" if off < 0 else "ahead of"
-    if abs(off) > SKEW_S:
-        says = f"{_hours(abs(off))} {side} AWS, which refuses signatures of that age"
-        yield Finding(about="clock", state=State.ERROR, says=says, fix="sudo timedatectl set-ntp true")
-    else:
-        yield Finding(about="clock", state=State.NOTE, says=f"{abs(off):.0f} s {side} AWS: fine")
+        return Finding("credentials", State.WARNING, says, _again(session))
+    return Finding("credentials", State.READY, says)
 
 
 def _hours(seconds: float) -> str:

@@ -3,57 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import Any
 
 from ...core.specs.data import Network
 from .finding import Finding, State
 from .login import Login
 
-
-class Subnet(TypedDict):
-    """What is read of EC2's Subnet."""
-
-    SubnetId: str
-    VpcId: str
-
-
-class Association(TypedDict, total=False):
-    """… of RouteTableAssociation."""
-
-    SubnetId: str
-    Main: bool
-
-
-class Route(TypedDict, total=False):
-    """… of Route."""
-
-    DestinationCidrBlock: str
-    GatewayId: str
-    State: str
-
-
-class Table(TypedDict):
-    """… of RouteTable."""
-
-    VpcId: str
-    Associations: list[Association]
-    Routes: list[Route]
-
-
-class Permission(TypedDict, total=False):
-    """… of IpPermission."""
-
-    IpProtocol: str
-    UserIdGroupPairs: list[dict[str, str]]
-    IpRanges: list[dict[str, str]]
-
-
-class Group(TypedDict):
-    """… of SecurityGroup."""
-
-    GroupId: str
-    IpPermissions: list[Permission]
-    IpPermissionsEgress: list[Permission]
+Answer = dict[str, Any]  # as EC2 gives it
 
 
 def look(login: Login, network: Network, hosts: int) -> Iterator[Finding]:
@@ -66,18 +22,18 @@ def look(login: Login, network: Network, hosts: int) -> Iterator[Finding]:
     if without:
         says = f"no route to S3 from {', '.join(without)} (VPC job)"
         fix = f"add a gateway endpoint for com.amazonaws.{login.region}.s3 to the subnet's route table"
-        yield Finding(about="network", state=State.WARNING, says=says, fix=fix)
+        yield Finding("network", State.WARNING, says, fix)
     else:
-        yield Finding(about="network", state=State.READY, says="the subnets reach S3")
+        yield Finding("network", State.READY, "the subnets reach S3")
     if hosts > 1:
         groups = client.describe_security_groups(GroupIds=list(network.security_groups))["SecurityGroups"]
         if not any(map(_talks_to_itself, groups)):
             says = "no security group lets the hosts talk to one another on all ports, as EFA and NCCL do"
             fix = "add a rule for all traffic from and to the group itself"
-            yield Finding(about="network", state=State.WARNING, says=says, fix=fix)
+            yield Finding("network", State.WARNING, says, fix)
 
 
-def _table_of(subnet: Subnet, tables: list[Table]) -> Table | None:
+def _table_of(subnet: Answer, tables: list[Answer]) -> Answer | None:
     """The subnet's own route table, else its VPC's main one."""
     own = [
         table for table in tables if any(each.get("SubnetId") == subnet["SubnetId"] for each in table["Associations"])
@@ -90,7 +46,7 @@ def _table_of(subnet: Subnet, tables: list[Table]) -> Table | None:
     return next(iter(own or main), None)
 
 
-def _reaches_s3(table: Table | None) -> bool:
+def _reaches_s3(table: Answer | None) -> bool:
     """A gateway endpoint, a NAT or another way out. An internet gateway is none: SageMaker's interfaces have no public address."""
     for route in table["Routes"] if table else []:
         gateway = route.get("GatewayId", "")
@@ -100,14 +56,14 @@ def _reaches_s3(table: Table | None) -> bool:
     return False
 
 
-def _talks_to_itself(group: Group) -> bool:
+def _talks_to_itself(group: Answer) -> bool:
     """Whether all ports are open between the group's own members, both ways."""
     return all(
         any(_open(rule, group["GroupId"]) for rule in group[side]) for side in ("IpPermissions", "IpPermissionsEgress")
     )
 
 
-def _open(rule: Permission, group: str) -> bool:
+def _open(rule: Answer, group: str) -> bool:
     own = any(pair.get("GroupId") == group for pair in rule.get("UserIdGroupPairs", []))
     everywhere = any(each.get("CidrIp") == "0.0.0.0/0" for each in rule.get("IpRanges", []))
     return rule.get("IpProtocol") == "-1" and (own or everywhere)

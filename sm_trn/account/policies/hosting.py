@@ -1,4 +1,4 @@
-"""Statements for hosting what a job trained: deploy, ask, list, transform, delete. Who launches is not its affair."""
+"""Statements for hosting what a job trained: deploy, ask, list, delete. Who launches is not its affair."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from ...core.specs.job import JobSpec
 from .parts import CODE, Place, Statement, allow, in_a_container, places
 
-NAMED = 40  # letters of the job's name that its endpoints, models and transforms begin with
-LOG_GROUPS = ("/aws/sagemaker/Endpoints", "/aws/sagemaker/TransformJobs")
+NAMED = 40  # letters of the job's name that its endpoints and models begin with
+LOG_GROUPS = ("/aws/sagemaker/Endpoints",)
 
 
 def people(job: JobSpec, where: Place) -> Iterator[Statement]:
     """For whoever deploys the job's model. Endpoints are found by the beginning of the job's name."""
     own = [where.arn("sagemaker", f"{kind}/{_stem(job)}-*") for kind in ("endpoint", "endpoint-config", "model")]
-    transforms = [where.arn("sagemaker", f"transform-job/{_stem(job)}-*")]
     ends = ("Create", "Describe", "Delete")
     endpoints = {f"sagemaker:{end}{kind}" for end in ends for kind in ("Endpoint", "EndpointConfig")}
     yield allow(
@@ -24,8 +23,6 @@ def people(job: JobSpec, where: Place) -> Iterator[Statement]:
     )
     yield allow("Ask", ["sagemaker:InvokeEndpoint"], own[:1])
     yield allow("ListEndpoints", ["sagemaker:ListEndpoints"], ["*"])  # knows no resource
-    actions = ("CreateTransformJob", "DescribeTransformJob", "StopTransformJob", "AddTags")
-    yield allow("Transforms", (f"sagemaker:{name}" for name in actions), transforms)
     yield allow("LookAtTheJob", ["sagemaker:DescribeTrainingJob", "sagemaker:ListTags"], [_jobs(job, where)])
     yield allow(
         "RoleOfTheHost",
@@ -33,7 +30,7 @@ def people(job: JobSpec, where: Place) -> Iterator[Statement]:
         [where.at.role],
         condition={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
     )
-    yield allow("Artefact", ["s3:GetObject"], [where.s3(_artefacts(job, where)), *_answers(job, where)])
+    yield allow("Artefact", ["s3:GetObject"], [where.s3(_artefacts(job, where))])
     yield allow("CodeAndInputs", ["s3:GetObject", "s3:PutObject"], [where.s3(f"{where.at.bucket}/{CODE}/*")])
     yield allow(
         "Buckets", ["s3:ListBucket"], {where.s3(where.at.bucket), where.s3(_artefacts(job, where).split("/")[0])}
@@ -44,7 +41,6 @@ def role(job: JobSpec, where: Place) -> Iterator[Statement]:
     """For the role that the model runs under."""
     bucket = where.at.bucket
     yield allow("Model", ["s3:GetObject"], [where.s3(_artefacts(job, where)), where.s3(f"{bucket}/{CODE}/*")])
-    yield allow("Answers", ["s3:AbortMultipartUpload", "s3:PutObject"], _answers(job, where))
     yield allow("List", ["s3:ListBucket"], {where.s3(bucket), where.s3(_artefacts(job, where).split("/")[0])})
     groups = [f"log-group:{group}*" for group in LOG_GROUPS]
     ends = (":*", f":log-stream:{_stem(job)}-*")
@@ -62,7 +58,3 @@ def _jobs(job: JobSpec, where: Place) -> str:
 def _artefacts(job: JobSpec, where: Place) -> str:
     ((bucket, key),) = places([job.output.s3_uri or f"s3://{where.at.bucket}/"])
     return f"{bucket}/{key.rstrip('/')}{'/' * bool(key)}{job.name}-*/output/*"
-
-
-def _answers(job: JobSpec, where: Place) -> list[str]:
-    return [where.s3(f"{where.at.bucket}/{job.name[:NAMED].rstrip('-')}-*/transform/*")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypeAlias
 
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
@@ -15,22 +15,8 @@ LOG_GROUP = "/aws/sagemaker/TrainingJobs"
 CODE = "sm_trn"  # the prefix of sources, uploaded inputs and specs in the session's bucket
 
 
-class Statement(TypedDict, total=False):
-    """One statement of a policy, by IAM's own names."""
-
-    Sid: str
-    Effect: str
-    Principal: dict[str, str]
-    Action: str | list[str]
-    Resource: str | list[str]
-    Condition: dict[str, dict[str, str]]
-
-
-class Policy(TypedDict):
-    """A policy as IAM takes it, before it is JSON."""
-
-    Version: str
-    Statement: list[Statement]
+Statement: TypeAlias = dict[str, Any]  # of a policy, by IAM's own names
+Policy: TypeAlias = dict[str, Any]  # as IAM takes it, before it is JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +55,13 @@ def allow(
     sid: str, actions: Iterable[str], resources: Iterable[str], condition: dict[str, dict[str, str]] | None = None
 ) -> Statement:
     """A statement that allows ``actions`` on ``resources``, each named once."""
-    said = Statement(Sid=sid, Effect="Allow", Action=sorted(actions), Resource=sorted(set(resources)))
-    if condition:
-        said["Condition"] = condition
-    return said
+    statement: Statement = {
+        "Sid": sid,
+        "Effect": "Allow",
+        "Action": sorted(actions),
+        "Resource": sorted(set(resources)),
+    }
+    return statement | ({"Condition": condition} if condition else {})
 
 
 def in_a_container(where: Place, log_streams: Iterable[str]) -> Iterator[Statement]:

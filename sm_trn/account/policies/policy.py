@@ -23,7 +23,7 @@ class Policies:
     """``launch``: attach it to the people; ``execution``: attach it to the role; ``trust``: the role's trust policy.
 
     ``hosting`` and ``hosting_execution`` are what comes on top, for people and role, where the job's model is deployed,
-    asked, used for batch transforms and deleted.
+    asked and deleted.
     """
 
     launch: Policy
@@ -74,16 +74,13 @@ def _launch(job: JobSpec, where: Place) -> Iterator[Statement]:
         ["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"],
         [where.s3(f"{at.bucket}/{CODE}/*")],
     )
-    yield from _looking(job, where)
+    buckets = {at.bucket, *(bucket for bucket, _ in places([job.checkpoints.s3_uri] if job.checkpoints else []))}
+    yield allow(
+        "Buckets", ["s3:ListBucket"], (where.s3(bucket) for bucket in buckets)
+    )  # the age of checkpoints is shown
     yield from _queued(job, where)
     yield allow("Logs", ["logs:DescribeLogStreams", "logs:GetLogEvents"], where.log_streams(job))
     yield allow("Utilization", ["cloudwatch:GetMetricData"], ["*"])  # knows no resource
-
-
-def _looking(job: JobSpec, where: Place) -> Iterator[Statement]:
-    """The bucket must be found to exist, and the age of checkpoints is shown."""
-    buckets = {where.at.bucket, *(bucket for bucket, _ in places([job.checkpoints.s3_uri] if job.checkpoints else []))}
-    yield allow("Buckets", ["s3:ListBucket"], (where.s3(bucket) for bucket in buckets))
 
 
 def _searched(sweep: Sweep | None, where: Place) -> Iterator[Statement]:
@@ -138,18 +135,12 @@ def _execution(job: JobSpec, where: Place) -> Iterator[Statement]:
     buckets = {bucket for bucket, _ in places([*inputs, *sources, *kept, target])}
     yield allow("List", ["s3:ListBucket"], (where.s3(bucket) for bucket in buckets))
     yield from in_a_container(where, where.log_streams(job))
-    yield from _in_vpc(job)
+    if job.network is not None and job.network.subnets:
+        names = ("CreateNetworkInterface", "CreateNetworkInterfacePermission", "DeleteNetworkInterface",
+                 "DeleteNetworkInterfacePermission", "DescribeDhcpOptions", "DescribeNetworkInterfaces",
+                 "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs")  # fmt: skip
+        yield allow("Vpc", (f"ec2:{name}" for name in names), ["*"])
     yield from _encrypted(job, where)
-
-
-def _in_vpc(job: JobSpec) -> Iterator[Statement]:
-    if job.network is None or not job.network.subnets:
-        return
-    actions = (
-        "CreateNetworkInterface", "CreateNetworkInterfacePermission", "DeleteNetworkInterface", "DeleteNetworkInterfacePermission",
-        "DescribeDhcpOptions", "DescribeNetworkInterfaces", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs",
-    )  # fmt: skip
-    yield allow("Vpc", (f"ec2:{name}" for name in actions), ["*"])
 
 
 def _encrypted(job: JobSpec, where: Place) -> Iterator[Statement]:

@@ -37,10 +37,10 @@ class Checked:
 @click.option(
     "--format",
     "style",
-    type=click.Choice([*problems.SHOWN, "sarif", "json"]),
+    type=click.Choice([*problems.SHOWN, "json"]),
     default="long",
     show_default=True,
-    help="Choose how problems are shown: github as annotations of a workflow, sarif for code scanning.",
+    help="Choose how problems are shown: github as annotations of a workflow.",
 )
 @ignore_option
 @region_option
@@ -119,11 +119,6 @@ def command(  # noqa: PLR0913 - an argument for each option
     checked = [entry for name in names for entry in _checked(name, ignore, priced_in, runs=runs)]
     if as_json or style == "json":
         emit([_entry(entry) for entry in checked])
-    elif style == "sarif":
-        from . import sarif  # noqa: PLC0415 - for those who ask for it
-
-        faults = [fault for entry in checked if entry.invalid for fault in entry.invalid.faults]
-        emit(sarif.log([item for entry in checked for item in entry.found], faults))
     else:
         _show(checked, style, (time.perf_counter() - began) * 1000)
     if any(entry.invalid for entry in checked):

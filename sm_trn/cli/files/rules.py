@@ -21,7 +21,7 @@ HOMES = (
     "core.aws.online",
     "core.session.policy",
     "images.rules",
-    "forecast.rules",
+    "forecast",
     "scripts",
     "hosting.deployment",
     "tuning.checking",
@@ -46,7 +46,7 @@ FAMILIES = {
     "TARGET": "what a render target cannot say",
     "ONLINE": "what the account says (`Session.check`, before a launch)",
     "TUNE": "searches for hyperparameters (`st.check` of a sweep, `sm-trn tune`)",
-    "HOST": "what a job left, before it is hosted (`deploy`, `transform`)",
+    "HOST": "what a job left, before it is hosted (`deploy`)",
 }
 # What no rule looks at, and what tells it instead.
 UNSEEN = (

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from ...core.errors import UnknownName
 from ...core.formatting import numbers as fmt
@@ -154,7 +155,9 @@ def ranking(rows: Sequence[Row], *, metric: str | None, lowest: bool | None, wor
 
     Raises UnknownName for a metric that no job logged.
     """
-    known = _metrics(rows)
+    logged = dict.fromkeys(point.name for row in rows for point in row.record.points)
+    logged |= dict.fromkeys(name for row in rows for name in row.snapshot.final_metrics)
+    known = preferred(logged, trained=any(row.final_loss is not None for row in rows))
     if metric is None:
         metric = known[0] if known else TRAINING_LOSS
     elif metric not in known:
@@ -162,26 +165,24 @@ def ranking(rows: Sequence[Row], *, metric: str | None, lowest: bool | None, wor
         raise UnknownName(f"metric: got {metric!r}, wanted one of {every}{suggestion(metric, known)}")
     down = lower_is_better(metric) if lowest is None else lowest
     names = varied(rows)
-    found = [(row, *_result(row, metric)) for row in rows]
-    ranked = sorted(
-        (item for item in found if item[1] is not None),
-        key=lambda item: ((item[1] or 0.0) if down else -(item[1] or 0.0), _order(item[0], names)),
-    )
-    rest = sorted((item for item in found if item[1] is None), key=lambda item: _order(item[0], names))
+
+    def place(result: tuple[Row, float | None, str]) -> tuple[Any, ...]:
+        row, value, _ = result
+        settings = typed_settings(row, names)
+        order = tuple(setting_key(settings.get(name)) for name in names)
+        return value is None, (value or 0.0) if down else -(value or 0.0), order
+
     trials: list[Trial] = []
-    for place, (row, value, note) in enumerate([*ranked, *rest], start=1):
+    for number, (row, value, note) in enumerate(sorted([(row, *_result(row, metric)) for row in rows], key=place), 1):
         before = trials[-1] if trials else None
-        rank = None if value is None else place
-        if (
-            value is not None
-            and before is not None
-            and before.value is not None
-            and fmt.loss(before.value) == fmt.loss(value)
-        ):
-            rank = before.rank
+        tied = value is not None and before is not None and before.value is not None
+        rank = before.rank if tied and before and fmt.loss(before.value or 0.0) == fmt.loss(value or 0.0) else number
         trials.append(
-            Trial(row=row, metric=metric, settings=typed_settings(row, names), value=value, rank=rank, note=note)
-        )
+            Trial(
+                row=row, metric=metric, settings=typed_settings(row, names), value=value,
+                rank=None if value is None else rank, note=note,
+            )
+        )  # fmt: skip
     return Sweep(
         workload=workload,
         metric=metric,
@@ -197,30 +198,17 @@ def lower_is_better(metric: str) -> bool:
     return any(word in _LOWER for word in re.split(r"[^a-z0-9]+", metric.lower()))
 
 
-def _metrics(rows: Sequence[Row]) -> list[str]:
-    """What the jobs can be ranked by, in the order of preference."""
-    logged = dict.fromkeys(point.name for row in rows for point in row.record.points)
-    logged |= dict.fromkeys(name for row in rows for name in row.snapshot.final_metrics)
-    return preferred(logged, trained=any(row.final_loss is not None for row in rows))
-
-
 def preferred(logged: Iterable[str], *, trained: bool) -> list[str]:
     """Metrics in the order in which one would rank jobs by them: accuracy and F1, other evaluations, the training loss, the rest.
 
     ``trained``: a training loss is known.
     """
-    logged = list(logged)
-    evaluated = sorted(
-        name for name in logged
-        if name.startswith("eval_") and name not in _RATES and not lower_is_better(name)
-    )  # fmt: skip
-    lower = sorted(name for name in logged if name.startswith("eval_") and name not in _RATES and lower_is_better(name))
-    first = [name for name in _FIRST if name in evaluated]
-    loss = [TRAINING_LOSS] if trained else []
-    others = sorted(
-        name for name in logged if not name.startswith(("eval_", "baseline_")) and name not in {"loss", "epoch"}
-    )
-    return [*dict.fromkeys([*first, *evaluated, *lower, *loss, *others])]
+    names = sorted(logged)
+    evaluations = [name for name in names if name.startswith("eval_") and name not in _RATES]
+    higher = [name for name in evaluations if not lower_is_better(name)]
+    others = [name for name in names if not name.startswith(("eval_", "baseline_")) and name not in {"loss", "epoch"}]
+    first = [name for name in _FIRST if name in higher]
+    return list(dict.fromkeys([*first, *higher, *evaluations, *([TRAINING_LOSS] if trained else []), *others]))
 
 
 def _result(row: Row, metric: str) -> tuple[float | None, str]:
@@ -236,11 +224,6 @@ def _result(row: Row, metric: str) -> tuple[float | None, str]:
     return (value, "") if value is not None and math.isfinite(value) else (None, str(Missing.NOT_LOGGED))
 
 
-def _order(row: Row, names: Sequence[str]) -> tuple[tuple[bool, bool, float, str], ...]:
-    told = typed_settings(row, names)
-    return tuple(setting_key(told.get(name)) for name in names)
-
-
 def _ground(row: Row) -> tuple[object, ...]:
     """What has to be the same for hyperparameters alone to differ: instances, image, and what starts the workers."""
     job = row.snapshot
@@ -254,13 +237,9 @@ def _number(sent: str, shown: str) -> Setting:
     """SageMaker stores hyperparameters as JSON, SDK v2 numbers as such and texts in quotes; a text of a number is one."""
     try:
         value = json.loads(sent)
+        value = float(value) if isinstance(value, str) else value
     except ValueError:
-        value = sent
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return shown
+        return shown
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     return float(value) if good else shown
 
@@ -272,35 +251,29 @@ def sweep_sentence(sweep: Sweep) -> str:
 
 def sweep_headline(sweep: Sweep) -> str:
     """``learning_rate 3e-5 is best: eval_accuracy 0.931 against 0.915 (means of 2 seeds).``"""
-    setups = sweep.setups
     mark = "EMULATED: " if sweep.emulated else ""
-    if not setups:
+    if not sweep.setups:
         return f"{mark}No job of the sweep has a result."
-    best, others = setups[0], setups[1:]
+    best, *others = sweep.setups
     if not others:
-        return f"{mark}{_values(best.settings) or best.trials[0].job}: {sweep.metric} {_range(best)}."
+        return f"{mark}{_values(best.settings) or best.trials[0].job}: {sweep.metric} {_range(best.low, best.high)}."
     tied = [best, *(each for each in others if _equal(best, each))]
-    if len(tied) == len(setups) > 1:
-        low, high = (fmt.loss(value) for value in (min(each.low for each in tied), max(each.high for each in tied)))
-        span = low if low == high else f"{low} to {high}"
+    if len(tied) == len(sweep.setups):
+        span = _range(min(each.low for each in tied), max(each.high for each in tied))
         return f"{mark}No difference measured in {sweep.metric} ({span})."
     if len(tied) > 1:
-        which = (
-            fmt.listing([_values(each.settings) for each in tied[:3]]) if len(tied) <= 3 else f"{len(tied)} settings"
-        )
-        return f"{mark}{which} are best, with no difference measured between them: {sweep.metric} {_range(best)}."
-    seeds = max(len(each.trials) for each in setups)
-    what = "seeds" if _SEEDS & set(sweep.names) else "runs"
-    most = "" if len({len(each.trials) for each in setups}) == 1 else "up to "
-    means = f" (means of {most}{seeds} {what})" if seeds > 1 else ""
-    if len(best.settings) > _WORDY and seeds == 1:
-        against = f"{fmt.loss(others[0].mean)} for {others[0].trials[0].job}"
-        return f"{mark}{best.trials[0].job} is best: {sweep.metric} {fmt.loss(best.mean)} against {against}."
+        which = fmt.listing([_values(each.settings) for each in tied]) if len(tied) <= 3 else f"{len(tied)} settings"
+        result = f"{sweep.metric} {_range(best.low, best.high)}"
+        return f"{mark}{which} are best, with no difference measured between them: {result}."
+    counts = {len(each.trials) for each in sweep.setups}
+    what, most = "seeds" if _SEEDS & set(sweep.names) else "runs", "up to " if len(counts) > 1 else ""
+    means = f" (means of {most}{max(counts)} {what})" if max(counts) > 1 else ""
+    result = f"{sweep.metric} {fmt.loss(best.mean)} against {fmt.loss(others[0].mean)}"
+    if len(best.settings) > _WORDY and not means:
+        return f"{mark}{best.trials[0].job} is best: {result} for {others[0].trials[0].job}."
     other = {name: value for name, value in others[0].settings.items() if best.settings.get(name) != value}
-    return (
-        f"{mark}{_values(best.settings)} {'is' if len(best.settings) == 1 else 'are'} best: {sweep.metric} "
-        f"{fmt.loss(best.mean)} against {fmt.loss(others[0].mean)} for {_values(other)}{means}."
-    )
+    verb = "is" if len(best.settings) == 1 else "are"
+    return f"{mark}{_values(best.settings)} {verb} best: {result} for {_values(other)}{means}."
 
 
 def _equal(one: Setup, other: Setup) -> bool:
@@ -311,9 +284,8 @@ def _equal(one: Setup, other: Setup) -> bool:
     return several and one.low <= other.high and other.low <= one.high
 
 
-def _range(setup: Setup) -> str:
-    low, high = fmt.loss(setup.low), fmt.loss(setup.high)
-    return low if low == high else f"{low} to {high}"
+def _range(low: float, high: float) -> str:
+    return fmt.loss(low) if fmt.loss(low) == fmt.loss(high) else f"{fmt.loss(low)} to {fmt.loss(high)}"
 
 
 def _values(values: Mapping[str, Setting]) -> str:
