@@ -17,7 +17,7 @@ import sm_trn as st
 from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import MetricPoint, WallSeconds, parse_snapshot
 from sm_trn.report import compare, fleet, published_record, watch_html
-from sm_trn.report.comparison.page import comparison_page, pictures
+from sm_trn.report.comparison.page import pictures
 from sm_trn.report.jobs import Checkpoints, WatchRow
 
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
@@ -56,7 +56,7 @@ def _known(record: st.results.JobRecord, number: int) -> st.results.JobRecord:
 
 def _report(records: list[Any]) -> str:
     item = compare(records)
-    return comparison_page(item, pictures(item), now=NOW)
+    return item.page(pictures(item.sections), now=NOW)
 
 
 def document(cards: list[str], *, dark: bool = False) -> str:

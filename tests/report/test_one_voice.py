@@ -20,7 +20,6 @@ from sm_trn.core.specs import JobSnapshot, JobStatus, parse_snapshot, record
 from sm_trn.core.status import LOOKS, Texture, next_command, next_steps
 from sm_trn.report import WatchRow, compare, fleet, watch_html, watch_text
 from sm_trn.report.commands.cost import cost_line
-from sm_trn.report.comparison.page import comparison_page
 from sm_trn.report.ui.views import job_piece, list_piece
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
@@ -67,7 +66,7 @@ def costs_of(job: JobSnapshot) -> dict[str, str]:
         "fleet, terminal": item.text(),
         "fleet, page": cell(item.page(by="instance", now=None), "Cost"),
         "fleet, card": cell(item._repr_html_(), "Cost"),
-        "comparison, page": cell(comparison_page(compared, [], now=None), "Cost"),
+        "comparison, page": cell(compared.page(), "Cost"),
         "comparison, card": cell(compared._repr_html_(), "Cost"),
         "cost, the command": cost_line(job, job_cost(job, row.price)),
     }
@@ -154,7 +153,7 @@ def test_a_job_that_was_stopped_is_stopped_on_every_surface() -> None:
         plain(list_piece([row], NOW)),
         plain(job_piece(row, NOW)),
         plain(item.page(by="instance", now=None)),
-        plain(comparison_page(compared, [], now=None)),
+        plain(compared.page()),
         plain(compared._repr_html_()),
     ]
     assert [] == [text for text in said if state not in text]

@@ -9,11 +9,10 @@ from many_jobs import sweep
 from shown_pages import page_of
 
 from sm_trn.report import compare
-from sm_trn.report.comparison.page import comparison_page
 
 
 def test_a_folded_column_says_what_it_is_in_its_neighbours_cell() -> None:
-    text = comparison_page(compare(sweep(8), baseline="reviews-lr1e-5-seed1"), [], now=None).replace("\xa0", " ")
+    text = compare(sweep(8), baseline="reviews-lr1e-5-seed1").page().replace("\xa0", " ")
     for words in ("loss 0.262", "spot saved 0.56"):
         assert re.search(rf'<span class="tail-\d+">{re.escape(words)}</span>', text), words
     tails = set(re.findall(r'<span class="tail-(\d+)"', text))

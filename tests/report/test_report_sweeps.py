@@ -16,7 +16,6 @@ from sm_trn.core.errors import UnknownName
 from sm_trn.core.formatting import numbers as fmt
 from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
 from sm_trn.report import Comparison, compare
-from sm_trn.report.comparison.page import comparison_page
 from sm_trn.report.sections.sweep import lower_is_better, setting_text
 
 
@@ -82,7 +81,7 @@ def test_the_table_has_the_hyperparameters_best_first(eight: Comparison) -> None
     assert ["3e-5", "2e-5", "5e-5", "8e-5", "1e-5", "3e-4", "1e-4", "8e-4"] == [
         next(word for word in line.split() if word[1:3] == "e-") for line in lines[head + 1 : head + 9]
     ]
-    text = comparison_page(eight, [], now=None)
+    text = eight.page()
     assert (
         text.index("1. reviews-lr3e-5-seed1")
         < text.index("2. reviews-lr2e-5-seed1")
@@ -191,7 +190,7 @@ def test_a_setting_is_written_as_people_write_it(value: Any, text: str) -> None:
 def test_more_than_four_hyperparameters_are_named_where_they_have_no_column() -> None:
     jobs = [trial(n, 0.5 + n / 10, a=n, b=n * 2, c=n * 3, d=n * 4, e=n * 5, f=n * 6) for n in range(3)]
     assert "Also different, as in compare.csv: e and f." in str(compare(jobs))
-    assert "Also different, as in compare.csv: e and f." in comparison_page(compare(jobs), [], now=None)
+    assert "Also different, as in compare.csv: e and f." in compare(jobs).page()
 
 
 def test_the_json_has_the_ranking(eight: Comparison) -> None:
@@ -218,5 +217,5 @@ def test_a_sweep_of_batch_sizes_shows_their_throughput(eight: Comparison) -> Non
     ]
     item = compare(jobs)
     assert "SAMPLES/S" in str(item)
-    assert 'data-label="Throughput, samples/s"' in comparison_page(item, [], now=None).replace("\xa0", " ")
+    assert 'data-label="Throughput, samples/s"' in item.page().replace("\xa0", " ")
     assert "IT/S" not in str(eight)  # the same everywhere

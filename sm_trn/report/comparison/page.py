@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from ...core.formatting import numbers as fmt
+from ...core.pricing.book import PriceBook
 from ..columns import price_table
 from ..figures import charts_of
 from ..pages import render
 from ..sections.findings import Finding, Kind
+from ..sections.rows import Row
 from ..sections.section import Section, section_prices
 from ..sections.sweep import sweep_sentence
-from .compared import Compared
 from .tables import REHEARSED, compared_table, rehearsal_table, settings_left
 
 if TYPE_CHECKING:
@@ -40,17 +41,17 @@ class Picture:
         return Markup(self.chart.html(self.name))  # noqa: S704 - our own SVG
 
 
-def pictures(item: Compared) -> tuple[Picture, ...]:
+def pictures(sections: Sequence[Section]) -> tuple[Picture, ...]:
     """Every figure that has something to show: measured jobs first, rehearsals after, never both in one. Of many workloads,
     the ``FIGURED`` with the most jobs have figures.
     """
-    chosen = sorted(item.sections, key=lambda section: -len(section.rows))[:FIGURED]
+    chosen = sorted(sections, key=lambda section: -len(section.rows))[:FIGURED]
     shown: list[Picture] = []
     used: set[str] = set()
-    for section in item.sections:
+    for section in sections:
         if not any(section is each for each in chosen):
             continue
-        tail = f"-{_slug(section.workload, used)}" if len(item.sections) > 1 else ""
+        tail = f"-{_slug(section.workload, used)}" if len(sections) > 1 else ""
         parts = [(section, tail)] if section.measured else []
         parts += [(section.rehearsal, f"{tail}-emulated")] if section.emulated else []
         for part, ending in parts:
@@ -68,49 +69,62 @@ def _slug(text: str, used: set[str]) -> str:
     return name
 
 
-def comparison_page(item: Compared, shown: Sequence[Picture], *, now: datetime | None) -> str:
-    """The whole document of a comparison. ``now`` is written on it when given."""
-    measured = [section for section in item.sections if section.measured]
-    rehearsed = [section.rehearsal for section in item.sections if section.emulated]
-    sections = [_measured(item, section, shown, f"work-{number}") for number, section in enumerate(measured, 1)]
-    sections += [_rehearsal(section, shown, f"rehearsal-{number}") for number, section in enumerate(rehearsed, 1)]
-    prices = dict.fromkeys(price for section in measured for price in section_prices(section, item.book))
-    used = [row.price for row in item.rows if row.price is not None]
-    emulated = [row.label for row in item.rows if row.emulated]
-    first = [finding for finding in item.findings if finding.workload == item.sections[0].workload]
+def comparison_page(
+    sections: Sequence[Section],
+    findings: Sequence[Finding],
+    book: PriceBook,
+    shown: Sequence[Picture],
+    *,
+    command: str,
+    now: datetime | None,
+) -> str:
+    """The whole document. ``command`` makes the comparison again; ``now`` is written on it when given."""
+    measured = [section for section in sections if section.measured]
+    rehearsed = [section.rehearsal for section in sections if section.emulated]
+    rows = [row for section in sections for row in section.rows]
+    parts = [
+        _measured(section, findings, shown, f"work-{number}", number == 1) for number, section in enumerate(measured, 1)
+    ]
+    parts += [_rehearsal(section, shown, f"rehearsal-{number}") for number, section in enumerate(rehearsed, 1)]
+    prices = dict.fromkeys(price for section in measured for price in section_prices(section, book))
+    used = [row.price for row in rows if row.price is not None]
+    first = [finding for finding in findings if finding.workload == sections[0].workload]
     return render(
         "comparison.html",
         kind="comparison",
-        title=_headline(item),
-        links={"findings": "Findings", **{each["anchor"]: each["link"] for each in sections}, "method": "Method"},
+        title=_headline(rows, findings),
+        links={"findings": "Findings", **{part["anchor"]: part["link"] for part in parts}, "method": "Method"},
         spoken=[finding.rest or finding.text for finding in first if finding.kind in _AT_THE_TOP][:8],
-        emulated=fmt.listing(emulated) if emulated else "",
-        sections=sections,
+        emulated=fmt.listing([row.label for row in rows if row.emulated]) if rehearsed else "",
+        sections=parts,
         prices=price_table(prices, "Every dated price of these instances", used) if prices else None,
-        command=item.command,
+        command=command,
         now=now,
     )
 
 
-def _headline(item: Compared) -> str:
+def _headline(rows: Sequence[Row], findings: Sequence[Finding]) -> str:
     """One sentence that can be quoted alone: cost, else billable time, else throughput, else what there is."""
     for kind in (Kind.SWEEP, Kind.COST, Kind.BILLABLE, Kind.THROUGHPUT):
-        stated = [finding for finding in item.findings if finding.kind is kind and finding.headline]
+        stated = [finding for finding in findings if finding.kind is kind and finding.headline]
         if stated:
             first = [finding for finding in stated if finding.workload == stated[0].workload]
             return max(first, key=lambda finding: abs(finding.change_pct or 0.0)).headline
-    rows = [row for row in item.rows if not row.emulated]
-    if not rows:
-        return f"EMULATED: {fmt.jobs(len(item.rows))} rehearsed on this machine, none measured"
-    if len(rows) == 1 and rows[0].cost is not None:
-        return f"{rows[0].label} cost {fmt.usd(rows[0].cost.usd)}, at prices of {rows[0].cost.price.as_of}"
-    return f"{fmt.jobs(len(rows))}, nothing to compare"
+    measured = [row for row in rows if not row.emulated]
+    if not measured:
+        return f"EMULATED: {fmt.jobs(len(rows))} rehearsed on this machine, none measured"
+    if len(measured) == 1 and measured[0].cost is not None:
+        cost = measured[0].cost
+        return f"{measured[0].label} cost {fmt.usd(cost.usd)}, at prices of {cost.price.as_of}"
+    return f"{fmt.jobs(len(measured))}, nothing to compare"
 
 
-def _measured(item: Compared, section: Section, shown: Sequence[Picture], anchor: str) -> dict[str, Any]:
+def _measured(
+    section: Section, findings: Sequence[Finding], shown: Sequence[Picture], anchor: str, first: bool
+) -> dict[str, Any]:
     sweep, several = section.sweep, len(section.measured) > 1
     base = f"baseline {section.base.label}" if section.base is not None and several and sweep is None else ""
-    own = [finding for finding in item.findings if finding.workload == section.workload]
+    own = [finding for finding in findings if finding.workload == section.workload]
     if sweep is not None:
         differs = fmt.listing([finding.text for finding in own if finding.kind is Kind.SWEEP_DIFFERS])
         caption = f"Best {sweep.metric} first. {differs} {settings_left(sweep)}".strip()
@@ -119,10 +133,10 @@ def _measured(item: Compared, section: Section, shown: Sequence[Picture], anchor
     else:
         caption = "One measured job: there is nothing to compare it with."
     drawn = [picture for picture in shown if picture.section is section]
-    spoken = _AT_THE_TOP if section is item.sections[0] else frozenset()
+    spoken = _AT_THE_TOP if first else frozenset()
     notes: list[Finding | str] = [finding for finding in own if finding.kind not in {*spoken, Kind.EMULATED}]
-    if not drawn and len(item.sections) > FIGURED:
-        notes.append(f"No figures: of {len(item.sections)} workloads, the {FIGURED} with the most jobs have them.")
+    if not drawn:
+        notes.append(f"No figures: of many workloads, the {FIGURED} with the most jobs have them.")
     elif not any(picture.name.startswith("loss") for picture in drawn):
         logs = fmt.listing([row.label for row in section.measured])
         notes.append(f"No loss curves: no loss in the log of {logs}.")

@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.printable import ascii_text, between, one_line, wrap
 from ...core.formatting.table import Table
 from ...core.formatting.text import Screen, columns_shown, table_lines
 from ...core.formatting.theme import painted
-from ..sections.findings import LIMITS, Kind
+from ..sections.findings import LIMITS, Finding, Kind
 from ..sections.section import Section
 from ..sections.sweep import sweep_sentence
 from .tables import REHEARSED, compared_table, rehearsal_table, settings_left
-
-if TYPE_CHECKING:
-    from .compared import Compared
 
 SHOWN = 100  # rows of a table; files have all
 NAMED = 20  # rehearsals that did not complete
 
 
-def comparison_text(item: Compared, *, width: int, color: bool, ascii_only: bool) -> str:
+def comparison_text(sections: Sequence[Section], findings: Sequence[Finding], screen: Screen, *, at: str | None) -> str:
     """All sections, then the findings of each; rehearsals last."""
-    screen = Screen(width=width, color=color, ascii_only=ascii_only)
-    blocks = [_measured(item, section, screen) for section in item.sections if section.measured]
-    blocks += [_rehearsal(section.rehearsal, screen) for section in item.sections if section.emulated]
+    blocks = [_measured(section, findings, screen, at) for section in sections if section.measured]
+    blocks += [_rehearsal(section.rehearsal, screen) for section in sections if section.emulated]
     text = "\n\n".join("\n".join(block) for block in blocks)
     return ascii_text(text) if screen.ascii_only else text
 
 
-def _measured(item: Compared, section: Section, screen: Screen) -> list[str]:
+def _measured(section: Section, findings: Sequence[Finding], screen: Screen, at: str | None) -> list[str]:
     width = screen.width
     regions = dict.fromkeys(row.region for row in section.measured if row.region)
-    prices = "newest known prices" if item.at is None else f"prices of {item.at} or before"
+    prices = "newest known prices" if at is None else f"prices of {at} or before"
     lines = between(one_line(section.workload) or "Jobs", ", ".join([*regions, prices]), width)
     lines += ["", *_table(section, screen), ""]
-    own = [finding for finding in item.findings if finding.workload == section.workload]
+    own = [finding for finding in findings if finding.workload == section.workload]
     for finding in own:
         if finding.kind not in LIMITS and finding.kind is not Kind.EMULATED:
             lines += wrap(finding.text, width)

@@ -114,7 +114,7 @@ class Page:
     def _comparison(self, request: Request) -> Response:
         """Jobs side by side, as the page of a comparison."""
         from ..comparison.compare import compare  # noqa: PLC0415 - matplotlib is loaded on use
-        from ..comparison.page import comparison_page, pictures  # noqa: PLC0415 - as above
+        from ..comparison.page import pictures  # noqa: PLC0415 - as above
 
         names = list(dict.fromkeys(request.query_params.getlist("job")))
         unknown = [name for name in names if self.watcher.snapshot(name) is None]
@@ -126,7 +126,7 @@ class Page:
             records = [TrainingJob(name=name, session=session).record() for name in names]
             item = compare(records, book=session.prices)
             with self._drawing:
-                return _document(comparison_page(item, pictures(item), now=self._now()), 200)
+                return _document(item.page(pictures(item.sections), now=self._now()), 200)
         except SmTrnError as error:
             return _document(message_page("No comparison", str(error)), 200)
 
