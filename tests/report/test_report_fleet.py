@@ -162,13 +162,6 @@ def test_a_warm_pool_is_idle_spend_and_in_no_jobs_cost() -> None:
     assert [1, 0] == [sum(value > 0 for value in item.frame["idle_usd"].dropna()), int(item.frame["idle_usd"][1] > 0)]
 
 
-def test_what_bought_nothing_is_failed_and_idle() -> None:
-    item = fleet(
-        [pooled("a", 1800), job("b", TrainingJobStatus="Failed"), job("c", "ml.unknown", TrainingJobStatus="Failed")]
-    )
-    assert Decimal("25.251286") * Decimal("1.5") == item.bought_nothing_usd
-
-
 @pytest.mark.parametrize(
     ("tags", "person"),
     [

@@ -91,14 +91,9 @@ def command(  # noqa: PLR0913 - one parameter an option
     if as_json:
         click.echo(found.to_json(by=by))
         return
-    say(found.text(terminal_width(), by=by))
+    say(found.text(max(80, shutil.get_terminal_size().columns), by=by))
     for path in written:
         say(f"wrote {path}")
-
-
-def terminal_width() -> int:
-    """Columns of the terminal, 80 at least."""
-    return max(80, shutil.get_terminal_size().columns)
 
 
 def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], ReportingSession], *, as_json: bool) -> None:

@@ -42,12 +42,9 @@ def compared_table(section: Section, title: str = "") -> Table:
     several = len(section.measured) > 1
     rows = [_job_row(job, columns, section.delta(job), base=several and job is section.base) for job in section.rows]
     optional = {steady, *_LAST}
-    kept = tuple(each for each in columns if each.name not in optional or _any_value(rows, each.name))
+    known = {name for row in rows if not row.note for name, cell in row.cells.items() if not cell.missing}
+    kept = tuple(each for each in columns if each.name not in optional or each.name in known)
     return Table(columns=kept, rows=tuple(rows), title=title)
-
-
-def _any_value(rows: Iterable[Row], name: str) -> bool:
-    return any(not row.cells[name].missing for row in rows if not row.note)
 
 
 def _rate_column(section: Section) -> Column:

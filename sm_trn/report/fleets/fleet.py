@@ -57,11 +57,6 @@ class Fleet(HasCard):
         return total(row.idle_usd for row in self.rows)
 
     @property
-    def bought_nothing_usd(self) -> Decimal:
-        """What failed jobs and idle warm pools cost."""
-        return total(row.failed_usd for row in self.rows) + self.idle_usd
-
-    @property
     def tags_read(self) -> bool:
         """Whether the tags of a job were read, though it may have none."""
         return any(row.tags_read for row in self.rows)

@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, no_price_for
-from ...core.pricing.book import Price
 from .rows import Row, settings
 from .section import Section, flip_price, price_dates
 from .sweep import sweep_headline, sweep_rest, sweep_sentence
@@ -182,14 +181,10 @@ def _cost(section: Section, row: Row, base: Row) -> Iterator[Finding]:
     flip = flip_price(section, row)
     if flip is not None:
         price, tie = flip
-        text = f"The order flips if {price.instance} falls below {fmt.usd_per_hour(tie)} ({_dated(price)})."
+        when = f"{'on' if price.as_of.count('-') == 2 else 'in'} {price.as_of}{', inferred' if price.inferred else ''}"
+        now = f"{fmt.usd_per_hour(price.usd_per_hour)} {when}"
+        text = f"The order flips if {price.instance} falls below {fmt.usd_per_hour(tie)} ({now})."
         yield _about(section, row, base, Kind.FLIP, text)
-
-
-def _dated(price: Price) -> str:
-    """``$25.25/h on 2026-09-01, inferred``; a month without a day is "in"."""
-    when = "on" if price.as_of.count("-") == 2 else "in"
-    return f"{fmt.usd_per_hour(price.usd_per_hour)} {when} {price.as_of}{', inferred' if price.inferred else ''}"
 
 
 def _changed(section: Section, row: Row, base: Row) -> Iterator[Finding]:

@@ -155,7 +155,8 @@ class Access:
                 return RedirectResponse("/", 303)
             return _page(_USED, 401)
         # After a link in a file, which is another site, a redirect would go without the new cookie; a page's own refresh has it.
-        answer = RedirectResponse("/", 303) if _direct(headers) else HTMLResponse(_ONWARD)
+        direct = headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+        answer = RedirectResponse("/", 303) if direct else HTMLResponse(_ONWARD)
         answer.set_cookie(self._keys.cookie_name, self._keys.cookie, httponly=True, samesite="strict", path="/")
         return answer
 
@@ -174,10 +175,6 @@ def _own(scope: Scope, headers: Headers) -> bool:
         and headers.get("sec-fetch-dest") == "document"
     )
     return site in {"none", "same-origin"} or followed
-
-
-def _direct(headers: Headers) -> bool:
-    return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
 
 
 def _text(words: str, status: int) -> Response:

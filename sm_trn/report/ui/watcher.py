@@ -178,10 +178,9 @@ class Watcher:
                 self._readers[name].every_s = None
         first = sorted(self._readers.values(), key=lambda reader: reader.name not in opened)
         self._progress.readers = [reader for reader in first if not reader.complete][:LOGGED]
-        self._progress.look(self.known, self._now(), self._hear_note)
-
-    def _hear_note(self, text: str) -> None:
-        self._note = f"{fmt.clock(self._now())} {text}"
+        notes: list[str] = []
+        self._progress.look(self.known, self._now(), notes.append)
+        self._note = "; ".join(notes) or self._note
 
     def _publish(self) -> None:
         now, settings = self._now(), self.settings
