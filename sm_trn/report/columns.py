@@ -221,6 +221,7 @@ _COLUMNS: tuple[Column, ...] = (
            read=lambda job, _: known(job.accuracy, Missing.NOT_LOGGED)),
     Column(name="final_loss", heading="Final loss", unit="training", short="LOSS", rank=4, form=fmt.loss, dtype="float64",
            fold=_fold(5, "accuracy", "loss {}", "result"), read=lambda job, _: known(job.final_loss, Missing.NOT_LOGGED)),
+    _fact("baseline_accuracy", lambda job: max(job.baselines, default=None), reason=Missing.NOT_LOGGED),
     _change("speedup_pct", lambda delta: delta.speedup_pct),
     _change("billable_saving_pct", lambda delta: delta.billable_saving_pct),
     _change("cost_saving_pct", lambda delta: delta.cost_saving_pct),
@@ -231,7 +232,7 @@ BY_NAME = {column.name: column for column in _COLUMNS}
 COLUMNS = (
     "job", "status", "origin", "emulated", "instance", "instances", "workload", "throughput_it_per_s", "samples_per_s", "billable_s",
     "wall_s", "price_usd_per_hour", "price_as_of", "cost_usd", "spot_saved_usd", "usd_per_1000_it", "usd_per_1000_samples", "accuracy",
-    "final_loss", "interruptions", "speedup_pct", "billable_saving_pct", "cost_saving_pct",
+    "final_loss", "baseline_accuracy", "interruptions", "speedup_pct", "billable_saving_pct", "cost_saving_pct",
 )  # fmt: skip
 FLEET_COLUMNS = ("job", "status", "emulated", "instance", "instances", "created", "billable_s", "instance_hours", "price_usd_per_hour",
                  "price_as_of", "cost_usd", "spot_saved_usd", "idle_usd", "interruptions")  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import name_filter, pair
@@ -18,7 +19,7 @@ from ...core.pricing.cost import JobCost, job_cost
 from ...core.session.defaults import known_prices
 from ...core.specs.snapshot import JobSnapshot
 from .. import published_record
-from ..fleets.rows import expect_key
+from ..fleets.rows import namer
 from ..fleets.search import MOST, moment
 from ..handles import ReportingSession
 
@@ -76,9 +77,12 @@ def command(  # noqa: PLR0913 - one parameter an option
     if bool(names) == searched:
         raise click.UsageError("wanted either NAMES or a search: --all, --contains, --tag, --since, --until")
     if names:
+        for name in ("by", "output", "limit"):
+            if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"--{name} is for a search, got names of jobs beside it")
         _each(names, at, connection, as_json=as_json)
         return
-    expect_key(by)
+    namer(by)
     try:
         first, last = moment(since), moment(until, end=True)
     except ValueError as error:

@@ -61,12 +61,8 @@ _NAMERS: Mapping[str, Callable[[WatchRow], str]] = MappingProxyType(
 )
 
 
-def expect_key(key: str) -> None:
-    """Raises UnknownName for what no sums are made by."""
-    namer(key)
-
-
 def namer(key: str) -> Callable[[WatchRow], str]:
+    """How the group of a job is called. Raises UnknownName for what no sums are made by."""
     tag = key.removeprefix(TAG)
     if tag and tag != key:
         return lambda row: one_line(row.tags.get(tag, "")) or f"no {tag}"

@@ -90,6 +90,12 @@ class Row:
             return None
         return (job.ended - job.created).total_seconds()
 
+    @property
+    def baselines(self) -> list[float]:
+        """The accuracies of simple models, such as the majority's label, as far as the log has them."""
+        names = [point for point in self.record.points if point.name.startswith("baseline_")]
+        return [point.value for point in names if point.name.endswith("_accuracy") and math.isfinite(point.value)]
+
     def rate(self, unit: str) -> Throughput | None:
         return self.samples if unit == "samples/s" else self.iterations
 
