@@ -169,5 +169,6 @@ def _error(words: str, status: int) -> Response:
 
 
 def _document(document: str, status: int) -> Response:
-    """A page without scripts, with a style sheet in it."""
-    return HTMLResponse(document, status, headers={"Content-Security-Policy": DOCUMENT_POLICY})
+    """A page without scripts, with a style sheet in it. A browser may refuse a sandboxed document with an opener policy of its own."""
+    headers = {"Content-Security-Policy": DOCUMENT_POLICY, "Cross-Origin-Opener-Policy": "unsafe-none"}
+    return HTMLResponse(document, status, headers=headers)
