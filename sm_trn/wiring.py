@@ -135,9 +135,7 @@ def connect(
     role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
     """
     from .core.session import connection  # noqa: PLC0415 - `import sm_trn` loads no boto3
-    from .report.watch.transfers import transfer_line  # noqa: PLC0415 - only who connects moves files
 
-    progress = transfer_line()
     session = connection.connect(
         backend,
         region=region,
@@ -147,7 +145,6 @@ def connect(
         state=state,
         session_class=Session,
         start_emulator=_start_emulator,
-        progress=progress,
     )
     from .capacity.batch import Boto3Queues  # noqa: PLC0415 - as the next
     from .hosting.aws import Boto3Hosting  # noqa: PLC0415 - `import sm_trn` loads no boto3
@@ -156,7 +153,7 @@ def connect(
         return session
     return dataclasses.replace(
         session,
-        hosting=Boto3Hosting(session.boto_session, session.bucket, progress=progress),
+        hosting=Boto3Hosting(session.boto_session, session.bucket),
         batch=Boto3Queues(session.boto_session, None if session.emulated else session.clock),
     )
 

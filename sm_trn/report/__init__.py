@@ -9,17 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .columns import COLUMNS as COLUMNS
+    from .columns import FLEET_COLUMNS as FLEET_COLUMNS
     from .comparison.compare import Comparison as Comparison
     from .comparison.compare import compare as compare
-    from .comparison.table import COLUMNS as COLUMNS
     from .fleets.fleet import Fleet as Fleet
     from .fleets.fleet import fleet as fleet
-    from .fleets.table import FLEET_COLUMNS as FLEET_COLUMNS
+    from .jobs import WatchRow as WatchRow
     from .metrics import metrics_frame as metrics_frame
     from .published import published_names as published_names
     from .published import published_record as published_record
     from .sections.findings import Finding as Finding
-    from .watch.card import watch_html as watch_html
     from .watch.display import Display as Display
     from .watch.display import LineDisplay as LineDisplay
     from .watch.display import NotebookDisplay as NotebookDisplay
@@ -27,37 +27,26 @@ if TYPE_CHECKING:
     from .watch.display import display_for as display_for
     from .watch.display import in_notebook as in_notebook
     from .watch.display import writes_unicode as writes_unicode
-    from .watch.rows import WatchRow as WatchRow
-    from .watch.rows import watch_lines as watch_lines
-    from .watch.table import watch_text as watch_text
+    from .watch.text import watch_html as watch_html
+    from .watch.text import watch_lines as watch_lines
+    from .watch.text import watch_text as watch_text
 
 _HOMES = {
-    "COLUMNS": "comparison.table",
-    "Comparison": "comparison.compare",
-    "Display": "watch.display",
-    "FLEET_COLUMNS": "fleets.table",
-    "Finding": "sections.findings",
-    "Fleet": "fleets.fleet",
-    "LineDisplay": "watch.display",
-    "NotebookDisplay": "watch.display",
-    "TerminalDisplay": "watch.display",
-    "WatchRow": "watch.rows",
-    "compare": "comparison.compare",
-    "display_for": "watch.display",
-    "fleet": "fleets.fleet",
-    "in_notebook": "watch.display",
-    "metrics_frame": "metrics",
-    "published_names": "published",
-    "published_record": "published",
-    "watch_html": "watch.card",
-    "watch_lines": "watch.rows",
-    "watch_text": "watch.table",
-    "writes_unicode": "watch.display",
-}
-__all__ = list(_HOMES)
+    "columns": ("COLUMNS", "FLEET_COLUMNS"),
+    "comparison.compare": ("Comparison", "compare"),
+    "fleets.fleet": ("Fleet", "fleet"),
+    "jobs": ("WatchRow",),
+    "metrics": ("metrics_frame",),
+    "published": ("published_names", "published_record"),
+    "sections.findings": ("Finding",),
+    "watch.display": ("Display", "LineDisplay", "NotebookDisplay", "TerminalDisplay", "display_for", "in_notebook", "writes_unicode"),
+    "watch.text": ("watch_html", "watch_lines", "watch_text"),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - a list
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return getattr(import_module(f".{_HOME_OF[name]}", __name__), name)

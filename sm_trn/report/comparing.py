@@ -8,24 +8,19 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import SmTrnError, UnknownName
+from ..core.errors import UnknownName
 from ..core.pricing.book import PriceBook
 from ..core.render.differences import Diff
 from ..core.render.differences import diff as compared
-from ..core.render.from_describe import as_request
-from ..core.render.from_request import parse_request
 from ..core.session.defaults import expect_region, known_prices
 from ..core.session.handles import TrainingJob
 from ..core.session.names import short_names
 from ..core.specs.job import JobSpec, expect_spec
-from ..core.specs.record import JobRecord, Origin, parse_record
-from ..core.specs.snapshot import JobSnapshot
+from ..core.specs.record import JobRecord, parse_record
 from ..core.specs.value import misfit, suggestion
-from ..forecast.estimate import Estimate, estimate, quantiles
 
 if TYPE_CHECKING:
     from .comparison.compare import Comparison
-    from .sections.estimated import Estimated
 
 
 Side = JobSpec | TrainingJob | Mapping[str, Any]
@@ -51,45 +46,14 @@ def compare(
         expect_region(region)
     several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
     whole = [as_record(job) for job in several]
-    records = shortened(whole)
+    short = short_names(record.label for record in whole)
+    records = [replace(each, label=short[each.label]) if each.label == each.snapshot.name else each for each in whole]
     named = {record.label: short.label for record, short in zip(whole, records, strict=True)}
     named |= {str(job): short.label for job, short in zip(several, records, strict=True) if job == baseline}
     if baseline is not None:
         baseline = named.get(baseline, baseline)
     prices = book or known_prices()
-    foreseen = estimates_of(records, prices, at=at, region=region)
-    return side_by_side(records, baseline=baseline, at=at, region=region, book=prices, estimates=foreseen)
-
-
-def shortened(records: Sequence[JobRecord]) -> list[JobRecord]:
-    """The records, those that have a job's whole name for a label with a short one, where that is unique among them."""
-    short = short_names(record.label for record in records)
-    return [replace(each, label=short[each.label]) if each.label == each.snapshot.name else each for each in records]
-
-
-def estimates_of(
-    records: Sequence[JobRecord], book: PriceBook, *, at: date | str | None = None, region: str | None = None
-) -> dict[str, Estimated]:
-    """What emulated jobs would take and cost on AWS, by their own names: those whose requests say all that an estimate needs."""
-    from .sections.estimated import Estimated  # noqa: PLC0415 - see compare
-
-    found = {}
-    for job in (each.snapshot for each in records if each.origin is Origin.EMULATED or each.snapshot.emulated):
-        priced_in = region or job.region
-        known = _estimate_of(job, book, priced_in)
-        if known is not None:
-            priced = replace(known, price=book.of(job.machines, priced_in, at=at))
-            found[job.name] = Estimated(quantiles(priced.billable_s), quantiles(priced.usd) if priced.usd else None)
-    return found
-
-
-def _estimate_of(job: JobSnapshot, book: PriceBook, region: str) -> Estimate | None:
-    """None where a fact is missing, the job does not fit, or no published row speaks for its chip."""
-    try:
-        found = estimate(parse_request(as_request(job.raw)), prices=book, region=region)
-    except SmTrnError:
-        return None
-    return found if found.fits and not found.bounds_only else None
+    return side_by_side(records, baseline=baseline, at=at, region=region, book=prices)
 
 
 def as_record(job: TrainingJob | JobRecord | str | Path) -> JobRecord:

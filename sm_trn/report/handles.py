@@ -10,8 +10,9 @@ from typing_extensions import TypeVar
 
 from ..core.errors import UnknownName
 from ..core.extras import extra
+from ..core.ports import JobQuery
 from ..core.session import handles
-from .fleets.search import MOST, Search, fetch_fleet
+from .fleets.search import MOST, fetch_healths, fetch_jobs, moment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,17 +82,23 @@ class ReportingSession(handles.Session[M_co]):
         ``fleet.by("tag:KEY")``: a call a job more. ``health`` reads the log of each job that trains, and says which are sick.
         Raises CloudError.
         """
-        search = Search(containing=containing, tag=tag, after=after, before=before)
-        return fetch_fleet(self, search, tags=tags, at=at, limit=limit, healthy=health)
+        from .fleets.fleet import fleet  # noqa: PLC0415 - pandas stays out of `import sm_trn`
 
-    def _progress(
-        self,
-        jobs: Sequence[handles.TrainingJob],
-        stream: TextIO | None,
-        guards: JobGuards,
-    ) -> Progress:
+        query = JobQuery(containing=containing, created_after=moment(after), created_before=moment(before, end=True))
+        jobs, more = fetch_jobs(self, query, tag=tag, tags=tags, limit=limit)
+        healths = fetch_healths(self, [job for job, _ in jobs]) if health else {}
+        words = [
+            f"with {containing!r} in their name" if containing else "",
+            f"tagged {tag[0]}={tag[1]}" if tag else "",
+            f"created {after} or later" if after else "",
+            f"created {before} or before" if before else "",
+        ]
+        title = f"Jobs {', '.join(word for word in words if word)}".strip()
+        return fleet(jobs, book=self.prices, at=at, title=title, cut=limit if more else None, healths=healths)
+
+    def _progress(self, jobs: Sequence[handles.TrainingJob], stream: TextIO | None, guards: JobGuards) -> Progress:
         """What reads the logs of a wait and shows them on ``stream``; without one, it reads for whoever hears."""
-        from .watch.display import Unseen, display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
+        from .watch.display import Display, display_for  # noqa: PLC0415 - pandas and matplotlib stay out of `import sm_trn`
         from .watch.progress import progress_of  # noqa: PLC0415 - as above
 
-        return progress_of(self, jobs, Unseen() if stream is None else display_for(stream), guards)
+        return progress_of(self, jobs, Display() if stream is None else display_for(stream), guards)

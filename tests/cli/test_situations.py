@@ -23,8 +23,6 @@ from sm_trn.cli.__main__ import _mend, cli
 from sm_trn.cli.jobs.listing import job_table
 from sm_trn.core.formatting.text import NAMES, WIDE, Screen, table_lines
 from sm_trn.core.specs import parse_snapshot
-from sm_trn.forecast.estimate import estimate
-from sm_trn.report.commands.quickstart import FULL, REVIEWS, framed, full_size
 
 GOOD = """
 name = "bert"
@@ -386,22 +384,6 @@ def test_every_commands_json_on_the_emulator_is_one_value_and_nothing_else(emula
     assert lines
     assert all(json.loads(line)["text"] is not None for line in lines)
     assert isinstance(said("resubmit", name, "--set", "max_run_s=700"), (dict, list))
-
-
-def test_the_frame_of_the_quickstart_closes() -> None:
-    lines = framed("EMULATED", "short", "a longer line of it").splitlines()
-    assert {len(lines[1])} == set(map(len, lines))
-    assert ("┏━━ EMULATED ━", "━┓") == (lines[0][:14], lines[0][-2:])
-
-
-def test_the_quickstart_ends_with_an_estimate_of_a_full_size_job() -> None:
-    found = estimate(FULL, examples=REVIEWS)
-    lines = full_size(found).strip().splitlines()
-    assert {len(lines[0])} == set(map(len, lines))
-    assert max(map(len, lines)) <= 78
-    assert found.fits
-    assert found.billable_s.p90 < FULL.max_run_s
-    assert "ESTIMATED" in lines[0]
 
 
 def test_a_list_fits_a_terminal_of_80_columns_and_cuts_no_name() -> None:

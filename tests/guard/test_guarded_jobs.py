@@ -17,7 +17,7 @@ from jobs import job_of
 
 import sm_trn as st
 from sm_trn.diagnosis.guard.live import Alarm
-from sm_trn.report.watch.display import Unseen
+from sm_trn.report.watch.display import Display
 from sm_trn.report.watch.progress import progress_of
 
 pytestmark = pytest.mark.local
@@ -86,7 +86,7 @@ def waited(
         session=session,
         jobs=(job,),
         notify=lambda _text: None,
-        observers=(progress_of(session, (job,), Unseen(), guards), guards),
+        observers=(progress_of(session, (job,), Display(), guards), guards),
     ).run()
     return final, found
 

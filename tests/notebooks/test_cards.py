@@ -6,10 +6,7 @@ import dataclasses
 from types import MappingProxyType
 from typing import Any
 
-import pytest
-
 import sm_trn as st
-from sm_trn.report.cards.handles import job_card, rehearsal_card
 
 
 class Untouchable:
@@ -72,20 +69,7 @@ REHEARSAL = st.results.Rehearsal(
 )
 
 
-@pytest.mark.parametrize(("same", "word"), [(True, "✓ the same bytes"), (False, "▲ different bytes")])
-def test_a_rehearsal_says_of_each_file_whether_it_is_the_same(same: bool, word: str) -> None:
-    shown = dataclasses.replace(REHEARSAL, files={"model.safetensors": same})._repr_html_()
-    assert word in shown
+def test_a_rehearsal_says_what_it_says_in_a_terminal() -> None:
+    shown = dataclasses.replace(REHEARSAL, files={"<script>": False})._repr_html_()
     assert "EMULATED" in shown
-
-
-def test_a_rehearsal_without_a_model_has_no_table() -> None:
-    shown = dataclasses.replace(REHEARSAL, files={})._repr_html_()
-    assert "<table>" not in shown
-    assert "Cannot compare weights" in shown
-
-
-def test_foreign_names_are_words_and_not_markup() -> None:
-    evil = "<script>alert(1)</script>"
-    cards = (job_card(evil, machine=evil, emulated=True, steps=(evil,)), rehearsal_card([evil, evil], {evil: True}))
-    assert not any("<script>" in card for card in cards)
+    assert "<script>" not in shown

@@ -16,13 +16,9 @@ from test_report_fleet import mixed
 import sm_trn as st
 from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import MetricPoint, WallSeconds, parse_snapshot
-from sm_trn.hosting.endpoints import Endpoints
-from sm_trn.hosting.table import EndpointRow
 from sm_trn.report import compare, fleet, published_record, watch_html
-from sm_trn.report.cards.handles import job_card, rehearsal_card
-from sm_trn.report.comparison.page import page, pictures
-from sm_trn.report.fleets.page import fleet_page
-from sm_trn.report.watch.rows import Checkpoints, WatchRow
+from sm_trn.report.comparison.page import pictures
+from sm_trn.report.jobs import Checkpoints, WatchRow
 
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
 
@@ -47,7 +43,7 @@ def _fleet(count: int) -> str:
         for snapshot, tags in november(count)
     ]
     item = fleet(long, title="November")
-    return fleet_page(item, by="person", now=NOW)
+    return item.page(by="person", now=NOW)
 
 
 def _known(record: st.results.JobRecord, number: int) -> st.results.JobRecord:
@@ -60,7 +56,7 @@ def _known(record: st.results.JobRecord, number: int) -> st.results.JobRecord:
 
 def _report(records: list[Any]) -> str:
     item = compare(records)
-    return page(item, pictures(item), now=NOW)  # type: ignore[arg-type]  # by name
+    return item.page(pictures(item.sections), now=NOW)
 
 
 def document(cards: list[str], *, dark: bool = False) -> str:
@@ -89,13 +85,11 @@ def widgets() -> list[str]:
     training = snapshot_book().find("ml.trn1.32xlarge", "us-west-2")
     assert training is not None
     rows = [row(number) for number in range(8)]
-    nobody: Any = None
     return [
         spec._repr_html_(),
         st.check(spec)._repr_html_(),
         st.specs.Problems()._repr_html_(),
         st.diff(spec, spec.replace(spot=None, max_run_s=3600))._repr_html_(),
-        job_card("bert-trn1-261120", machine="ml.trn1.32xlarge", emulated=False, steps=(".wait() watches it",)),
         watch_html(rows[:1], NOW),
         watch_html(rows, NOW, ["The login expired; it is renewed."]),
         st.results.JobCost(
@@ -104,8 +98,6 @@ def widgets() -> list[str]:
         bert._repr_html_(),
         compare([emulated_job("a"), emulated_job("b", number=1)])._repr_html_(),
         mixed()._repr_html_(),
-        Endpoints(rows=(_endpoint("a", overdue=True), _endpoint("b", overdue=False)), session=nobody)._repr_html_(),
-        rehearsal_card(["on this machine: x was interrupted 2 times.", "The same."], {"model.safetensors": True}),
     ]
 
 
@@ -144,20 +136,13 @@ def row(number: int) -> WatchRow:
     )
 
 
-def _endpoint(name: str, *, overdue: bool) -> EndpointRow:
-    return EndpointRow(
-        name=name, status="InService", instance="ml.g5.xlarge", count=1, created=NOW, hours=2.5, price=None,
-        usd_per_hour=Decimal("1.4084"), expires=NOW, overdue=overdue, job="bert", emulated=False,
-    )  # fmt: skip
-
-
 PAGES: dict[str, Callable[[], str]] = {
     "report": _published,
     "report-mixed": _mixed,
     **{f"report-{count}": functools.partial(_jobs, count) for count in (1, 2, 8, 40)},
     "report-tuned": lambda: _report(tuned(12)),
     "report-full": lambda: _report([_known(record, number) for number in range(4) for record in gpt2_pair()]),
-    "fleet": lambda: fleet_page(mixed(), by="instance", now=NOW),
+    "fleet": lambda: mixed().page(by="instance", now=NOW),
     **{f"fleet-{count}": functools.partial(_fleet, count) for count in (1, 2, 8, 40)},
     "widgets": lambda: document(widgets()),
     "widgets-dark": lambda: document(widgets(), dark=True),

@@ -14,15 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, transitions
 
-from sm_trn.core.errors import SmTrnError, UnknownName
-from sm_trn.core.pricing import PriceBook, snapshot_book
+from sm_trn.core.errors import SmTrnError
 from sm_trn.core.specs import JobRecord, MetricPoint, Origin, parse_snapshot, record
-from sm_trn.report import COLUMNS, Comparison, compare, published_record
-from sm_trn.report.comparing import estimates_of
-from sm_trn.report.comparison.page import page
+from sm_trn.report import Comparison, compare, published_record
 
 WORK = "one workload"
-NUMBERS = ("throughput_it_per_s", "samples_per_s", "not_training", "price_usd_per_hour", "cost_usd", "usd_per_1000_it",
+NUMBERS = ("throughput_it_per_s", "samples_per_s", "price_usd_per_hour", "cost_usd", "usd_per_1000_it",
            "speedup_pct", "billable_saving_pct", "cost_saving_pct")  # fmt: skip
 
 
@@ -58,11 +55,6 @@ def test_baseline_defaults_to_the_first_completed_job() -> None:
 def test_emulated_baseline_of_measured_jobs_is_refused() -> None:
     with pytest.raises(SmTrnError, match="emu cannot be the baseline of real: it ran in the emulator"):
         compare([emulated_job("emu", workload=WORK), job("real")], baseline="emu")
-
-
-def test_emulated_baseline_among_emulated_jobs_compares_nothing() -> None:
-    found = compare([emulated_job("a"), emulated_job("b", number=1)], baseline="a")
-    assert found.frame[["speedup_pct", "billable_saving_pct", "cost_saving_pct"]].isna().all(axis=None)
 
 
 def test_two_jobs_of_one_name_are_told_apart_or_refused() -> None:
@@ -137,16 +129,11 @@ def test_what_else_changed_is_said() -> None:
     assert "sagemaker" not in text
 
 
-def test_one_price_for_both_flips_no_order() -> None:
-    assert "flip" not in kinds(compare(gpt2_pair()))
-
-
 def test_phases_add_up_to_the_billable_time() -> None:
     (row, _) = compare(gpt2_pair()).rows
     assert row.phases is not None
     assert pytest.approx(row.phases.total_s) == 2425
     assert pytest.approx(row.phases.transfer_s) == 176 + 59
-    assert row.not_training == pytest.approx(1 - row.phases.steady_s / 2425)
     assert pytest.approx(row.phases.steady_s, rel=0.02) == 11070 / 5.37
 
 
@@ -164,18 +151,6 @@ def test_spot_phases_carry_the_discount_evenly() -> None:
     assert row.cost.spot_saving == 0.7
 
 
-def test_runtime_falls_back_to_the_log() -> None:
-    answer = describe("a")
-    answer.pop("TrainingTimeInSeconds")
-    found = compare([record(parse_snapshot(answer), [MetricPoint("train_runtime", 321.5)])])
-    assert found.frame["runtime_s"][0] == 321.5
-
-
-def test_not_training_without_phases_uses_steps_at_the_rate() -> None:
-    lines = [MetricPoint("steps_per_second", 2.0, step=100.0 * n) for n in range(1, 11)]
-    assert pytest.approx(compare([job("a", *lines)]).frame["not_training"][0]) == 1 - 1000 / 2 / 600
-
-
 def test_nan_loss_stays_nan_and_final_loss_is_the_last() -> None:
     found = compare(
         [
@@ -188,19 +163,9 @@ def test_nan_loss_stays_nan_and_final_loss_is_the_last() -> None:
     assert "NaN" in str(found)
 
 
-def test_best_baseline_accuracy_is_taken() -> None:
-    assert compare([emulated_job("a")]).frame["baseline_accuracy"][0] == 0.761
-
-
 def test_colours_follow_creation_time_not_argument_order() -> None:
     jobs = [job("late", created=START + 5), job("early", created=START)]
     assert {"early": 0, "late": 1} == dict(compare(jobs).slots) == dict(compare(jobs[::-1]).slots)
-
-
-def test_earlier_colours_are_kept() -> None:
-    earlier = compare([job("b", created=START + 5), job("c", created=START + 6)])
-    later = compare([job("a", created=START), job("b", created=START + 5)], colors=earlier)
-    assert dict(later.slots) == {"b": 0, "a": 2}
 
 
 def test_origin_or_account_alone_marks_a_job_emulated() -> None:
@@ -209,28 +174,9 @@ def test_origin_or_account_alone_marks_a_job_emulated() -> None:
     assert list(compare([by_origin, by_account]).frame["emulated"]) == [True, True]
 
 
-def test_frame_types_do_not_depend_on_what_is_missing() -> None:
-    full, empty = compare(gpt2_pair()).frame, compare([emulated_job("a")]).frame
-    assert list(full[list(COLUMNS)].dtypes) == list(empty.dtypes)
-
-
 def test_json_has_null_for_what_is_missing() -> None:
     body = json.loads(compare([emulated_job("a")]).to_json())
     assert (body["jobs"][0]["cost_usd"], body["jobs"][0]["emulated"]) == (None, True)
-
-
-def test_json_of_a_nan_loss_is_json() -> None:
-    body = json.loads(compare([job("a", MetricPoint("loss", math.nan))]).to_json(), parse_constant=pytest.fail)
-    assert body["jobs"][0]["final_loss"] is None
-
-
-def test_unknown_workload_suggests_one() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'one workload'"):
-        compare([job("a")]).section("one workloud")
-
-
-def test_empty_book_prices_nothing() -> None:
-    assert compare([job("a")], book=PriceBook(prices=())).frame["cost_usd"].isna().all()
 
 
 @st.composite
@@ -282,13 +228,6 @@ def test_cost_is_billable_times_price(jobs: list[JobRecord]) -> None:
     ).to_list() == pytest.approx(priced["cost_usd"].to_list())
 
 
-def test_measured_and_published_may_be_compared() -> None:
-    published = published_record("published/bert-p4d")
-    assert published is not None
-    found = compare([published, job("mine", MetricPoint("train_steps_per_second", 10.88), workload=published.workload)])
-    assert pytest.approx(found.frame["speedup_pct"][1]) == 100.0
-
-
 def calls(work: Callable[[], object]) -> int:
     """Calls of functions: the same on every machine."""
     made = [0]
@@ -316,24 +255,6 @@ def test_four_times_the_jobs_take_four_times_the_work() -> None:
         assert many < 5 * few
 
 
-def test_several_jobs_that_differ_in_nothing_are_one_sentence() -> None:
-    jobs = [record(parse_snapshot(describe(f"lr-{number}")), [], workload=WORK) for number in range(8)]
-    said = [str(finding) for finding in compare(jobs, baseline="lr-0").findings if "no difference" in str(finding)]
-    assert said == [
-        "7 jobs and lr-0: no difference measured in billable time.",
-        "7 jobs and lr-0: no difference measured in cost.",
-    ]
-
-
-def test_the_title_is_the_largest_difference() -> None:
-    jobs = [
-        record(parse_snapshot(describe(name, BillableTimeInSeconds=seconds)), [], workload=WORK)
-        for name, seconds in (("base", 600), ("near", 590), ("far", 300))
-    ]
-    item = compare(jobs, baseline="base")
-    assert "<h1>far cost 50.0" in page(item, [], now=None).replace("\xa0", " ")
-
-
 def test_a_comparison_is_made_again_with_the_jobs_own_names_and_what_was_asked() -> None:
     jobs = [
         record(parse_snapshot(describe(f"{name}-261120-9f3a")), [], label=name, workload=WORK) for name in ("a", "b")
@@ -344,59 +265,3 @@ def test_a_comparison_is_made_again_with_the_jobs_own_names_and_what_was_asked()
     )
     pair = [found for name in ("p4d", "trn1") if (found := published_record(f"published/bert-{name}"))]
     assert "sm-trn compare published/bert-p4d published/bert-trn1 --output report/" == compare(pair).command
-
-
-def test_a_difference_that_no_price_moves_is_not_said_to_move() -> None:
-    """Two jobs on one type of instance: every dated price multiplies both costs."""
-    jobs = [
-        record(parse_snapshot(describe(name, BillableTimeInSeconds=seconds)), [], workload=WORK)
-        for name, seconds in (("a", 600), ("b", 300))
-    ]
-    assert [] == [finding for finding in compare(jobs).findings if finding.kind == "repriced"]
-
-
-def foreseen(jobs: list[JobRecord], at: str | None = None) -> Comparison:
-    """As a session compares them."""
-    return compare(jobs, at=at, estimates=estimates_of(jobs, snapshot_book(), at=at))
-
-
-def rehearsed(name: str, **arguments: str) -> JobRecord:
-    """An emulated job whose request says all that an estimate needs, unless ``arguments`` take it away."""
-    asked = {
-        "model_name": "bert-base-uncased",
-        "per_device_train_batch_size": "32",
-        "max_seq_length": "128",
-        "num_train_epochs": "2",
-        "dataset_name": "amazon_polarity",
-        **arguments,
-    }
-    answer = describe(name, emulated=True, HyperParameters={key: value for key, value in asked.items() if value})
-    return record(parse_snapshot(answer), step_lines(400, 40, rate=40, batch=8, first_s=1, epochs=2, final=0.2))
-
-
-def test_an_emulated_job_has_its_estimate_in_columns_of_its_own() -> None:
-    item = foreseen(
-        [rehearsed("known"), rehearsed("open", model_name=""), rehearsed("large", per_device_train_batch_size="90000")]
-    )
-    frame = item.frame.set_index("job")
-    names = [name for name in frame if name.startswith("estimated")]
-    assert frame.loc[["open", "large"], names].isna().all(axis=None)
-    known = frame.loc["known"]
-    assert known["estimated_s_p10"] < known["estimated_s"] < known["estimated_s_p90"]
-    assert frame[list(NUMBERS)].isna().all(axis=None)
-    text = item.text(160)
-    assert "AWS TIME, est" in text
-    assert "ESTIMATED for AWS" in text
-
-
-def test_an_estimate_takes_the_price_of_the_day_asked_for() -> None:
-    then, now = (foreseen([rehearsed("a")], at=at).frame.iloc[0] for at in ("2022-12-31", None))
-    assert then["estimated_s"] == now["estimated_s"]
-    assert then["estimated_usd"] > now["estimated_usd"]
-
-
-def test_a_measured_job_is_not_estimated_in_a_comparison() -> None:
-    asked = rehearsed("a").snapshot.hyperparameters
-    item = foreseen([job("a", HyperParameters=dict(asked))])
-    assert item.frame["estimated_s"].isna().all()
-    assert ", est" not in str(item)

@@ -18,7 +18,6 @@ from report_jobs import START, describe
 from sm_trn.core.errors import SmTrnError, UnknownName
 from sm_trn.core.specs import JobSnapshot, parse_snapshot
 from sm_trn.report import FLEET_COLUMNS, Fleet, fleet
-from sm_trn.report.fleets.table import group_table
 
 P4D, G5 = "ml.p4d.24xlarge", "ml.g5.xlarge"
 
@@ -103,15 +102,6 @@ def test_jobs_are_newest_first_and_the_frame_has_its_columns() -> None:
     assert math.isnan(frame["cost_usd"][1])  # emulated: missing, not zero
 
 
-def test_prices_of_a_day() -> None:
-    old, new = fleet([job("a")], at="2022-12-01"), fleet([job("a")])
-    assert (Decimal("37.69"), True) == (old.usd, new.usd < old.usd)
-
-
-def test_an_empty_fleet_says_so() -> None:
-    assert "0 jobs cost $0.00 in all." in str(fleet([]))
-
-
 def test_jobs_that_have_no_cost_are_not_said_to_cost_nothing() -> None:
     assert not any("$0.00" in finding for finding in fleet([job("a", emulated=True)]).findings())
 
@@ -172,13 +162,6 @@ def test_a_warm_pool_is_idle_spend_and_in_no_jobs_cost() -> None:
     assert [1, 0] == [sum(value > 0 for value in item.frame["idle_usd"].dropna()), int(item.frame["idle_usd"][1] > 0)]
 
 
-def test_what_bought_nothing_is_failed_and_idle() -> None:
-    item = fleet(
-        [pooled("a", 1800), job("b", TrainingJobStatus="Failed"), job("c", "ml.unknown", TrainingJobStatus="Failed")]
-    )
-    assert Decimal("25.251286") * Decimal("1.5") == item.bought_nothing_usd
-
-
 @pytest.mark.parametrize(
     ("tags", "person"),
     [
@@ -204,22 +187,3 @@ def test_sums_by_a_tag_that_nobody_read_are_refused(key: str, tmp_path: Path) ->
     assert [] == list(tmp_path.iterdir())
     assert ["no team"] == [group.name for group in fleet([(job("a"), {})]).by("tag:team")]
     assert () == fleet([]).by(key)
-
-
-def test_tags_that_were_read_and_are_none_were_read(tmp_path: Path) -> None:
-    assert "Tags were not read" not in fleet([(job("a"), {})]).save(tmp_path)[0].read_text()
-
-
-def test_the_page_says_that_tags_were_not_read(tmp_path: Path) -> None:
-    untagged = [snapshot for snapshot, _ in november(8)]
-    assert "Tags were not read" in fleet(untagged).save(tmp_path / "a")[0].read_text()
-    text = fleet(november(8)).save(tmp_path / "b", by="person")[0].read_text()
-    assert "Tags were not read" not in text
-    assert "by person" in text
-
-
-def test_emulated_jobs_have_no_hours() -> None:
-    item = fleet([job("a", emulated=True)])
-    table = group_table(item, "instance")
-    assert ["-"] == [table.words(row, "instance_hours") for row in table.rows]
-    assert "0.0" not in str(item)

@@ -16,8 +16,7 @@ from report_jobs import describe, emulated_job, gpt2_pair
 
 from sm_trn.core.formatting.table import csv_text
 from sm_trn.core.specs import JobRecord, parse_snapshot, record
-from sm_trn.report import Comparison, compare, published_record
-from sm_trn.report.comparison.table import COLUMNS
+from sm_trn.report import COLUMNS, Comparison, compare, published_record
 
 NOW = datetime(2026, 11, 20, 16, 42, tzinfo=timezone.utc)
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;\x1b[31m'
@@ -128,10 +127,8 @@ def test_every_tag_is_closed(page: Page) -> None:
 
 def test_headline_is_the_finding(page: Page) -> None:
     assert "bert-trn1 cost 9.9 % less than bert-p4d, at prices of 2025-11-30 and 2026-09-01" in page.text
-    assert (
-        "bert-trn1 cost $41.43 at $24.73/h (2025-11-30, inferred) and bert-p4d cost $45.96 at $25.25/h (2026-09-01, inferred)."
-        in page.text
-    )
+    assert "bert-trn1 cost 9.9 % less than bert-p4d ($41.43 against $45.96), at prices of" in page.text
+    assert "The order flips if ml.p4d.24xlarge falls below $22.76/h" in page.text
     assert "2026-11-20 16:42 UTC" in page.text
 
 
@@ -151,17 +148,6 @@ def test_figures_speak(page: Page) -> None:
     assert {"wide", "slim"} == {attrs["class"] for attrs in drawn}
 
 
-def test_figures_take_the_colours_of_the_page(html: str) -> None:
-    body = html.partition("</style>")[2]
-    assert "#2149c4" not in body
-    assert "var(--s1)" in body
-
-
-def test_tables_have_captions_and_scopes(page: Page) -> None:
-    assert len(list(page.named("table"))) == len(list(page.named("caption")))
-    assert all(attrs.get("scope") in {"col", "row"} for attrs in page.named("th"))
-
-
 def test_emulated_jobs_have_their_own_section_without_money(page: Page, html: str) -> None:
     rehearsal = Page(html[html.index('<section id="rehearsal-1"') : html.index('<section id="method"')]).text
     assert "EMULATED" in rehearsal
@@ -176,10 +162,6 @@ def test_prices_are_listed_in_full(page: Page) -> None:
     assert "37.69" in page.text
 
 
-def test_missing_loss_is_said(page: Page) -> None:
-    assert "No loss curves: no loss in the log of bert-p4d and bert-trn1." in page.text
-
-
 @pytest.mark.parametrize("kind", ["page", "card"])
 def test_foreign_text_is_escaped(kind: str, tmp_path: Path) -> None:
     item = compare(hostile())
@@ -189,12 +171,6 @@ def test_foreign_text_is_escaped(kind: str, tmp_path: Path) -> None:
     assert not [key for _, attrs in found.tags for key in attrs if key.startswith("on")]
     assert "\x1b" not in text
     assert "<script>alert(1)</script>" in "".join(found.words)
-
-
-def test_only_emulated_page_compares_nothing(tmp_path: Path) -> None:
-    text = Page(written(compare([emulated_job("a"), emulated_job("b", number=1)]), tmp_path)).text
-    assert "EMULATED: 2 jobs rehearsed on this machine, none measured" in text
-    assert "$" not in text
 
 
 def test_a_saved_page_is_dated_with_the_time_it_is(tmp_path: Path) -> None:
@@ -221,11 +197,6 @@ def test_card_is_scoped_static_and_says_the_findings() -> None:
     assert "EMULATED" in card.text
     (style,) = [word for word in card.words if word.startswith(".smtrn")]
     assert all(".smtrn" in rule for rule in style.split("}")[:-1])
-
-
-def test_csv_has_empty_cells_for_what_is_missing() -> None:
-    (first, _) = csv.DictReader(io.StringIO(csv_text(COLUMNS, compare(pair()).cells())))
-    assert (first["billable_s"], first["final_loss"], first["speedup_pct"]) == ("6553.0", "", "")
 
 
 def test_csv_starts_no_formula() -> None:

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from sm_trn.core.errors import SmTrnError, UnknownName
-from sm_trn.core.specs import JobRecord, Origin, dump_record, parse_record
+from sm_trn.core.errors import UnknownName
+from sm_trn.core.specs import JobRecord, Origin
 from sm_trn.report import COLUMNS, Comparison, compare, published_names, published_record
 
 
@@ -52,10 +52,6 @@ def test_nothing_that_was_not_published_is_there(pair: list[JobRecord]) -> None:
         assert record.source
 
 
-def test_published_records_survive_a_round_trip(pair: list[JobRecord]) -> None:
-    assert pair == [parse_record(dump_record(record)) for record in pair]
-
-
 def test_frame_has_the_documented_columns(newest: Comparison) -> None:
     assert list(COLUMNS) == list(newest.frame.columns)
 
@@ -89,11 +85,7 @@ def test_percentages_against_the_baseline(newest: Comparison, column: str, expec
     assert expected == pytest.approx(other, abs=0.005)
 
 
-def test_saving_at_2022_prices(old: Comparison) -> None:
-    assert pytest.approx(old.frame["cost_saving_pct"][1], abs=0.05) == 39.6
-
-
-@pytest.mark.parametrize("column", ["samples_per_s", "runtime_s", "not_training", "final_loss", "baseline_accuracy"])
+@pytest.mark.parametrize("column", ["samples_per_s", "final_loss"])
 def test_what_was_not_published_is_missing_and_not_zero(newest: Comparison, column: str) -> None:
     assert newest.frame[column].isna().all()
 
@@ -111,16 +103,7 @@ def test_findings_in_full(newest: Comparison) -> None:
     assert _texts(newest, "flip") == [
         "The order flips if ml.p4d.24xlarge falls below $22.76/h ($25.25/h on 2026-09-01, inferred)."
     ]
-    assert _texts(newest, "repriced") == [
-        "The difference moves with the prices: 39.6 % less at 2022-11 prices ($41.43 against $68.61), 9.9 % less at the newest."
-    ]
     assert _texts(newest, "runs") == ["One run each; throughput as published."]
-
-
-def test_unexplained_seconds_are_a_lower_bound(newest: Comparison) -> None:
-    (text,) = _texts(newest, "not_training")
-    assert "at most 35,648 iterations" in text
-    assert "at least 664 s of its 6,033 s" in text
 
 
 def test_headline_names_both_price_dates(newest: Comparison) -> None:
@@ -132,10 +115,6 @@ def test_old_prices_are_dated_once(old: Comparison) -> None:
     assert _texts(old, "cost") == [
         "bert-trn1 cost 39.6 % less than bert-p4d ($41.43 against $68.61), at prices of 2022-11."
     ]
-    assert (
-        "9.9 % less at 2026-09-01 prices ($41.43 against $45.96), 39.6 % less at 2022-11 prices."
-        in _texts(old, "repriced")[0]
-    )
 
 
 def test_printed_numbers_that_do_not_follow_are_named(newest: Comparison) -> None:
@@ -144,26 +123,6 @@ def test_printed_numbers_that_do_not_follow_are_named(newest: Comparison) -> Non
     assert "$41.43" in notes
     assert "39.6 %" in notes
     assert "7.9 %" in notes
-
-
-def test_reversed_baseline_turns_the_words_round(pair: list[JobRecord]) -> None:
-    found = compare(pair, baseline="bert-trn1")
-    dates = "2026-09-01 (ml.p4d.24xlarge, inferred) and 2025-11-30 (ml.trn1.32xlarge, inferred)"
-    text = f"bert-p4d cost 10.9 % more than bert-trn1 ($45.96 against $41.43), at prices of {dates}."
-    assert _texts(found, "cost") == [text]
-    assert _texts(found, "flip") == [
-        "The order flips if ml.p4d.24xlarge falls below $22.76/h ($25.25/h on 2026-09-01, inferred)."
-    ]
-
-
-def test_unknown_baseline_suggests_a_name(pair: list[JobRecord]) -> None:
-    with pytest.raises(UnknownName, match="did you mean 'bert-p4d'"):
-        compare(pair, baseline="bert-p4")
-
-
-def test_no_jobs_is_refused() -> None:
-    with pytest.raises(SmTrnError, match="got no jobs"):
-        compare([])
 
 
 def test_the_data_parallel_claim_of_2021_recomputed() -> None:

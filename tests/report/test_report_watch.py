@@ -7,7 +7,6 @@ import io
 import re
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,11 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_jobs import START, describe, step_lines, transitions
 
-from sm_trn.core.formatting.theme import wants_color
 from sm_trn.core.pricing import snapshot_book
-from sm_trn.core.specs import JobStatus, parse_snapshot
+from sm_trn.core.specs import parse_snapshot
 from sm_trn.core.specs.units import WallSeconds
-from sm_trn.core.status import LOOKS, status_look
 from sm_trn.report import (
     Display,
     LineDisplay,
@@ -31,7 +28,8 @@ from sm_trn.report import (
     watch_lines,
     watch_text,
 )
-from sm_trn.report.watch.rows import Checkpoints
+from sm_trn.report.jobs import Checkpoints
+from sm_trn.report.watch.text import SHOWN
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
 RATE = 6.6
@@ -85,33 +83,8 @@ def test_status_has_word_glyph_and_colour(word: str, glyph: str, role: str, phas
     assert (word, glyph, role) == (look.word, look.glyph, look.role)
 
 
-def test_limits_are_told_from_a_stop() -> None:
-    snapshot = parse_snapshot(describe("a", TrainingJobStatus="Stopped", SecondaryStatus="MaxRuntimeExceeded"))
-    assert status_look(snapshot).word == "stopped at max_run"
-
-
-def test_stopping_is_not_stopped() -> None:
-    snapshot = parse_snapshot(describe("a", TrainingJobStatus="Stopping", SecondaryStatus="Training"))
-    assert (status_look(snapshot).word, snapshot.status) == ("stopping", JobStatus.STOPPING)
-
-
-def test_no_glyph_is_wider_than_a_cell_and_every_ascii_glyph_is_ascii() -> None:
-    assert all(
-        len(look.glyph) == 1 and len(look.ascii) == 1 and look.ascii.isascii() and len(look.short) <= 11
-        for look in LOOKS.values()
-    )
-
-
-def test_first_look_is_one_line_per_job() -> None:
-    assert watch_lines([], [row(phase="Starting")], NOW) == ["2023-11-14T22:38:20Z bert starting"]
-
-
 def test_change_of_status_names_the_time_of_the_phase_before() -> None:
     assert watch_lines([row(phase="Downloading")], [row()], NOW) == ["2023-11-14T22:38:20Z bert training after 3m12s"]
-
-
-def test_nothing_new_is_no_line() -> None:
-    assert watch_lines([row(steps=300, total=1000)], [row(steps=350, total=1000)], NOW) == []
 
 
 def test_each_tenth_of_the_steps_is_a_line() -> None:
@@ -119,33 +92,9 @@ def test_each_tenth_of_the_steps_is_a_line() -> None:
     assert re.fullmatch(r"2023-11-14T22:38:20Z bert training step 400 of 1,000, 6\.\d\d it/s, loss 0\.\d{3}", line)
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=20))
-def test_at_most_ten_progress_lines_for_a_whole_run(jumps: list[int]) -> None:
-    before: list[WatchRow] = [row(total=1000)]
-    lines, step = [], 0
-    for jump in jumps:
-        step = min(1000, step + 50 * jump)
-        after = [row(steps=step, total=1000)]
-        lines += watch_lines(before, after, NOW)
-        before = after
-    assert len(lines) <= 10
-
-
-def test_without_a_total_milestones_are_one_two_five() -> None:
-    seen = [row(steps=step) for step in range(50, 1051, 50)]
-    lines = [line for before, after in pairwise(seen) for line in watch_lines([before], [after], NOW)]
-    assert [re.findall(r"step ([\d,]+),", line)[0] for line in lines] == ["100", "200", "500", "1,000"]
-
-
 def test_end_names_billable_and_cost() -> None:
     done = row(phase="Completed", ResourceConfig={"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2})
     assert watch_lines([row()], [done], NOW) == ["2023-11-14T22:38:20Z bert completed, billed 600 s × 2, $8.42"]
-
-
-def test_emulated_end_has_its_mark_and_no_cost() -> None:
-    assert watch_lines([], [row(phase="Completed", emulated=True)], NOW) == [
-        "2023-11-14T22:38:20Z bert completed, billed 600 s emu"
-    ]
 
 
 def test_failure_names_its_reason_without_escapes() -> None:
@@ -155,10 +104,6 @@ def test_failure_names_its_reason_without_escapes() -> None:
 
 def test_time_left_is_remaining_steps_at_the_recent_rate() -> None:
     assert pytest.approx(row(steps=1000, total=10_000).left_s, rel=0.03) == 9000 / RATE
-
-
-def test_time_left_is_unknown_before_twenty_steps_and_without_a_total() -> None:
-    assert [row(total=900).left_s, row(steps=50, total=900).left_s, row(steps=500).left_s] == [None, None, None]
 
 
 def test_cost_so_far_is_time_since_billing_began() -> None:
@@ -218,19 +163,6 @@ def test_printed_dollars_add_up_to_the_total(rows: list[WatchRow], kept: set[int
     assert (Decimal(head[1].replace(",", "")) if head else Decimal(0)) == sum(cells, Decimal(0))
 
 
-def test_a_screen_folds_the_rest_by_status() -> None:
-    rows = [row(f"job-{number}", steps=500, total=1000) for number in range(40)]
-    text = watch_text(rows, NOW, height=20)
-    assert len(text.splitlines()) <= 20
-    assert re.search(r"… \d+ more, training: \$", text)
-
-
-def test_common_prefix_is_said_once() -> None:
-    text = watch_text([row("sweep-lr1"), row("sweep-lr2")], NOW)
-    assert "JOB, sweep-…" in text
-    assert "● lr1" in text
-
-
 def test_single_job_is_shown_in_detail() -> None:
     text = watch_text(ALL[:1], NOW)
     assert "starting 3m56s" in text
@@ -283,17 +215,6 @@ def test_pipe_gets_lines_without_colour() -> None:
     assert "\x1b" not in stream.getvalue()
 
 
-def test_terminal_is_redrawn_in_place_at_most_once_a_second() -> None:
-    stream = Terminal()
-    display = TerminalDisplay(stream, environ={}, size=(80, 24))
-    display.show([row(steps=100)], NOW)
-    lines = stream.getvalue().count("\n")
-    display.show([row(steps=150)], NOW + timedelta(milliseconds=400))
-    assert lines == stream.getvalue().count("\n")
-    display.show([row(steps=200)], NOW + timedelta(seconds=1))
-    assert f"\x1b[{lines}F" in stream.getvalue()
-
-
 def test_terminal_draws_a_new_status_at_once_and_the_last_state_on_close() -> None:
     stream = Terminal()
     display = TerminalDisplay(stream, environ={"NO_COLOR": "1"}, size=(80, 24))
@@ -304,40 +225,6 @@ def test_terminal_draws_a_new_status_at_once_and_the_last_state_on_close() -> No
     assert "150" not in stream.getvalue()
     display.close()
     assert "150" in stream.getvalue()
-
-
-def test_notebook_updates_one_output() -> None:
-    shown: list[tuple[str, dict[str, str]]] = []
-
-    class Handle:
-        def update(self, bundle: dict[str, str], *, raw: bool) -> None:
-            shown.append(("update" if raw else "object", bundle))
-
-    def display(bundle: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
-        shown.append(("display", bundle))
-        return Handle()
-
-    notebook = NotebookDisplay(display=display)
-    notebook.show([row()], NOW)
-    notebook.show([row(steps=100)], NOW)
-    notebook.close()
-    assert [kind for kind, _ in shown] == ["display", "update"]
-    assert {"text/html", "text/plain"} == set(shown[0][1])
-
-
-@pytest.mark.parametrize(
-    ("expected", "terminal", "environ"),
-    [
-        (True, True, {"TERM": "xterm"}),
-        (False, False, {"TERM": "xterm"}),
-        (False, True, {"TERM": "dumb"}),
-        (False, True, {"NO_COLOR": "1"}),
-        (True, False, {"FORCE_COLOR": "1"}),
-        (False, True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}),
-    ],
-)
-def test_colour_follows_terminal_and_environment(expected: bool, terminal: bool, environ: dict[str, str]) -> None:
-    assert expected is wants_color(Terminal() if terminal else io.StringIO(), environ)
 
 
 @pytest.mark.parametrize(
@@ -356,19 +243,6 @@ def test_display_for_takes_what_fits(
     assert kind is type(display_for(Terminal() if terminal else io.StringIO(), notebook, environ=environ))
 
 
-def test_old_encodings_get_ascii() -> None:
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
-    display = TerminalDisplay(stream, environ={}, size=(80, 24))
-    display.show(ALL, NOW)
-    stream.flush()
-    assert stream.buffer.getvalue().decode("ascii")
-
-
-def test_no_jobs_is_said() -> None:
-    assert "No jobs." in watch_text([], NOW)
-    assert "No jobs." in watch_html([], NOW)
-
-
 SAVED = Checkpoints(count=12, newest=NOW - timedelta(seconds=190))
 
 
@@ -385,12 +259,6 @@ def test_the_detail_says_how_old_the_newest_checkpoint_is_or_that_there_is_none(
     assert "checkpoint  newest 3m10s old, 12 objects" in watch_text([one], NOW)
     none = dataclasses.replace(row(), checkpoints=Checkpoints(count=0, newest=None))
     assert "checkpoint  none yet" in watch_text([none], NOW)
-
-
-def test_a_note_is_a_stamped_line_among_the_lines() -> None:
-    out = io.StringIO()
-    LineDisplay(out).note("Your AWS login expired.", NOW)
-    assert "2023-11-14T22:38:20Z Your AWS login expired.\n" == out.getvalue()
 
 
 def test_a_note_stays_above_the_table_which_is_drawn_again() -> None:
@@ -422,17 +290,6 @@ def test_a_note_in_a_notebook_stands_below_the_rows_and_is_escaped() -> None:
     assert shown[-1]["text/plain"].endswith("<b>said</b>")
 
 
-def test_a_job_without_a_known_total_is_not_drawn_as_done() -> None:
-    endless, counted = row(steps=400), row(steps=400, total=800)
-    (bar,) = [line for line in watch_text([endless], NOW, 80).splitlines() if line.endswith(" ?")]
-    assert len(bar.strip()) <= 40
-    assert not [line for line in watch_text([counted], NOW, 80).splitlines() if line.endswith(" ?")]
-    widths = [
-        float(width) for width in re.findall(r'<i class="left" style="width:([0-9.]+)%"', watch_html([endless], NOW))
-    ]
-    assert [50.0] == widths
-
-
 def test_a_running_job_is_billed_up_to_now_and_not_up_to_the_last_answer() -> None:
     running = row()
     told = dataclasses.replace(running, snapshot=dataclasses.replace(running.snapshot, billable_s=WallSeconds(1.0)))
@@ -440,3 +297,114 @@ def test_a_running_job_is_billed_up_to_now_and_not_up_to_the_last_answer() -> No
     assert (running.billed_s(NOW) or 0) > 1
     ended = row(phase="Completed")
     assert ended.billed_s(NOW) == ended.snapshot.billable_s
+
+
+_PAINT = re.compile(r"\x1b\[[0-9;]*m")
+MEMORY = "AlgorithmError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 39.59 GiB total capacity)"
+
+
+def jobs(number: int) -> list[WatchRow]:
+    """Of ten, one failed, five training, one downloading, one starting, two completed."""
+    kinds = ["Failed", "Starting", "Downloading", "Completed", "Completed", *["Training"] * 5]
+    found = []
+    for place in range(number):
+        kind = kinds[(place + 5) % 10]
+        name = f"bert-lr{place % 5 + 1}e-5-wd{place % 3}-seed{place}"
+        steps = {"Training": 400 + 37 * place, "Failed": 200, "Completed": 2000}.get(kind, 0)
+        changes = {"FailureReason": MEMORY} if kind == "Failed" else {}
+        made = row(name, kind, steps=steps, total=4000 if kind == "Training" else steps or None, **changes)
+        saved = Checkpoints(count=4, newest=NOW - timedelta(minutes=4)) if place % 2 else None
+        found.append(dataclasses.replace(made, checkpoints=saved))
+    return found
+
+
+MANY = jobs(50)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 50), st.integers(40, 200), st.integers(5, 60))
+def test_a_watch_is_never_higher_than_its_screen(number: int, width: int, height: int) -> None:
+    assert height >= len(watch_text(MANY[:number], NOW, width, height=height).split("\n"))
+
+
+def test_without_a_screen_a_table_of_many_jobs_is_folded_too() -> None:
+    """A notebook, and whoever prints it."""
+    text, page = watch_text(MANY * 20, NOW, 80), watch_html(MANY * 20, NOW)
+    assert len(text.split("\n")) < 150
+    assert page.count("<tr") < 150
+    for shown in (text, page):
+        folded = sum(int(number.replace(",", "")) for number in re.findall(r"… ([\d,]+) more", shown))
+        assert 1000 == folded + SHOWN
+
+
+def test_a_failure_of_many_is_said_once_with_what_to_type() -> None:
+    text = " ".join(watch_text(MANY, NOW, 160, height=40).split())
+    assert 1 == text.count("CUDA out of memory")
+    assert "and 3 more" in text
+    assert "Next: sm-trn why bert-" in text
+
+
+class Screen:
+    """What a terminal of ``height`` lines shows after the writes: enough of one to see what is left over."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height, self.lines, self.at, self.line = width, height, [""], 0, ""
+
+    def write(self, text: str) -> None:
+        for part in re.split(r"(\x1b\[\d*[A-Za-z]|\n)", _PAINT.sub("", text)):
+            if part == "\n":
+                self.at += 1
+                self.line = ""
+                if self.at == len(self.lines):
+                    self.lines.append("")
+            elif part.endswith("F") and part.startswith("\x1b"):
+                up = int(part[2:-1])
+                assert up < self.height, "what has scrolled away cannot be drawn again"
+                self.at -= up
+            elif part == "\x1b[K":
+                self.lines[self.at] = self.line
+            elif part == "\x1b[J":
+                del self.lines[self.at + 1 :]
+                self.lines[self.at] = ""
+            elif part:
+                self.line = part
+
+
+@pytest.mark.parametrize("number", [1, 10, 50])
+def test_a_redraw_leaves_nothing_of_what_was_there(number: int) -> None:
+    stream = Terminal()
+    display = TerminalDisplay(stream, environ={"NO_COLOR": "1"}, size=(80, 24))
+    for second, count in ((0, number), (5, max(1, number // 2)), (10, number)):
+        display.show(MANY[:count], NOW + timedelta(seconds=second))
+    screen = Screen(80, 24)
+    screen.write(stream.getvalue())
+    wanted = watch_text(MANY[:number], NOW + timedelta(seconds=10), 80, height=23).split("\n")
+    assert [line.rstrip() for line in wanted] == [line.rstrip() for line in screen.lines[:-1]]
+
+
+def test_a_terminal_that_became_narrower_is_cleared_to_where_the_table_began() -> None:
+    stream = Terminal()
+    display = TerminalDisplay(stream, environ={"NO_COLOR": "1"}, size=(160, 40))
+    display.show(MANY[:10], NOW)
+    first = watch_text(MANY[:10], NOW, 160, height=39).split("\n")
+    display._size = (80, 40)
+    display.show(MANY[:10], NOW + timedelta(seconds=5))
+    rows = sum(max(1, -(-len(line) // 80)) for line in first)
+    assert f"\x1b[{rows}F" in stream.getvalue()
+
+
+def test_parting_words_stand_below_a_table_that_fills_the_screen() -> None:
+    stream = Terminal()
+    display = TerminalDisplay(stream, environ={"NO_COLOR": "1"}, size=(80, 24))
+    display.show(MANY, NOW)
+    display.close("Stopped watching. They go on.")
+    assert stream.getvalue().endswith("Stopped watching. They go on.\n")
+
+
+@pytest.mark.parametrize("height", [12, 23, 39, 70])
+def test_every_job_is_on_the_screen_or_among_the_folded(height: int) -> None:
+    lines = watch_text(MANY, NOW, 120, height=height).split("\n")
+    assert len(lines) <= height
+    folded = [int(found[1]) for line in lines if (found := re.match(r"… (\d+) more: ", line))]
+    shown = [line for line in lines if re.search(r"seed\d+ +(failed|training|downloading|starting|completed) ", line)]
+    assert 50 == sum(folded) + len(shown)

@@ -45,7 +45,9 @@ class Tape:
         return found, after
 
     def stream_events(self, job_name: str, cursor: LogCursor, *, streams: int | None = None) -> Iterator[LogBatch]:
-        yield from self._inner.stream_events(job_name, cursor, streams=streams)
+        for batch in self._inner.stream_events(job_name, cursor, streams=streams):
+            self.lines[job_name].extend(f"{event.host} {event.text}" for event in batch.events)
+            yield batch
 
 
 def story(name: str) -> Story:

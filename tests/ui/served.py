@@ -14,15 +14,14 @@ from fakes.simulated_wire import World
 
 from sm_trn.report.ui.app import Page
 from sm_trn.report.ui.board import Board
-from sm_trn.report.ui.comparing import Comparer
-from sm_trn.report.ui.serving import Connection, Server, bind, make_page
+from sm_trn.report.ui.serving import Server, bind, make_page
 from sm_trn.report.ui.watcher import PageSettings, Watcher
 
 
 def watcher_of(here: World, settings: PageSettings | None = None) -> tuple[Watcher, Board]:
     """The poller of a page that nobody serves: a test opens its tabs and makes its steps, and pauses cost no time."""
     board = Board()
-    watcher = Watcher(here.session, board, settings or PageSettings(), pause=here.clock.sleep, jitter=lambda: 0.5)
+    watcher = Watcher(here.session, board, settings or PageSettings(), pause=here.clock.sleep)
     return watcher, board
 
 
@@ -92,9 +91,9 @@ class Served:
 
 
 @contextmanager
-def serving(page: Page, listening: Any, connection: type[Connection] = Connection) -> Iterator[Served]:
+def serving(page: Page, listening: Any) -> Iterator[Served]:
     """Answer in a thread for as long as the block lasts."""
-    server = Server(page, connection=connection)
+    server = Server(page)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
@@ -111,7 +110,7 @@ def served_world(here: World, settings: PageSettings) -> Iterator[Served]:
     """The page of a simulated account. Its poller moves only when a test calls ``page.watcher.step()``."""
     listening = bind(0)
     port = listening.getsockname()[1]
-    page = make_page(here.session, settings, Comparer(here.session).document, port=port, pause=here.clock.sleep)
+    page = make_page(here.session, settings, port=port, pause=here.clock.sleep)
     page.watcher.first()
     page.watcher.step()
     with serving(page, listening) as found:

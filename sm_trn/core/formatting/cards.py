@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from importlib import import_module
 
-CARDS = "sm_trn.report.cards.registry"
+CARDS = "sm_trn.report.cards"
 
 
 class HasCard:

@@ -32,6 +32,14 @@ def variables(theme: str) -> str:
     return " ".join(f"--{name}: {value};" for name, value in PALETTES[theme].items())
 
 
+# How the textures of a bar are filled, in a notebook and on a page.
+PHASES = (
+    ".phases .waiting{fill:none; stroke:var(--axis); stroke-dasharray:3 3; vector-effect:non-scaling-stroke}",
+    ".phases .transfer{fill:var(--axis)}",
+    ".phases .training{fill:var(--info)}",
+    ".phases .interrupted{fill:var(--warn)}",
+    ".phases .left{fill:var(--line)}",
+)
 CSS = " ".join(
     (
         f".smtrn{{{variables('light')} max-width:960px; font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)}}",
@@ -42,7 +50,7 @@ CSS = " ".join(
         ".smtrn .title{color:var(--ink); font-size:15.5px; font-weight:620}",
         ".smtrn .title .ink3{font-size:13.5px; font-weight:400}",
         ".smtrn .narrow table{width:auto; min-width:260px}",
-        ".smtrn .wide{overflow-x:auto}",
+        ".smtrn .wide,.smtrn pre{overflow-x:auto}",
         ".smtrn table{table-layout:auto}",
         ".smtrn table{border-collapse:collapse; margin:8px 0!important; border:0; width:100%; font-size:13.5px; color:inherit}",
         ".smtrn tr{background:none!important}",
@@ -64,11 +72,8 @@ CSS = " ".join(
         ".smtrn .sides code{overflow-wrap:anywhere; white-space:normal} .smtrn .sides tr>:first-child{min-width:17em; white-space:normal}",
         ".smtrn td.words.wide{min-width:13em} .smtrn td.words.state{white-space:nowrap}",
         ".smtrn .spark{font-family:var(--jp-code-font-family,ui-monospace,monospace); font-size:11px; color:var(--ink3); white-space:pre}",
-        ".smtrn .phases{display:flex; height:9px; min-width:96px; margin:5px 0; border-bottom:1px solid var(--axis)}",
-        ".smtrn .phases i{display:block; min-width:2px; background:var(--info)}",
-        ".smtrn .phases .waiting{background:none; border:1px dashed var(--axis); border-bottom:0}",
-        ".smtrn .phases .transfer{background:repeating-linear-gradient(135deg,var(--info) 0 2px,transparent 2px 5px)}",
-        ".smtrn .phases .interrupted{background:var(--warn)} .smtrn .phases .left{background:none}",
+        ".smtrn .phases{display:block; width:100%; height:9px; min-width:96px; margin:5px 0}",
+        *(f".smtrn {rule}" for rule in PHASES),
         ".smtrn table.facts{width:auto} .smtrn table.facts th{color:var(--ink3); white-space:nowrap}",
         ".smtrn .missing,.smtrn .ink3{color:var(--ink3)} .smtrn .ink2{color:var(--ink2)}",
         ".smtrn .ok{color:var(--ok)} .smtrn .warn{color:var(--warn)} .smtrn .err{color:var(--err)} .smtrn .info{color:var(--info)}",
@@ -107,9 +112,16 @@ def block(inner: str) -> str:
 
 
 def bar(parts: Iterable[tuple[str, float]]) -> str:
-    """Styles with their shares of a length, drawn. Whoever draws it says the same in words."""
-    drawn = "".join(f'<i class="{style}" style="width:{100 * share:.1f}%"></i>' for style, share in parts)
-    return f'<div class="phases" aria-hidden="true">{drawn}</div>' if drawn else ""
+    """Styles with their shares of a length, drawn without a style attribute. Whoever draws it says the same in words."""
+    drawn, at = [], 0.0
+    for style, share in parts:
+        drawn.append(f'<rect class="{style}" x="{1000 * at:.1f}" width="{max(2.0, 1000 * share):.1f}" height="9"/>')
+        at += share
+    return (
+        f'<svg class="phases" viewBox="0 0 1000 9" preserveAspectRatio="none" aria-hidden="true">{"".join(drawn)}</svg>'
+        if drawn
+        else ""
+    )
 
 
 def title(name: str, under: str = "", *, emulated: bool = False) -> str:

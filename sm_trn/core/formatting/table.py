@@ -142,7 +142,8 @@ class Mark:
 class Row:
     """A row: its ``name``, and its cells by the names of their columns. ``rank`` precedes the name where the table is ranked.
 
-    In a terminal ``suffix`` follows the name; on pages ``under`` and ``status`` stand below it, and ``role`` is its colour.
+    In a terminal ``suffix`` follows the name; on pages the name leads to ``href``, ``under`` and ``status`` stand below it, and
+    ``role`` is its colour.
     A ``note`` stands in place of the cells that the row lacks, and says that it is EMULATED.
     """
 
@@ -155,6 +156,7 @@ class Row:
     status: Cell | None = None
     role: str = ""
     note: str = ""
+    href: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

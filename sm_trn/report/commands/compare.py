@@ -11,10 +11,12 @@ from ...cli.connection import connection_options
 from ...cli.jobs.selection import group, group_options
 from ...cli.options import Region, json_option
 from ...cli.shared import Completed, at_option, say
+from ...core.catalog import limits
 from ...core.session.handles import Session
+from ...core.session.names import LAST
+from ...core.specs.record import JobRecord
 from ..comparing import as_record, compare
-from ..published import published_names
-from .named import record_or_job
+from ..published import published_names, published_record
 
 
 @click.command("compare")
@@ -59,7 +61,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     """
     if bool(names) == (tag is not None or sweep is not None):
         raise click.UsageError("wanted either NAMES, or --tag or --sweep to find the jobs")
-    records = [as_record(record_or_job(name, connection)) for name in names] or [
+    records = [_record(name, connection) for name in names] or [
         as_record(job) for job in group(connection(), tag, sweep)
     ]
     named = dict(zip(names, records, strict=False))
@@ -74,3 +76,11 @@ def command(  # noqa: PLR0913 - an argument for each option
         say("Wrote nothing. Add --output report/ for HTML, CSV and figures.")
     else:
         say("\n".join(f"wrote {path}" for path in written))
+
+
+def _record(name: str, connection: Callable[[], Session]) -> JobRecord:
+    """The record of what a name means. Asks the account only for what is neither published nor a file. Raises SmTrnError."""
+    own = published_record(name) is None and not Path(name).is_file()
+    if own and (name == LAST or limits.matches("TrainingJobName", name.rsplit("/", 1)[-1])):
+        return as_record(connection().attach(name))
+    return as_record(name)

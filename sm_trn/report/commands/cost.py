@@ -19,7 +19,7 @@ from ...core.pricing.cost import JobCost, job_cost
 from ...core.session.defaults import known_prices
 from ...core.specs.snapshot import JobSnapshot
 from .. import published_record
-from ..fleets.rows import expect_key
+from ..fleets.rows import namer
 from ..fleets.search import MOST, moment
 from ..handles import ReportingSession
 
@@ -77,59 +77,35 @@ def command(  # noqa: PLR0913 - one parameter an option
     if bool(names) == searched:
         raise click.UsageError("wanted either NAMES or a search: --all, --contains, --tag, --since, --until")
     if names:
-        _refuse_search_options()
+        for name in ("by", "output", "limit"):
+            if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"--{name} is for a search, got names of jobs beside it")
         _each(names, at, connection, as_json=as_json)
         return
-    wanted = pair(tag)
-    expect_key(by)
+    namer(by)
     try:
         first, last = moment(since), moment(until, end=True)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if first is not None and last is not None and first > last:
         raise click.UsageError(f"--since: got {since}, wanted a date that is not after --until {until}")
-    found = connection().fleet(
-        contains or "",
-        tag=wanted,
-        after=since,
-        before=until,
-        tags=by == "person" or by.startswith("tag:"),
-        at=at,
-        limit=limit,
-    )
+    tags = by == "person" or by.startswith("tag:")
+    found = connection().fleet(contains or "", tag=pair(tag), after=since, before=until, tags=tags, at=at, limit=limit)
     written = found.save(output, by=by) if output is not None else ()
     if as_json:
         click.echo(found.to_json(by=by))
         return
-    say(found.text(terminal_width(), by=by))
+    say(found.text(max(80, shutil.get_terminal_size().columns), by=by))
     for path in written:
         say(f"wrote {path}")
 
 
-def _refuse_search_options() -> None:
-    """Raises UsageError for an option that would do nothing beside names."""
-    context = click.get_current_context()
-    for name in ("by", "output", "limit"):
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} is for a search, got names of jobs beside it")
-
-
-def terminal_width() -> int:
-    """Columns of the terminal, 80 at least."""
-    return max(80, shutil.get_terminal_size().columns)
-
-
 def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], ReportingSession], *, as_json: bool) -> None:
-
-    def snapshot(name: str) -> JobSnapshot:
-        found = published_record(name)
-        if found is not None:
-            return found.snapshot
-        return connection().attach(name).snapshot()
-
+    """Each job with its cost, or why it has none."""
     rows = []
     for name in names:
-        job = snapshot(name)
+        record = published_record(name)
+        job = record.snapshot if record is not None else connection().attach(name).snapshot()
         price = known_prices().of(job.machines, job.region, at=at)
         cost = job_cost(job, price)
         rows.append(
@@ -152,11 +128,10 @@ def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], Repor
 
 def cost_line(job: JobSnapshot, cost: JobCost | None) -> str:
     """The job with its cost, or why it has none."""
-    return f"{job.name}  {cost or _why_not(job)}"
-
-
-def _why_not(job: JobSnapshot) -> str:
     reason = missing_cost(emulated=job.emulated, billed=job.billable_s is not None, in_tokens=job.in_tokens)
+    words = str(reason)
     if reason is Missing.EMULATED and job.billable_s is not None:
-        return f"{reason} ({fmt.billable(job.billable_s, emulated=True)})"
-    return f"{no_price_for(job.instance, job.region)}; none is guessed" if reason is Missing.NO_PRICE else str(reason)
+        words = f"{reason} ({fmt.billable(job.billable_s, emulated=True)})"
+    elif reason is Missing.NO_PRICE:
+        words = f"{no_price_for(job.instance, job.region)}; none is guessed"
+    return f"{job.name}  {cost or words}"

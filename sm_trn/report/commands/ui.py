@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
-from typing import Any
 
 import click
 
@@ -26,11 +24,7 @@ PORT = 8765
 )
 @click.option("--contains", metavar="TEXT", default="", help="Show only jobs with this text in their name.")
 @click.option(
-    "--limit",
-    type=Whole(1, 2_000),
-    default=500,
-    show_default=True,
-    help="Show at most this many jobs, the newest.",
+    "--limit", type=Whole(1, 2_000), default=500, show_default=True, help="Show at most this many jobs, the newest."
 )
 @click.option("--allow-stop", is_flag=True, help="Let the page stop jobs, after you have typed the job's name.")
 @connection_options
@@ -44,19 +38,13 @@ def command(*, port: int, contains: str, limit: int, allow_stop: bool, connectio
     On a remote machine: ssh -L 8765:127.0.0.1:8765 HOST, then sm-trn ui there.
     """
     with extra("ui", "sm-trn ui"):
-        from ..ui.calls import Calls  # noqa: PLC0415 - an extra
-        from ..ui.comparing import Comparer  # noqa: PLC0415 - an extra
         from ..ui.serving import bind, make_page, serve  # noqa: PLC0415 - an extra
         from ..ui.watcher import PageSettings  # noqa: PLC0415 - an extra
-    from ...core.session.pace import SystemClock  # noqa: PLC0415 - with the rest
 
-    calls = Calls(SystemClock().now)
-    with calls.counted():
-        session = connection()
-    settings = PageSettings(limit=limit, containing=contains, options=_options(), allow_stop=allow_stop)
-    listening = bind(port)
+    settings = PageSettings(limit=limit, containing=contains, allow_stop=allow_stop)
+    session, listening = connection(), bind(port)
     taken = listening.getsockname()[1]
-    page = make_page(session, settings, Comparer(session).document, port=taken, calls=calls.recent)
+    page = make_page(session, settings, port=taken)
 
     def ready() -> None:
         if taken != port:
@@ -66,11 +54,3 @@ def command(*, port: int, contains: str, limit: int, allow_stop: bool, connectio
 
     serve(page, listening, ready)
     click.echo("The page has ended. Jobs go on.", err=True)
-
-
-def _options() -> str:
-    """What a command that the page shows needs to reach the same jobs, each word after a space."""
-    given: dict[str, Any] = click.get_current_context().params
-    words = [word for name in ("backend", "region", "profile", "state") if given.get(name) is not None
-             for word in (f"--{name}", str(given[name]))]  # fmt: skip
-    return f" {shlex.join(words)}" if words else ""

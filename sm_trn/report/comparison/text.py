@@ -2,71 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.printable import ascii_text, between, one_line, wrap
 from ...core.formatting.table import Table
 from ...core.formatting.text import Screen, columns_shown, table_lines
 from ...core.formatting.theme import painted
-from ...core.pricing.book import Price
-from ..sections.estimated import estimated_sentence
-from ..sections.findings import LIMITS, Kind
+from ..sections.findings import LIMITS, Finding, Kind
 from ..sections.section import Section
 from ..sections.sweep import sweep_sentence
-from .table import REHEARSED, job_table, rehearsal_table, settings_left
-
-if TYPE_CHECKING:
-    from .compared import Compared
+from .tables import REHEARSED, compared_table, rehearsal_table, settings_left
 
 SHOWN = 100  # rows of a table; files have all
 NAMED = 20  # rehearsals that did not complete
 
 
-def comparison_text(item: Compared, *, width: int, color: bool, ascii_only: bool) -> str:
+def comparison_text(sections: Sequence[Section], findings: Sequence[Finding], screen: Screen, *, at: str | None) -> str:
     """All sections, then the findings of each; rehearsals last."""
-    screen = Screen(width=width, color=color, ascii_only=ascii_only)
-    blocks = [_measured(item, section, screen) for section in item.sections if section.measured]
-    blocks += [_rehearsal(section.rehearsal, screen) for section in item.sections if section.emulated]
+    blocks = [_measured(section, findings, screen, at) for section in sections if section.measured]
+    blocks += [_rehearsal(section.rehearsal, screen) for section in sections if section.emulated]
     text = "\n\n".join("\n".join(block) for block in blocks)
     return ascii_text(text) if screen.ascii_only else text
 
 
-def _measured(item: Compared, section: Section, screen: Screen) -> list[str]:
+def _measured(section: Section, findings: Sequence[Finding], screen: Screen, at: str | None) -> list[str]:
     width = screen.width
     regions = dict.fromkeys(row.region for row in section.measured if row.region)
-    prices = "newest known prices" if item.at is None else f"prices of {item.at} or before"
+    prices = "newest known prices" if at is None else f"prices of {at} or before"
     lines = between(one_line(section.workload) or "Jobs", ", ".join([*regions, prices]), width)
     lines += ["", *_table(section, screen), ""]
-    own = [finding for finding in item.findings if finding.workload == section.workload]
+    own = [finding for finding in findings if finding.workload == section.workload]
     for finding in own:
         if finding.kind not in LIMITS and finding.kind is not Kind.EMULATED:
             lines += wrap(finding.text, width)
-    said = [finding for finding in own if finding.kind in LIMITS]
-    if said and lines[-1]:
+    limits = [finding for finding in own if finding.kind in LIMITS]
+    if limits and lines[-1]:
         lines.append("")
-    for finding in said:
+    for finding in limits:
         lines += wrap(finding.text, width, first="• " if finding.kind in {Kind.NOTE, Kind.RUNS} else "▲ ", rest="  ")
-    lines += _price_lines(section, width)
+    paid = dict.fromkeys(row.price for row in section.measured if row.price is not None)
+    if paid:
+        words = [
+            f"{price.instance} {fmt.usd_per_hour(price.usd_per_hour)} ({price.as_of}{', inferred' if price.inferred else ''})"
+            for price in paid
+        ]
+        lines += wrap(f"Prices per instance: {', '.join(words)}.", width, first="• ", rest="  ")
     return lines
-
-
-def _price_lines(section: Section, width: int) -> Iterator[str]:
-    prices = dict.fromkeys(row.price for row in section.measured if row.price is not None)
-    if prices:
-        words = [f"{price.instance} {fmt.usd_per_hour(price.usd_per_hour)} {_dated(price)}" for price in prices]
-        yield from wrap(f"Prices per instance: {', '.join(words)}.", width, first="• ", rest="  ")
-
-
-def _dated(price: Price) -> str:
-    return f"({price.as_of}, inferred)" if price.inferred else f"({price.as_of})"
 
 
 def _table(section: Section, screen: Screen) -> Iterator[str]:
     """The measured jobs, and which hyperparameters of a sweep have no column here."""
-    table = job_table(section)
+    table = compared_table(section)
     yield from _lines(table, screen)
     if section.sweep is not None:
         left = settings_left(section.sweep, columns_shown(table, screen))
@@ -97,5 +85,4 @@ def _rehearsal(section: Section, screen: Screen) -> list[str]:
     wanted = dict.fromkeys(fmt.instances(job.snapshot.instance, job.snapshot.count) for job in jobs)
     lines += wrap(f"Rehearsed here for {fmt.listing(list(wanted))}.", width, first="  ")
     lines += wrap(REHEARSED, width, first="  ")
-    lines += wrap(estimated_sentence([(one_line(job.label), job.estimated) for job in jobs]), width, first="  ")
     return lines

@@ -9,11 +9,9 @@ from operator import attrgetter
 
 from ...core.formatting import numbers as fmt
 from ...core.pricing.book import Price, PriceBook
-from ...core.pricing.cost import break_even, job_cost
+from ...core.pricing.cost import break_even
 from .rows import Row, samples_per_iteration
 from .sweep import Sweep
-
-DATES = 3  # other price dates named in one sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,15 +86,6 @@ class Section:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatedSaving:
-    """What the saving would be at the prices of another day."""
-
-    day: str
-    saving_pct: float
-    costs: str
-
-
 def section_unit(rows: Sequence[Row]) -> str:
     """Iterations, unless the jobs' batches differ or only samples are known: then samples per second is the fair rate."""
     measured = [row for row in rows if not row.emulated]
@@ -119,43 +108,6 @@ def flip_price(section: Section, row: Row) -> tuple[Price, Decimal] | None:
     cheaper, dearer = (row.cost, base) if row.cost.usd <= base.cost.usd else (base.cost, row)
     tie = break_even(cheaper, dearer.snapshot)
     return None if tie is None or dearer.price is None else (dearer.price, tie)
-
-
-def dated_savings(section: Section, row: Row, book: PriceBook) -> tuple[DatedSaving, ...]:
-    """The saving at other dated prices, oldest first: dates at which the book prices both jobs and a price differs."""
-    base = section.base
-    if base is None or section.delta(row).cost_saving_pct is None or row.price is None or base.price is None:
-        return ()
-    pair = ((row.snapshot, row.region), (base.snapshot, base.region))
-    days = sorted(
-        {price.as_of for job, region in pair for name, _ in job.machines for price in book.history(name, region)}
-    )
-    seen = {(row.price.usd_per_hour, base.price.usd_per_hour)}
-    found = []
-    for day in days:
-        ours, theirs = (job_cost(job, book.of(job.machines, region, at=day)) for job, region in pair)
-        saving = _less(ours.usd, theirs.usd) if ours and theirs else None
-        if ours is None or theirs is None or saving is None:
-            continue
-        prices = (ours.price.usd_per_hour, theirs.price.usd_per_hour)
-        if prices not in seen:
-            seen.add(prices)
-            costs = f"{fmt.usd(ours.usd)} against {fmt.usd(theirs.usd)}"
-            found.append(DatedSaving(day=day, saving_pct=saving, costs=costs))
-    return tuple(found[-DATES:])
-
-
-def other_price(row: Row, book: PriceBook) -> Price | None:
-    """The price nearest before the one in use, else nearest after it, that differs from it."""
-    if row.price is None:
-        return None
-    history = [
-        price
-        for price in book.history(row.snapshot.instance, row.region)
-        if price.usd_per_hour != row.price.usd_per_hour
-    ]
-    before = [price for price in history if price.as_of <= row.price.as_of]
-    return before[-1] if before else next(iter(history), None)
 
 
 def price_dates(prices: Sequence[Price]) -> str:

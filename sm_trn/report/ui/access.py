@@ -24,13 +24,13 @@ from ...core import loopback
 TOKEN = "token"  # noqa: S105 - the parameter's name
 CSRF = "X-CSRF-Token"
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# The comparison is a document without scripts, shown in a frame of the page. matplotlib writes style attributes.
-FRAMED_POLICY = (
+# A comparison and the costs are documents without scripts. matplotlib writes style attributes.
+DOCUMENT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'self'; sandbox allow-same-origin"
+    "frame-ancestors 'none'; sandbox allow-same-origin"
 )
 HEADERS: Mapping[str, str] = MappingProxyType(
     {
@@ -155,7 +155,8 @@ class Access:
                 return RedirectResponse("/", 303)
             return _page(_USED, 401)
         # After a link in a file, which is another site, a redirect would go without the new cookie; a page's own refresh has it.
-        answer = RedirectResponse("/", 303) if _direct(headers) else HTMLResponse(_ONWARD)
+        direct = headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+        answer = RedirectResponse("/", 303) if direct else HTMLResponse(_ONWARD)
         answer.set_cookie(self._keys.cookie_name, self._keys.cookie, httponly=True, samesite="strict", path="/")
         return answer
 
@@ -176,14 +177,10 @@ def _own(scope: Scope, headers: Headers) -> bool:
     return site in {"none", "same-origin"} or followed
 
 
-def _direct(headers: Headers) -> bool:
-    return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
-
-
 def _text(words: str, status: int) -> Response:
     return Response(f"{words}\n", status, media_type="text/plain")
 
 
-def _page(said: tuple[str, str], status: int) -> Response:
-    title, words = said
+def _page(notice: tuple[str, str], status: int) -> Response:
+    title, words = notice
     return HTMLResponse(_PAGE.format(title=title, words=words), status)

@@ -1,14 +1,13 @@
-"""What the page asks of its server. Every answer is a file of the package, JSON, or a stream of it."""
+"""What the page asks of its server. Every answer is a page, a file of the package, or a stream of pieces of HTML."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from importlib.resources import files
-from types import MappingProxyType
 
 import orjson
 from starlette.applications import Starlette
@@ -16,19 +15,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ...core import __version__
 from ...core.errors import SmTrnError
-from ...core.formatting.html import text, variables
+from ...core.session.handles import TrainingJob
 from ...core.session.stops import stop_one
-from ..document import document_head
-from .access import FRAMED_POLICY, Access, Keys
-from .board import Board, Json, Update
-from .lines import Line, Lines, Wanted, line_text
+from ..fleets.fleet import fleet
+from ..pages import message_page, render, style_sheet
+from .access import DOCUMENT_POLICY, Access, Keys
+from .board import Board
 from .watcher import Watcher
 
-TYPES: Mapping[str, str] = MappingProxyType(
-    {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-)
 HEARTBEAT_S = 15.0
 PAUSE_S = 0.2  # between two pieces of a stream
 BODY = 4_000  # bytes of a request
@@ -42,37 +37,50 @@ class Page:
     keys: Keys
     board: Board
     watcher: Watcher
-    compare: Callable[
-        [Sequence[str], Sequence[int]], str
-    ]  # jobs side by side, each with the colour of its slot, as a document; raises SmTrnError
+    _drawing: threading.Lock = field(default_factory=threading.Lock)  # matplotlib draws for one thread only
 
     def app(self) -> Access:
         """The whole ASGI application."""
         routes = [
-            Route("/", self._file),
+            Route("/", self._list),
+            Route("/job", self._job),
             Route("/static/{name}", self._file),
-            Route("/api/page", self._page),
+            Route("/favicon.ico", lambda _request: Response(status_code=204)),  # browsers ask for one
             Route("/api/live", self._live),
-            Route("/api/costs", self._costs),
-            Route("/api/log", self._log),
             Route("/api/stop", self._stop, methods=["POST"]),
+            Route("/costs", self._costs),
             Route("/comparison", self._comparison),
         ]
         return Access(Starlette(routes=routes), self.keys)
 
-    async def _file(self, request: Request) -> Response:
-        name = request.path_params.get("name", "index.html")
-        body = _static().get(name)
-        if body is None:
-            return _error("There is no such file.", 404)
-        return Response(body, media_type=TYPES[name[name.rindex(".") :]])
+    async def _list(self, _request: Request) -> Response:
+        return HTMLResponse(self._shell("Jobs", ""))
 
-    async def _page(self, _request: Request) -> Response:
-        return _json({"csrf": self.keys.csrf, "version": __version__, "most": MOST})
+    async def _job(self, request: Request) -> Response:
+        name = request.query_params.get("name", "")
+        if self.watcher.snapshot(name) is None:
+            return _document(message_page("No such job", f"No job {name!r} is shown here."), 404)
+        return HTMLResponse(self._shell(name, name))
+
+    def _shell(self, title: str, opened: str) -> str:
+        _, pieces = self.board.since(0, opened)
+        return render(
+            "live.html", kind="live", title=title, links={}, now=None, opened=opened, csrf=self.keys.csrf, pieces=pieces
+        )
+
+    async def _file(self, request: Request) -> Response:
+        match request.path_params["name"]:
+            case "live.css":
+                return Response(str(style_sheet()), media_type="text/css")
+            case "live.js":
+                script = files("sm_trn.report").joinpath("html").joinpath("live.js").read_text("utf-8")
+                return Response(script, media_type="text/javascript")
+            case _:
+                return _error("There is no such file.", 404)
 
     async def _live(self, request: Request) -> Response:
         opened = request.query_params.get("job", "")
-        if opened and self.watcher.snapshot(opened) is None:
+        if self.watcher.snapshot(opened) is None:
             opened = ""
         return StreamingResponse(self._news(opened), media_type="text/event-stream")
 
@@ -87,10 +95,9 @@ class Page:
             version = 0
             while not self.board.closed:
                 changed.clear()
-                update = self.board.since(version, opened)
-                if update is not None:
-                    version = update.version
-                    yield b"data: " + orjson.dumps(_said(update)) + b"\n\n"
+                version, pieces = self.board.since(version, opened)
+                if pieces:
+                    yield b"data: " + orjson.dumps(pieces) + b"\n\n"
                     await asyncio.sleep(PAUSE_S)
                 try:
                     await asyncio.wait_for(changed.wait(), HEARTBEAT_S)
@@ -98,33 +105,33 @@ class Page:
                     yield b": still here\n\n"
 
     def _costs(self, _request: Request) -> Response:
-        return _json(self.watcher.spending())
-
-    def _log(self, request: Request) -> Response:
-        """Lines of an opened job: in a thread, for an expression may take its time."""
-        lines = self.watcher.lines(request.query_params.get("job", ""))
-        if lines is None:
-            return _error("The log of this job was not read yet.", 404)
-        asked = request.query_params
-        try:
-            return _json(_window(lines, asked))
-        except ValueError:
-            return _error("rank, before and after: wanted whole numbers.", 400)
-        except SmTrnError as error:
-            return _error(str(error), 400)
+        """What the jobs that have ended cost, as the page of a fleet."""
+        settings, jobs = self.watcher.settings, list(self.watcher.known.values())
+        cut = settings.limit if len(jobs) >= settings.limit else None
+        item = fleet([job for job in jobs if job.terminal], book=self.watcher.session.prices, cut=cut)
+        return _document(item.page(now=self._now()), 200)
 
     def _comparison(self, request: Request) -> Response:
-        names = request.query_params.getlist("job")
-        asked = request.query_params.getlist("slot")
+        """Jobs side by side, as the page of a comparison."""
+        from ..comparison.compare import compare  # noqa: PLC0415 - matplotlib is loaded on use
+        from ..comparison.page import pictures  # noqa: PLC0415 - as above
+
+        names = list(dict.fromkeys(request.query_params.getlist("job")))
         unknown = [name for name in names if self.watcher.snapshot(name) is None]
-        slots = [int(slot) if slot.isdecimal() and len(slot) < 4 else place for place, slot in enumerate(asked)]
         if unknown or not 1 <= len(names) <= MOST:
-            said = f"No job {unknown[0]!r} is shown here." if unknown else f"Tick between 1 and {MOST} jobs."
-            return _framed(_document(said), 404)
+            words = f"No job {unknown[0]!r} is shown here." if unknown else f"Tick between 1 and {MOST} jobs."
+            return _document(message_page("No comparison", words), 404)
+        session = self.watcher.session
         try:
-            return _framed(self.compare(names, slots), 200)
+            records = [TrainingJob(name=name, session=session).record() for name in names]
+            item = compare(records, book=session.prices)
+            with self._drawing:
+                return _document(item.page(pictures(item.sections), now=self._now()), 200)
         except SmTrnError as error:
-            return _framed(_document(str(error)), 200)
+            return _document(message_page("No comparison", str(error)), 200)
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self.watcher.session.clock.now(), tz=timezone.utc)
 
     async def _stop(self, request: Request) -> Response:
         """Ask one job to stop: only where the page was started for that, and the person typed the job's name."""
@@ -144,82 +151,24 @@ class Page:
         except SmTrnError as error:
             return _error(str(error), 502)
         self.watcher.hurry()
-        return _json({"asked": asked})
-
-
-@cache
-def _static() -> Mapping[str, bytes]:
-    """The page's own files by name; the style sheet with the colours of figures and reports."""
-    folder = files(__package__).joinpath("static")
-    found = {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(tuple(TYPES))}
-    css = found["ui.css"].decode()
-    css = css.replace("VARIABLES_LIGHT", variables("light")).replace("VARIABLES_DARK", variables("dark"))
-    return MappingProxyType({**found, "ui.css": css.encode()})
-
-
-def _said(update: Update) -> Json:
-    said: dict[str, object] = {
-        "version": update.version,
-        "whole": update.whole,
-        "head": update.head,
-        "rows": update.rows,
-        "gone": update.gone,
-    }
-    return said if update.detail is None else {**said, "detail": update.detail}
-
-
-def _window(lines: Lines, asked: Mapping[str, str]) -> Json:
-    rank = asked.get("rank", "")
-    wanted = Wanted(
-        host=asked.get("host", ""),
-        rank=int(rank) if rank else None,
-        find=asked.get("find", ""),
-        script=asked.get("script") == "1",
-    )
-    before, after = asked.get("before", ""), asked.get("after", "")
-    found = lines.window(wanted, before=int(before) if before else None, after=int(after) if after else None)
-    return {
-        "lines": [_line(line) for line in found.lines],
-        "matching": found.matching,
-        "kept": found.kept,
-        "first": found.first,
-        "end": found.end,
-    }
-
-
-def _line(line: Line) -> tuple[int, float | None, str, int | None, str, bool]:
-    time_s = line.event.time_s
-    known = None if math.isnan(time_s) else time_s
-    return line.number, known, line.event.host[:40], line.event.rank, line_text(line), line.bad
+        return Response(orjson.dumps({"asked": asked}), media_type="application/json")
 
 
 async def _body(request: Request) -> bytes:
     """The request's body; of one that is too long, its beginning, which is no JSON."""
-    found = b""
+    body = b""
     async for part in request.stream():
-        found += part
-        if len(found) > BODY:
+        body += part
+        if len(body) > BODY:
             break
-    return found
-
-
-def _json(body: Json) -> Response:
-    return Response(orjson.dumps(body), media_type="application/json")
+    return body
 
 
 def _error(words: str, status: int) -> Response:
     return Response(orjson.dumps({"error": words}), status, media_type="application/json")
 
 
-def _framed(document: str, status: int) -> Response:
-    headers = {"Content-Security-Policy": FRAMED_POLICY, "X-Frame-Options": "SAMEORIGIN"}
+def _document(document: str, status: int) -> Response:
+    """A page without scripts, with a style sheet in it. A browser may refuse a sandboxed document with an opener policy of its own."""
+    headers = {"Content-Security-Policy": DOCUMENT_POLICY, "Cross-Origin-Opener-Policy": "unsafe-none"}
     return HTMLResponse(document, status, headers=headers)
-
-
-def _document(words: str) -> str:
-    return "\n".join(
-        [
-            *document_head("No comparison"),
-            f'<main id="main"><h1>No comparison</h1><p>{text(words)}</p></main></body></html>',
-        ]
-    )

@@ -11,31 +11,33 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.printable import ascii_text
 from ...core.formatting.theme import wants_color
-from .card import watch_html
-from .rows import WatchRow, watch_lines
-from .table import watch_text
+from ..jobs import WatchRow
+from .text import watch_html, watch_lines, watch_text
 
 _REDRAW = timedelta(seconds=1)
 _PAINT = re.compile(r"\x1b\[[0-9;]*m")
 _PROBE = "●○◇✓✗■↓↑×…█▒░┄▁"
 
 
-class Display(Protocol):
-    """Shows what a watch sees, and notes what no row can say; ``close`` leaves the last state where it is, and ends with ``words``."""
+class Display:
+    """Shows nothing, for those who want the logs read and no table; a subclass shows what a watch sees."""
 
-    def show(self, rows: Sequence[WatchRow], now: datetime) -> None: ...
+    def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
+        """The jobs as they are."""
 
-    def note(self, text: str, now: datetime) -> None: ...
+    def note(self, text: str, now: datetime) -> None:
+        """What no row can say."""
 
-    def close(self, words: str = "") -> None: ...
+    def close(self, words: str = "") -> None:
+        """Leave the last state where it is, and end with ``words``."""
 
 
-class LineDisplay:
+class LineDisplay(Display):
     """One line per change, never redrawn: for pipes, CI and files."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -44,23 +46,22 @@ class LineDisplay:
         self._ascii = not writes_unicode(stream)
 
     def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
-        for line in watch_lines(self._before, rows, now):
-            self._stream.write((ascii_text(line) if self._ascii else line) + "\n")
+        self._write(*watch_lines(self._before, rows, now))
         self._before = tuple(rows)
-        self._stream.flush()
 
     def note(self, text: str, now: datetime) -> None:
-        line = f"{fmt.iso(now)} {text}"
-        self._stream.write((ascii_text(line) if self._ascii else line) + "\n")
-        self._stream.flush()
+        self._write(f"{fmt.iso(now)} {text}")
 
     def close(self, words: str = "") -> None:
-        if words:
-            self._stream.write(f"{words}\n")
+        self._write(*([words] if words else []))
+
+    def _write(self, *lines: str) -> None:
+        for line in lines:
+            self._stream.write(f"{ascii_text(line) if self._ascii else line}\n")
         self._stream.flush()
 
 
-class TerminalDisplay:
+class TerminalDisplay(Display):
     """The table, redrawn in place at most once a second; a change of status is drawn at once."""
 
     def __init__(
@@ -72,30 +73,30 @@ class TerminalDisplay:
         self._size = size
         self._drawn: list[int] = []  # the length of each line on the screen
         self._last: datetime | None = None
-        self._words: list[str] = []
         self._rows: tuple[WatchRow, ...] = ()
-        self._waiting: tuple[tuple[WatchRow, ...], datetime] | None = None
+        self._waiting: tuple[Sequence[WatchRow], datetime] | None = None
 
     def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
-        words = [row.look.word for row in rows]
-        if self._last is not None and now - self._last < _REDRAW and words == self._words:
+        same = [row.look.word for row in rows] == [row.look.word for row in self._rows]
+        if self._last is not None and now - self._last < _REDRAW and same:
             self._waiting = (tuple(rows), now)
             return
         self._draw(rows, now)
 
     def note(self, text: str, now: datetime) -> None:
         """A line above the table, which stays; the table is drawn again below it."""
-        rows = self._rows
         self._stream.write(f"{self._back()}\x1b[J{ascii_text(text) if self._ascii else text}\n")
         self._drawn = []
-        if rows:
-            self._draw(rows, now)
+        if self._rows:
+            self._draw(self._rows, now)
         self._stream.flush()
 
     def close(self, words: str = "") -> None:
         """The words stand below the table: above it they could have scrolled away."""
-        if self._waiting is not None or (words and self._rows and self._last is not None):
-            self._draw(*(self._waiting or (self._rows, self._last)))  # type: ignore[arg-type]  # a last time, if any row
+        if self._waiting is not None:
+            self._draw(*self._waiting)
+        elif words and self._rows and self._last is not None:
+            self._draw(self._rows, self._last)
         if words:
             self._stream.write(f"{ascii_text(words) if self._ascii else words}\n")
         self._stream.flush()
@@ -109,8 +110,7 @@ class TerminalDisplay:
         self._stream.write(f"{self._back()}{drawn}\x1b[J")
         self._stream.flush()
         self._drawn = [len(_PAINT.sub("", line)) for line in lines]
-        self._rows = tuple(rows)
-        self._last, self._words, self._waiting = now, [row.look.word for row in rows], None
+        self._rows, self._last, self._waiting = tuple(rows), now, None
 
     def _back(self) -> str:
         """To the beginning of what was drawn. A terminal that has become narrower since shows long lines as several."""
@@ -119,7 +119,7 @@ class TerminalDisplay:
         return f"\x1b[{rows}F" if rows else ""
 
 
-class NotebookDisplay:
+class NotebookDisplay(Display):
     """One output updated in place with static HTML; lines on ``stream`` where IPython is not there.
 
     ``display`` is IPython's function of that name, or one with its signature.
@@ -133,48 +133,30 @@ class NotebookDisplay:
         self._notes: tuple[str, ...] = ()
 
     def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
+        self._rows = tuple(rows)
         if self._display is None:
             self._lines.show(rows, now)
-            return
-        self._rows = tuple(rows)
-        self._update(now)
+        else:
+            self._update(now)
 
     def note(self, text: str, now: datetime) -> None:
         """Below the rows, the last three."""
+        self._notes = (*self._notes, f"{fmt.clock(now)} {text}")[-3:]
         if self._display is None:
             self._lines.note(text, now)
-            return
-        self._notes = (*self._notes, f"{fmt.clock(now)} {text}")[-3:]
-        self._update(now)
-
-    def _update(self, now: datetime) -> None:
-        said = "\n".join(self._notes)
-        bundle = {
-            "text/html": watch_html(self._rows, now, self._notes),
-            "text/plain": watch_text(self._rows, now) + (f"\n{said}" if said else ""),
-        }
-        if self._display is None:
-            return
-        if self._handle is None:
-            self._handle = self._display(bundle, raw=True, display_id=True)
         else:
-            self._handle.update(bundle, raw=True)
+            self._update(now)
 
     def close(self, words: str = "") -> None:
         self._lines.close(words)
 
-
-class Unseen:
-    """Shows nothing: for who wants the logs read, and no table."""
-
-    def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
-        """Show nothing."""
-
-    def note(self, text: str, now: datetime) -> None:
-        """Show nothing."""
-
-    def close(self, words: str = "") -> None:
-        """Show nothing."""
+    def _update(self, now: datetime) -> None:
+        plain = "\n".join([watch_text(self._rows, now), *self._notes])
+        bundle = {"text/html": watch_html(self._rows, now, self._notes), "text/plain": plain}
+        if self._handle is not None:
+            self._handle.update(bundle, raw=True)
+        elif self._display is not None:
+            self._handle = self._display(bundle, raw=True, display_id=True)
 
 
 def display_for(stream: TextIO, notebook: bool | None = None, *, environ: Mapping[str, str] = os.environ) -> Display:

@@ -15,26 +15,25 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from ...core.errors import CloudError
+from ...core.logs.events import LogEvent
 from ...core.logs.metrics import MetricReader
 from ...core.logs.script import ExceptionReader
-from ...core.ports import Clock, LogCursor, LogSource, Storage, Trouble
+from ...core.ports import LogCursor, Trouble
 from ...core.pricing.book import Price
-from ...core.session.budget import PriceOf
 from ...core.session.cloud import Cloud
 from ...core.session.names import short_names
 from ...core.session.observers import Notify, Observer, Watched
 from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot, JobStatus
-from ...diagnosis.health.health import Health
-from .rows import Checkpoints, WatchRow
+from ..jobs import Checkpoints, WatchRow
 
 if TYPE_CHECKING:
     from ...diagnosis.guard.live import JobGuards
+    from ...diagnosis.health.health import Health
     from .display import Display
 
 NEWEST = 2000  # numbers: five minutes of a job that logs several of them every second
-LOSSES = 256  # of the whole run; twice as many are thinned to every other one
 LOG_FIRST_S, LOG_EVERY_S = 40.0, 120.0  # between looks at one training job's log: the first two, and all others
 LOG_LOOKS = 10  # at running jobs, per sweep: of more jobs, those that waited longest come first
 LOGGED = 200  # of more jobs than that the table shows no steps: their logs would cost more than all else
@@ -44,54 +43,18 @@ LAST_TRIES, LAST_PAUSE_S = 12, 10.0
 SPEAKING = {"Training", "Uploading", "Stopping"}  # phases in which a log grows
 
 
-@dataclass(slots=True)
-class Newest:
-    """The numbers of one job's log, as they come. ``losses`` are taken evenly from the whole run, the newest last."""
-
-    total_steps: int | None = None
-    _points: deque[MetricPoint] = field(default_factory=lambda: deque(maxlen=NEWEST))
-    _losses: list[float] = field(default_factory=list)
-    _last: float = math.nan
-    _apart: int = 1
-    _seen: int = 0
-
-    def add(self, point: MetricPoint) -> None:
-        self._points.append(point)
-        if not math.isfinite(point.value):
-            return
-        if point.name == "total_steps" and self.total_steps is None:
-            self.total_steps = int(point.value)
-        if point.name == "loss":
-            self._keep(point.value)
-
-    @property
-    def points(self) -> tuple[MetricPoint, ...]:
-        return tuple(self._points)
-
-    @property
-    def losses(self) -> tuple[float, ...]:
-        late = self._seen and (self._seen - 1) % self._apart
-        return (*self._losses, self._last) if late else tuple(self._losses)
-
-    def _keep(self, loss: float) -> None:
-        if self._seen % self._apart == 0:
-            self._losses.append(loss)
-        self._seen += 1
-        self._last = loss
-        if len(self._losses) == 2 * LOSSES:
-            self._losses = self._losses[::2]
-            self._apart *= 2
-
-
 @dataclass(kw_only=True)
 class Reader:
-    """The numbers of one job's log, read on from where the last look ended."""
+    """The newest numbers of one job's log, read on from where the last look ended. ``heard`` is told the lines, too."""
 
     name: str
     label: str
     metrics: MetricReader = field(default_factory=MetricReader)
-    found: Newest = field(default_factory=Newest)
+    points: deque[MetricPoint] = field(default_factory=lambda: deque(maxlen=NEWEST))
+    total_steps: int | None = None
     raised: ExceptionReader = field(default_factory=ExceptionReader)
+    heard: Callable[[Sequence[LogEvent]], None] = lambda _events: None
+    every_s: float | None = None  # between two looks, where somebody wants to see more than others
     cursor: LogCursor = field(default_factory=LogCursor)
     looked: float | None = None
     looks: int = 0
@@ -99,19 +62,22 @@ class Reader:
     checkpoints: Checkpoints | None = None
     checkpoints_looked: float | None = None
 
-    @property
-    def points(self) -> tuple[MetricPoint, ...]:
-        return self.found.points
+    def read(self, events: Sequence[LogEvent]) -> None:
+        self.raised.read(events)
+        self.heard(events)
+        for point in self.metrics.read(events):
+            self.points.append(point)
+            if point.name == "total_steps" and self.total_steps is None and math.isfinite(point.value):
+                self.total_steps = int(point.value)
 
     def row(self, snapshot: JobSnapshot, price: Price | None, health: Health | None = None) -> WatchRow:
         return WatchRow(
             snapshot=snapshot,
             label=self.label,
-            points=self.found.points,
-            curve=self.found.losses,
+            points=tuple(self.points),
             price=price,
             health=health,
-            total_steps=self.found.total_steps,
+            total_steps=self.total_steps,
             checkpoints=self.checkpoints,
             log_read=self.looked is not None,
             exception=self.raised.found() if snapshot.status is JobStatus.FAILED else "",
@@ -124,21 +90,16 @@ class Progress(Observer):
 
     readers: Sequence[Reader]
     display: Display
-    logs: LogSource
-    storage: Storage
-    clock: Clock
-    price_of: PriceOf
-    trouble: Callable[[CloudError], Trouble | None]
-    renew: Callable[[], bool]
+    cloud: Cloud
     guards: JobGuards
     _rows: dict[str, WatchRow] = field(default_factory=dict)  # those that time alone does not change
-    _said: bool = False
+    _noted: bool = False
 
     def look(self, known: Mapping[str, JobSnapshot], now: datetime, notify: Notify, *, answering: bool = True) -> None:
         """Read what is due, where the service is answering, then show every job that is known."""
         seen = [reader for reader in self.readers if reader.name in known]
-        if len(self.readers) > LOGGED and not self._said:
-            self._said = True
+        if len(self.readers) > LOGGED and not self._noted:
+            self._noted = True
             notify(
                 f"Logs of so many jobs are not read: no steps are shown, and no stalls are seen. Of at most {LOGGED} they are."
             )
@@ -155,7 +116,7 @@ class Progress(Observer):
             late = [r for r in self.readers if r.name in known and known[r.name].terminal and not r.complete]
             if not late or len(self.readers) > LOGGED:
                 return
-            self.clock.sleep(LAST_PAUSE_S)
+            self.cloud.clock.sleep(LAST_PAUSE_S)
             self._read(late, known, notify)
             self._draw([reader for reader in self.readers if reader.name in known], known, now)
 
@@ -169,22 +130,18 @@ class Progress(Observer):
         self.display.show([self._row(reader, known[reader.name], now) for reader in readers], now)
 
     def _row(self, reader: Reader, job: JobSnapshot, now: datetime) -> WatchRow:
-        """The row of a job; the one of the look before where nothing but time can have changed it."""
-        lasts = self._lasts(reader, job)
+        """The row of a job; the one of the look before where the service says nothing new of it and no log tells more."""
+        unlogged = len(self.readers) > LOGGED
+        lasts = (job.over and (unlogged or reader.complete)) or (unlogged and not self.guards.has_heard(job.name))
         row = self._rows.get(reader.name) if lasts else None
         if row is None or row.snapshot is not job:
-            row = reader.row(job, self.price_of(job.machines), self.guards.health(job, now))
+            row = reader.row(job, self.cloud.price_of(job.machines), self.guards.health(job, now))
         if lasts:
             self._rows[reader.name] = row
         return row
 
-    def _lasts(self, reader: Reader, job: JobSnapshot) -> bool:
-        """Whether the row of a job stays as it is until the service says something new of it: no log tells more."""
-        unlogged = len(self.readers) > LOGGED
-        return (job.over and (unlogged or reader.complete)) or (unlogged and not self.guards.has_heard(job.name))
-
     def _read(self, readers: Sequence[Reader], known: Mapping[str, JobSnapshot], notify: Notify) -> None:
-        now = self.clock.now()
+        now = self.cloud.clock.now()
         ended = [r for r in readers if known[r.name].terminal and not r.complete]
         due = [r for r in readers if not known[r.name].terminal and self._due(r, known[r.name], now)]
         due.sort(key=lambda reader: reader.looked or 0.0)
@@ -195,30 +152,29 @@ class Progress(Observer):
     def _due(self, reader: Reader, job: JobSnapshot, now: float) -> bool:
         if reader.complete or job.secondary not in SPEAKING:
             return False
-        every_s = LOG_EVERY_S if reader.looks > 1 else LOG_FIRST_S
+        every_s = reader.every_s or (LOG_EVERY_S if reader.looks > 1 else LOG_FIRST_S)
         return job.emulated or reader.looked is None or abs(now - reader.looked) >= every_s
 
     def _advance(self, reader: Reader, job: JobSnapshot, notify: Notify) -> bool:
         """Read one log further, and return whether it answered. A running job's streams are known, so a look costs one call for each."""
         streams = None if job.terminal else expected_streams(job)
         try:
-            events, cursor = self.logs.fetch_events(reader.name, reader.cursor, streams=streams)
-            fresh = list(events)
+            for batch in self.cloud.logs.stream_events(reader.name, reader.cursor, streams=streams):
+                reader.read(batch.events)
+                self.guards.hear(reader.name, batch.events)
+                reader.cursor = batch.cursor
         except CloudError as error:
             return self._survive(reader, error, notify)
-        reader.raised.read(fresh)
-        self.guards.hear(reader.name, fresh)
-        for point in reader.metrics.read(fresh):
-            reader.found.add(point)
-        now = self.clock.now()
-        reader.cursor, reader.looked = cursor, now
-        reader.complete = job.terminal and (not streams_missing(job, cursor) or settled(job, cursor, now))
+        self.guards.hear(reader.name, ())
+        now = self.cloud.clock.now()
+        reader.looked = now
+        reader.complete = job.terminal and (not streams_missing(job, reader.cursor) or settled(job, reader.cursor, now))
         reader.looks += 1
         return True
 
     def _survive(self, reader: Reader, error: CloudError, notify: Notify) -> bool:
-        found = self.trouble(error)
-        match found:
+        trouble = self.cloud.backend.trouble(error)
+        match trouble:
             case None | Trouble.NOT_FOUND:
                 reader.complete = True
                 notify(
@@ -226,45 +182,33 @@ class Progress(Observer):
                 )
                 return True
             case Trouble.EXPIRED:
-                self.renew()  # the poller says so
+                self.cloud.backend.renew()  # the poller says so
             case Trouble.TRANSIENT:
                 pass  # the next look asks again
             case _:
-                assert_never(found)
+                assert_never(trouble)
         return False
 
     def _look_at_checkpoints(self, reader: Reader, job: JobSnapshot) -> None:
-        now = self.clock.now()
+        now = self.cloud.clock.now()
         uri = (job.raw.get("CheckpointConfig") or {}).get("S3Uri")
         looked = reader.checkpoints_looked
         if not uri or job.secondary != "Training" or (looked is not None and abs(now - looked) < CHECKPOINT_EVERY_S):
             return
         reader.checkpoints_looked = now
         try:
-            found = self.storage.fetch_objects(uri)
+            found = self.cloud.storage.fetch_objects(uri)
         except CloudError:
             return  # an age that is not known now is shown as it was
         reader.checkpoints = None if found is None else Checkpoints(count=found.count, newest=found.newest)
 
 
-def progress_of(
-    session: Cloud,
-    jobs: Sequence[Watched],
-    display: Display,
-    guards: JobGuards | None = None,
-) -> Progress:
+def progress_of(session: Cloud, jobs: Sequence[Watched], display: Display, guards: JobGuards | None = None) -> Progress:
     """What keeps ``display`` up to date about ``jobs``; ``guards`` hear each job's new lines, and say how it is."""
     from ...diagnosis.guard.live import JobGuards  # noqa: PLC0415 - who has guards has loaded it
 
     short = short_names(job.name for job in jobs)
+    readers = [Reader(name=job.name, label=short.get(job.label, job.label)) for job in jobs]
     return Progress(
-        readers=[Reader(name=job.name, label=short.get(job.label, job.label)) for job in jobs],
-        display=display,
-        logs=session.logs,
-        storage=session.storage,
-        clock=session.clock,
-        price_of=session.price_of,
-        trouble=session.backend.trouble,
-        renew=session.backend.renew,
-        guards=guards or JobGuards(cloud=session, guards={}),
+        readers=readers, display=display, cloud=session, guards=guards or JobGuards(cloud=session, guards={})
     )
