@@ -1,4 +1,4 @@
-"""How a status looks and what a person does next: AWS's states in our words, glyphs, textures of phases. Knows no layout."""
+"""How a status looks and what a person does next: AWS's states in our words, glyphs, phases. Knows no layout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
-from .formatting.missing import Missing
 from .formatting.printable import printable
 from .specs.snapshot import DELETED, JobSnapshot, JobStatus
 
@@ -150,45 +149,12 @@ def status_look(snapshot: JobSnapshot, verdict: Verdict | None = None) -> Status
     return _look(word, "?", "?", "ink2", 3)
 
 
-class Texture(enum.Enum):
-    """How a phase is drawn: the name of its style on pages, its letter in a terminal, and what a legend says."""
-
-    WAITING = "waiting", "┄", str(Missing.NOT_BILLED_YET)
-    TRANSFER = "transfer", "░", "download or upload"
-    TRAINING = "training", "█", "training"
-    INTERRUPTED = "interrupted", "✕", "interrupted"
-    LEFT = "left", "·", "to come"
-
-    def __init__(self, style: str, letter: str, words: str) -> None:
-        self.style = style
-        self.letter = letter
-        self.words = words
-
-
-_TEXTURES: Mapping[str, Texture] = MappingProxyType(
-    {
-        "Downloading": Texture.TRANSFER,
-        "DownloadingTrainingImage": Texture.TRANSFER,
-        "Uploading": Texture.TRANSFER,
-        "Stopping": Texture.TRANSFER,
-        "Training": Texture.TRAINING,
-        "Interrupted": Texture.INTERRUPTED,
-    }
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Phase:
     """A stretch of a job's life that took time."""
 
     word: str
-    texture: Texture
     seconds: float
-
-
-def texture_of(status: str) -> Texture:
-    """The texture of a SecondaryStatus; a phase that this table does not know is waiting."""
-    return _TEXTURES.get(status, Texture.WAITING)
 
 
 def phase_word(status: str) -> str:
@@ -201,7 +167,7 @@ def phases(job: JobSnapshot, now: datetime) -> Iterator[Phase]:
     for item in job.transitions:
         seconds = item.seconds(now)
         if item.status not in {"Completed", "Failed", "Stopped"} and seconds >= 0.5:
-            yield Phase(phase_word(item.status), texture_of(item.status), seconds)
+            yield Phase(phase_word(item.status), seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,10 @@ from ..core.specs.job import JobSpec
 from ..core.specs.problems import Problems, Severity
 from .columns import jobs_table
 from .comparison.compare import Comparison
-from .comparison.tables import REHEARSED, compared_table, rehearsal_table
+from .comparison.tables import REHEARSED, compared_table
 from .fleets.fleet import Fleet
 from .fleets.rows import IN_PAGE, SHOWN, group_table
-from .sections.findings import Kind
+from .sections.findings import Kind, section_findings
 
 _SHOWN = 12  # entries of a mapping; the rest is counted
 _ROLES = {Severity.ERROR: "err", Severity.WARNING: "warn", Severity.INFO: "info"}
@@ -46,7 +46,7 @@ def _block(first: str, lines: Sequence[str] = (), *tables: Table) -> str:
 
 
 def _wide(table: Table) -> str:
-    return f"{WIDE}{html_table(table, folding=False)}</div>" if table.rows else ""
+    return f"{WIDE}{html_table(table)}</div>" if table.rows else ""
 
 
 def _words(name: str, heading: str) -> Column:
@@ -58,19 +58,13 @@ def _comparison(item: Comparison) -> str:
     """Sections, tables and findings; rehearsals after the measured jobs."""
     blocks = []
     for section in item.sections:
-        if not section.measured:
-            continue
-        pair = section.base is not None and len(section.measured) > 1 and section.sweep is None
-        base = f"Baseline {section.base.label}." if pair and section.base is not None else ""
-        own = [finding for finding in item.findings if finding.workload == section.workload]
-        said = [finding.text for finding in own if finding.kind not in {Kind.NOTE, Kind.EMULATED}]
-        lines = "".join(f"<p>{text(line)}</p>" for line in said)
-        table = _wide(compared_table(section, base))
-        blocks.append(f'<p class="title">{text(section.workload or "Jobs")}</p>{table}{lines}')
-    for section in item.sections:
-        if section.emulated:
-            table = _wide(rehearsal_table(section.rehearsal, REHEARSED))
-            blocks.append(f'<p class="title">{TAG} {text(section.workload or "Jobs")}</p>{table}')
+        pair = section.base is not None and len(section.rows) > 1 and section.sweep is None
+        caption = f"Baseline {section.base.label}." if pair and section.base is not None else ""
+        findings = [finding for finding in section_findings(section) if finding.kind is not Kind.NOTE]
+        lines = "".join(f"<p>{text(finding.text)}</p>" for finding in findings)
+        tag, caption = (f"{TAG} ", REHEARSED) if section.emulated else ("", caption)
+        table = _wide(compared_table(section, caption))
+        blocks.append(f'<p class="title">{tag}{text(section.workload or "Jobs")}</p>{table}{lines}')
     return block("".join(blocks))
 
 

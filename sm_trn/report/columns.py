@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..core.formatting import numbers as fmt
 from ..core.formatting.html import WRAP
 from ..core.formatting.missing import Missing, known, missing_cost
-from ..core.formatting.printable import BARS, one_line
-from ..core.formatting.table import Align, Cell, Column, Fold, Mark, Row, Table, cells_of
+from ..core.formatting.printable import one_line
+from ..core.formatting.table import Align, Cell, Column, Mark, Row, Table, cells_of
 from ..core.pricing.book import Price, price_sources
-from ..core.status import Texture, phases
+from ..core.status import phases
 from .jobs import WatchRow
 
 if TYPE_CHECKING:
@@ -88,15 +88,11 @@ def _newest_rate(job: WatchRow, _: Seen) -> Any:
         return Missing.EMULATED
     if job.look.word in {"failed", "interrupted"}:
         return Missing.NOTHING
-    if not job.rates:
-        return _unlogged(job)
-    return Cell(job.rates[-1], unit=job.unit, spark=sparkline(job.rates) if len(job.rates) > 1 else "")
+    return _unlogged(job) if job.rate is None else Cell(job.rate, unit=job.unit)
 
 
 def _loss(job: WatchRow, _: Seen) -> Any:
-    if job.loss is None:
-        return _unlogged(job)
-    return Cell(job.loss, spark=sparkline(job.losses) if len(job.losses) > 1 else "")
+    return _unlogged(job) if job.loss is None else job.loss
 
 
 def _left(job: WatchRow, _: Seen) -> Any:
@@ -111,29 +107,13 @@ def _checkpoint(job: WatchRow, now: datetime) -> Any:
 
 
 def _phases(job: WatchRow, now: datetime) -> Any:
-    """The newest phase in words, and all of them as a bar."""
+    """The newest phase; of a job that ended, the time of all of them."""
     seen = list(phases(job.snapshot, now))
     if not seen:
         return Missing.NOTHING
-    words = f"{seen[-1].word} {fmt.compact(seen[-1].seconds)}"
     if job.snapshot.terminal:
-        words = f"{fmt.compact(sum(phase.seconds for phase in seen))} in all"
-    return Cell(words, bar=phase_shares(job, now))
-
-
-def phase_shares(job: WatchRow, now: datetime) -> tuple[tuple[str, float], ...]:
-    """Styles and shares of the phases, and of what is left: half of the bar where nobody can say."""
-    seen = list(phases(job.snapshot, now))
-    done = sum(phase.seconds for phase in seen)
-    left = 0.0 if job.snapshot.terminal else done if job.left_s is None else job.left_s
-    parts = [*((phase.texture.style, phase.seconds) for phase in seen), (Texture.LEFT.style, left)]
-    return tuple((style, seconds / (done + left)) for style, seconds in parts if seconds)
-
-
-def sparkline(values: Sequence[float]) -> str:
-    """One block per value, scaled from 0, so that a stall looks like one."""
-    top = max(values, default=0.0)
-    return "".join(BARS[min(7, int(8 * value / top))] if top > 0 else BARS[0] for value in values)
+        return f"{fmt.compact(sum(phase.seconds for phase in seen))} in all"
+    return f"{seen[-1].word} {fmt.compact(seen[-1].seconds)}"
 
 
 def machines_of(job: Job, _: Seen) -> str:
@@ -163,10 +143,6 @@ def _faster(_: Compared, delta: Seen) -> float | None:
     return None if delta is None or isinstance(delta, datetime) else delta.speedup_pct
 
 
-def _fold(order: int, under: str, words: str, *others: str) -> Fold:
-    return Fold(order=order, under=(under, *others), words=words)
-
-
 _COLUMNS: tuple[Column, ...] = (
     # of every job
     Column(name="status", heading="Status", short="STATUS", style="state", align=Align.LEFT, least=11, dtype="object", read=status_cell),
@@ -180,7 +156,7 @@ _COLUMNS: tuple[Column, ...] = (
     Column(name="cost_usd", heading="Cost", unit="USD", short="USD", form=fmt.usd_cell, dtype="float64", read=_usd,
            change=_less(lambda delta: delta.cost_saving_pct)),
     Column(name="spot_saved_usd", heading="Spot saved", unit="USD", short="SPOT SAVED", rank=1, form=fmt.usd_cell, dtype="float64",
-           fold=_fold(7, "cost_usd", "spot saved {}"), read=_spot_saved),
+           read=_spot_saved),
     Column(name="interruptions", heading="Interruptions", short="✕", least=1, rank=1, dtype="int64",
            form=lambda number: fmt.count(number) if number else str(Missing.NOTHING), read=lambda job, _: job.snapshot.interruptions),
     # of a job that is watched, or one of many
@@ -190,7 +166,6 @@ _COLUMNS: tuple[Column, ...] = (
     Column(name="step", heading="Step", least=16, read=_step),
     Column(name="done", heading="Done", least=4, form=lambda share: f"{share:.0%}", read=lambda job, _: known(job.share)),
     Column(name="rate", heading="Rate", least=11, rank=3, form=fmt.significant, read=_newest_rate),
-    Column(name="spark", least=8, rank=4, align=Align.LEFT, read=lambda job, _: "" if job.emulated else sparkline(job.rates)),
     Column(name="loss", heading="Loss", least=5, rank=5, form=fmt.loss, read=_loss),
     Column(name="billed", heading="Billed", least=6, form=fmt.billable, read=_billed),
     Column(name="billed_s", heading="Billable", unit="s per instance", short="BILLABLE s", least=11, form=fmt.count, dtype="float64",
@@ -203,24 +178,24 @@ _COLUMNS: tuple[Column, ...] = (
     _fact("origin", lambda job: job.record.origin.value, dtype="object"),
     _fact("workload", lambda job: job.record.workload, dtype="object"),
     Column(name="throughput_it_per_s", heading="Throughput", unit="it/s", short="IT/S", form=fmt.significant, dtype="float64",
-           fold=_fold(8, "wall_s", "{} it/s"), read=_median("it/s"), change=_faster),
+           read=_median("it/s"), change=_faster),
     Column(name="samples_per_s", heading="Throughput", unit="samples/s", short="SAMPLES/S", form=fmt.significant, dtype="float64",
-           fold=_fold(9, "wall_s", "{} samples/s"), read=_median("samples/s"), change=_faster),
+           read=_median("samples/s"), change=_faster),
     Column(name="billable_s", heading="Billable", unit="s per instance", short="BILLABLE s", form=fmt.count, dtype="float64",
            read=lambda job, _: known(job.snapshot.billable_s, Missing.NOT_BILLED_YET),
            change=_less(lambda delta: delta.billable_saving_pct)),
     Column(name="wall_s", heading="Time", unit="submit to end", short="WALL", form=fmt.compact, dtype="float64",
            read=lambda job, _: known(job.wall_s, Missing.NOT_KNOWN), change=_less(lambda delta: delta.wall_saving_pct)),
     Column(name="usd_per_1000_it", heading="Steady cost", unit="USD per 1,000 iterations", short="USD/1,000 it", rank=3,
-           form=fmt.usd_small, dtype="float64", fold=_fold(2, "cost_usd", "{} per 1,000 it"),
+           form=fmt.usd_small, dtype="float64",
            read=lambda job, _: _price(job, job.usd_per_1000("it/s"))),
     Column(name="usd_per_1000_samples", heading="Steady cost", unit="USD per 1,000 samples", short="USD/1,000 samples", rank=3,
-           form=fmt.usd_small, dtype="float64", fold=_fold(3, "cost_usd", "{} per 1,000 samples"),
+           form=fmt.usd_small, dtype="float64",
            read=lambda job, _: _price(job, job.usd_per_1000("samples/s"))),
     Column(name="accuracy", heading="Accuracy", unit="held out", short="ACC", rank=1, form=fmt.accuracy, dtype="float64",
            read=lambda job, _: known(job.accuracy, Missing.NOT_LOGGED)),
     Column(name="final_loss", heading="Final loss", unit="training", short="LOSS", rank=4, form=fmt.loss, dtype="float64",
-           fold=_fold(5, "accuracy", "loss {}", "result"), read=lambda job, _: known(job.final_loss, Missing.NOT_LOGGED)),
+           read=lambda job, _: known(job.final_loss, Missing.NOT_LOGGED)),
     _fact("baseline_accuracy", lambda job: max(job.baselines, default=None), reason=Missing.NOT_LOGGED),
     _change("speedup_pct", lambda delta: delta.speedup_pct),
     _change("billable_saving_pct", lambda delta: delta.billable_saving_pct),

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 WINDOW_S = 300.0  # what is left is judged by the last five minutes
 STEADY_STEPS = 20  # fewer tell no rate
-SPARK = 8
 # Tags that name a person, the first that a job has. The last two hold ARNs, whose last part is the name.
 PERSON_TAGS = ("owner", "user", "username", "person", "created-by", "created_by", "creator", "email",
                "sagemaker:user-profile-arn", "sagemaker:space-arn")  # fmt: skip
@@ -97,10 +96,10 @@ class WatchRow:
         return "samples/s" if "samples_per_second" in names and "steps_per_second" not in names else "it/s"
 
     @property
-    def rates(self) -> tuple[float, ...]:
-        """The newest eight rates, in ``unit``."""
+    def rate(self) -> float | None:
+        """The newest rate, in ``unit``."""
         name = "samples_per_second" if self.unit == "samples/s" else "steps_per_second"
-        return tuple(p.value for p in self.points if p.name == name and math.isfinite(p.value))[-SPARK:]
+        return next((p.value for p in reversed(self.points) if p.name == name and math.isfinite(p.value)), None)
 
     @property
     def step(self) -> int | None:
@@ -125,15 +124,6 @@ class WatchRow:
         """Its instances; an emulated job ran on this machine, for them."""
         machine = fmt.instances(one_line(self.snapshot.instance), self.snapshot.count)
         return f"this machine, for {machine}" if self.emulated else machine
-
-    @property
-    def losses(self) -> tuple[float, ...]:
-        """At most eight of the training losses that are known, evenly taken, the newest last."""
-        known = [p.value for p in self.points if p.name == "loss" and math.isfinite(p.value)]
-        last = len(known) - 1
-        return (
-            tuple(known[round(place * last / (SPARK - 1))] for place in range(SPARK)) if last >= SPARK else tuple(known)
-        )
 
     @property
     def share(self) -> float | None:

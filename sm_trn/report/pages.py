@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..core.formatting import numbers as fmt
-from ..core.formatting.html import FOLDS, PHASES, TAG, cleaned, html_table, variables
+from ..core.formatting.html import TAG, cleaned, html_table, variables
 from ..core.formatting.printable import unbroken
 from ..core.formatting.table import Table, csv_text, records
 
@@ -54,7 +54,7 @@ def _environment() -> Environment:
 
 
 def _table(table: Table, label: str, classes: str = "jobs") -> Markup:
-    """A table in the container that it folds in; ``label`` names it for those who do not see it."""
+    """A table in a container that scrolls where it is too wide; ``label`` names it for those who do not see it."""
     inner = Markup(html_table(table, classes=classes))  # noqa: S704 - its template escapes
     return Markup('<div class="scroll" role="region" tabindex="0" aria-label="{}">{}</div>').format(label, inner)
 
@@ -63,13 +63,9 @@ def _table(table: Table, label: str, classes: str = "jobs") -> Markup:
 def style_sheet() -> Markup:
     """The one style sheet of all pages, with the colours of figures and terminals."""
     folder = files(__package__).joinpath("html")
-    css, fold = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "fold.css"))
-    css = (
-        css.replace("PHASES", "\n".join(PHASES))
-        .replace("VARIABLES_LIGHT", variables("light"))
-        .replace("VARIABLES_DARK", variables("dark"))
-    )
-    return Markup(css + "\n".join(fold.replace("WIDTH", str(width)) for width in FOLDS))  # noqa: S704 - ours
+    css = folder.joinpath("page.css").read_text("utf-8")
+    css = css.replace("VARIABLES_LIGHT", variables("light")).replace("VARIABLES_DARK", variables("dark"))
+    return Markup(css)  # noqa: S704 - ours
 
 
 def message_page(title: str, words: str) -> str:

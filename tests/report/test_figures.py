@@ -43,7 +43,7 @@ JOBS: dict[str, list[JobRecord]] = {
 
 def charts(jobs: list[JobRecord]) -> dict[str, Chart]:
     section = compare(jobs).section()
-    return {chart.name: chart for chart in charts_of(section if section.measured else section.rehearsal)}
+    return {chart.name: chart for chart in charts_of(section)}
 
 
 def texts(figure: Figure) -> list[tuple[str, Any]]:
@@ -135,7 +135,7 @@ def test_emulated_jobs_have_a_loss_with_a_watermark_and_nothing_of_money() -> No
 def test_emulated_jobs_are_not_drawn_with_measured_ones() -> None:
     first, second = gpt2_pair()
     emulated = emulated_job("rehearsal", workload=first.workload)
-    assert "rehearsal: emulated, not drawn" in charts([first, second, emulated])["loss"].foot
+    assert "rehearsal" not in charts([first, second, emulated])["loss"].alt
 
 
 def test_equal_jobs_are_no_winners() -> None:

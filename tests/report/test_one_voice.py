@@ -17,7 +17,7 @@ from sm_trn.core.formatting.missing import Missing
 from sm_trn.core.formatting.table import csv_text
 from sm_trn.core.pricing import job_cost, snapshot_book
 from sm_trn.core.specs import JobSnapshot, JobStatus, parse_snapshot, record
-from sm_trn.core.status import LOOKS, Texture, next_command, next_steps
+from sm_trn.core.status import LOOKS, next_command, next_steps
 from sm_trn.report import WatchRow, compare, fleet, watch_html, watch_text
 from sm_trn.report.commands.cost import cost_line
 from sm_trn.report.ui.views import job_piece, list_piece
@@ -160,12 +160,9 @@ def test_a_job_that_was_stopped_is_stopped_on_every_surface() -> None:
     assert LOOKS["Stopped"].word == json.loads(compared.to_json())["jobs"][0]["status"]
 
 
-def test_a_phase_has_one_name_and_one_texture() -> None:
+def test_a_phase_has_one_name() -> None:
     loading = transitions(("Starting", 100.0), ("DownloadingTrainingImage", 50.0), ("Training", -1.0))
     changes = {"TrainingJobStatus": "InProgress", "SecondaryStatus": "Training", "SecondaryStatusTransitions": loading}
     row = watched(parse_snapshot(describe("job", **changes)))
-    textures = (Texture.WAITING, Texture.TRANSFER, Texture.TRAINING, Texture.LEFT)
-    for html in (watch_html([row], NOW), job_piece(row, NOW)):
-        assert [texture.style for texture in textures] == re.findall(r'<rect class="(\w+)"', html)
-        assert all(name in html for name in ("starting", "downloading", "training"))
-    assert all(texture.letter in watch_text([row], NOW) for texture in textures[:3])
+    for words in (watch_text([row], NOW), watch_html([row], NOW), job_piece(row, NOW)):
+        assert all(name in words for name in ("starting", "downloading", "training"))

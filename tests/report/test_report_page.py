@@ -149,7 +149,7 @@ def test_figures_speak(page: Page) -> None:
 
 
 def test_emulated_jobs_have_their_own_section_without_money(page: Page, html: str) -> None:
-    rehearsal = Page(html[html.index('<section id="rehearsal-1"') : html.index('<section id="method"')]).text
+    rehearsal = Page(html[html.index('class="rehearsal"') : html.index('<section id="method"')]).text
     assert "EMULATED" in rehearsal
     assert "Billable, s emu" in rehearsal
     assert "$" not in rehearsal

@@ -17,13 +17,11 @@ from hypothesis import strategies as some
 from sm_trn.core.formatting import numbers as fmt
 from sm_trn.core.formatting.html import html_table
 from sm_trn.core.formatting.missing import Missing, missing_cost, no_price_for
-from sm_trn.core.formatting.table import Align, Cell, Column, Fold, Mark, Row, Table, csv_text, frame, reasons, records
+from sm_trn.core.formatting.table import Align, Cell, Column, Mark, Row, Table, csv_text, frame, reasons, records
 from sm_trn.core.formatting.text import Layout, Screen, columns_shown, table_lines
 
 COST = Column(name="cost_usd", heading="Cost", unit="USD", short="USD", form=fmt.usd_cell)
-LOSS = Column(
-    name="loss", heading="Final loss", form=fmt.loss, rank=1, fold=Fold(order=1, under=("cost_usd",), words="loss {}")
-)
+LOSS = Column(name="loss", heading="Final loss", form=fmt.loss, rank=1)
 STATUS = Column(name="status", heading="Status", align=Align.LEFT)
 
 
@@ -80,7 +78,7 @@ def test_no_two_reasons_have_one_word() -> None:
 def test_every_writer_says_the_same_word_and_machines_get_none(reason: Missing) -> None:
     made = table(row("a", cost=reason))
     assert str(reason) in table_lines(made, Screen())[1]
-    assert str(reason) in Read(html_table(made, folding=False)).cells
+    assert str(reason) in Read(html_table(made)).cells
     assert {"cost_usd": None, "loss": 0.25} == records(made)[0]
     assert ({} if reason is Missing.NOTHING else {"cost_usd": str(reason)}) == reasons(made)[0]
     assert math.isnan(frame(made)["cost_usd"][0])
@@ -134,12 +132,6 @@ def test_colour_touches_the_words_of_a_status_only() -> None:
     plain, painted = (table_lines(made, Screen(color=color))[1] for color in (False, True))
     assert plain == painted.replace("\x1b[31m", "").replace("\x1b[0m", "")
     assert "\x1b[31mfailed\x1b[0m" in painted
-
-
-def test_a_note_stands_in_place_of_the_cells() -> None:
-    made = table(row("a", mark=Mark(slot=0)), Row(name="b", mark=Mark(slot=1, hollow=True), note="on this machine."))
-    assert "□ b  EMULATED on this machine." == table_lines(made, Screen())[2].replace("    ", "  ").replace("   ", "  ")
-    assert '<td colspan="2"><span class="tag">EMULATED</span> on this machine.</td>' in html_table(made)
 
 
 @given(some.text(), some.text(), some.text())

@@ -29,7 +29,7 @@ def test_a_row_shows_what_it_would_with_every_number() -> None:
         for name, value in (("loss", 1000.0 / step), ("steps_per_second", 2.0 + step % 3))
     ]
     whole = WatchRow(snapshot=JOB, points=tuple(points))
-    assert (whole.step, whole.loss, whole.rates, whole.unit) == (row.step, row.loss, row.rates, row.unit)
+    assert (whole.step, whole.loss, whole.rate, whole.unit) == (row.step, row.loss, row.rate, row.unit)
     assert whole.left_s == row.left_s
     assert NEWEST == len(row.points)
 

@@ -1,21 +1,21 @@
 """HTML without scripts: a table for pages and notebooks, and the block that a notebook shows. Knows no job.
 
-In a page columns fold under others in narrow containers. A notebook's block has no id and every fact in words, so that it survives a
+A notebook's block has no id and every fact in words, so that it survives a
 sanitiser; light and dark follow Jupyter, VS Code and ``html[theme]``.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from ..extras import extra
 from .printable import printable, unbroken
-from .table import Align, Cell, Column, Row, Table
+from .table import Align, Cell, Column, Table
 from .theme import PALETTES, role
 
 if TYPE_CHECKING:
@@ -32,14 +32,6 @@ def variables(theme: str) -> str:
     return " ".join(f"--{name}: {value};" for name, value in PALETTES[theme].items())
 
 
-# How the textures of a bar are filled, in a notebook and on a page.
-PHASES = (
-    ".phases .waiting{fill:none; stroke:var(--axis); stroke-dasharray:3 3; vector-effect:non-scaling-stroke}",
-    ".phases .transfer{fill:var(--axis)}",
-    ".phases .training{fill:var(--info)}",
-    ".phases .interrupted{fill:var(--warn)}",
-    ".phases .left{fill:var(--line)}",
-)
 CSS = " ".join(
     (
         f".smtrn{{{variables('light')} max-width:960px; font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)}}",
@@ -56,7 +48,7 @@ CSS = " ".join(
         ".smtrn tr{background:none!important}",
         ".smtrn caption{text-align:left; color:var(--ink3); font-size:13px; padding:0 0 4px}",
         ".smtrn th,.smtrn td{border:0; padding:5px 0 5px 16px; text-align:right; vertical-align:top; font-weight:400}",
-        ".smtrn th:first-child,.smtrn td.words,.smtrn th.words,.smtrn .hatched td{text-align:left}",  # as specific as Jupyter's own
+        ".smtrn th:first-child,.smtrn td.words,.smtrn th.words{text-align:left}",  # as specific as Jupyter's own
         ".smtrn th:first-child{padding-left:0}",
         ".smtrn tbody tr>*{border-top:1px solid var(--line)}",
         ".smtrn thead th{color:var(--ink3); vertical-align:bottom}",
@@ -71,9 +63,6 @@ CSS = " ".join(
         ".smtrn td{white-space:nowrap} .smtrn td.words{white-space:normal; overflow-wrap:break-word}",
         ".smtrn .sides code{overflow-wrap:anywhere; white-space:normal} .smtrn .sides tr>:first-child{min-width:17em; white-space:normal}",
         ".smtrn td.words.wide{min-width:13em} .smtrn td.words.state{white-space:nowrap}",
-        ".smtrn .spark{font-family:var(--jp-code-font-family,ui-monospace,monospace); font-size:11px; color:var(--ink3); white-space:pre}",
-        ".smtrn .phases{display:block; width:100%; height:9px; min-width:96px; margin:5px 0}",
-        *(f".smtrn {rule}" for rule in PHASES),
         ".smtrn table.facts{width:auto} .smtrn table.facts th{color:var(--ink3); white-space:nowrap}",
         ".smtrn .missing,.smtrn .ink3{color:var(--ink3)} .smtrn .ink2{color:var(--ink2)}",
         ".smtrn .ok{color:var(--ok)} .smtrn .warn{color:var(--warn)} .smtrn .err{color:var(--err)} .smtrn .info{color:var(--info)}",
@@ -111,19 +100,6 @@ def block(inner: str) -> str:
     return f'<div class="smtrn"><style>{CSS}</style>{inner}</div>'
 
 
-def bar(parts: Iterable[tuple[str, float]]) -> str:
-    """Styles with their shares of a length, drawn without a style attribute. Whoever draws it says the same in words."""
-    drawn, at = [], 0.0
-    for style, share in parts:
-        drawn.append(f'<rect class="{style}" x="{1000 * at:.1f}" width="{max(2.0, 1000 * share):.1f}" height="9"/>')
-        at += share
-    return (
-        f'<svg class="phases" viewBox="0 0 1000 9" preserveAspectRatio="none" aria-hidden="true">{"".join(drawn)}</svg>'
-        if drawn
-        else ""
-    )
-
-
 def title(name: str, under: str = "", *, emulated: bool = False) -> str:
     """The line at the top: what it is, and in grey what kind."""
     tag = f"{TAG} " if emulated else ""
@@ -142,13 +118,7 @@ def facts(rows: Iterable[tuple[str, str | Fact]]) -> str:
     return f'<table class="facts"><tbody>{"".join(lines)}</tbody></table>' if lines else ""
 
 
-# Widths in CSS pixels at which tables fold: into a block a row, with each value under its column's name.
-FOLDS = (500, 560, 620, 680, 740, 800, 860, 920, 980, 1040, 1070, 1130, 1200, 1300, 2000)
-_FIRST_PX, _PADDING_PX, _CHARACTER_PX = 190, 20, 7.4  # of a table's first column; of the others, and of their type
-WRAP, _WRAPPED = (
-    "wrap",
-    30,
-)  # the style of a column whose text may break, and the characters that it has room for at least
+WRAP = "wrap"  # the style of a column whose text may break
 SHAPES = (
     '<circle cx="6" cy="6" r="4"/>',
     '<path d="M2 2h8v8H2z"/>',
@@ -165,16 +135,6 @@ SHAPES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """In containers of at most ``width`` pixels the column ``out`` stands under the column ``under`` as ``words``."""
-
-    out: Column
-    under: str
-    width: int
-    words: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """What the template asks for each column and cell."""
@@ -182,79 +142,20 @@ class View:
     table: Table
     columns: tuple[Column, ...]
     classes: str = ""
-    folded: Mapping[str, Folded] = field(default_factory=dict)  # by the name of the column that goes
-
-    def head_classes(self, column: Column) -> str:
-        return " ".join(word for word in (_side(column), self._out(column)) if word)
 
     def classes_of(self, column: Column, cell: Cell) -> str:
         missing = "missing" if cell.missing else ""
         long = "wide" if column.align is Align.LEFT and len(column.words(cell)) > 40 else ""
-        words = (missing, _side(column), column.style, long, self._out(column))
-        return " ".join(word for word in words if word)
+        return " ".join(word for word in (missing, self.side(column), column.style, long) if word)
 
-    def tails(self, column: Column, row: Row) -> list[tuple[int, str]]:
-        """The values of the columns that stand below this one where there is no room for them."""
-        tails = []
-        for item in self.folded.values():
-            cell = row.cells[item.out.name]
-            if item.under == column.name and not cell.missing:
-                tails.append((item.width, item.words.format(item.out.words(cell))))
-        return tails
-
-    def _out(self, column: Column) -> str:
-        item = self.folded.get(column.name)
-        return f"out-{item.width}" if item is not None else ""
+    def side(self, column: Column) -> str:
+        return "words" if column.align is Align.LEFT else ""
 
 
-def html_table(table: Table, *, folding: bool = True, classes: str = "jobs") -> str:
-    """The table as HTML. With ``folding`` its columns go under others, and its rows into blocks, where there is no room."""
+def html_table(table: Table, *, classes: str = "jobs") -> str:
+    """The table as HTML. A page shows each row of the class ``jobs`` as a block where there is no room for the columns."""
     columns = tuple(column for column in table.columns if column.in_html)
-    folded, width = fold_columns(table, columns)
-    view = View(
-        table=table,
-        columns=columns,
-        classes=f"{classes} fold-{width}".strip() if folding else classes,
-        folded={item.out.name: item for item in folded} if folding else {},
-    )
-    return _template().render(view=view)
-
-
-def fold_columns(table: Table, columns: Sequence[Column]) -> tuple[tuple[Folded, ...], int]:
-    """The columns that fold, the first to go first, and the width at which all rows fold into blocks."""
-    texts = {column.name: _texts(table, column) for column in columns}
-    folded = []
-    ordered = sorted((column for column in columns if column.fold), key=lambda column: column.fold.order)  # type: ignore[union-attr]  # asked
-    for column in ordered:
-        fold = column.fold
-        under = next((name for name in fold.under if name in texts), None) if fold is not None else None
-        if fold is None or under is None:
-            continue
-        folded.append(Folded(column, under, folds_at(texts.values()), fold.words))
-        cells = [row.cells[column.name] for row in table.rows if not row.note]
-        texts[under] += [fold.words.format(column.words(cell)) for cell in cells if not cell.missing]
-        del texts[column.name]
-    return tuple(folded), folds_at(texts.values())
-
-
-def folds_at(columns: Iterable[Iterable[str]]) -> int:
-    """The widest container, of those that pages tell apart, in which columns of these texts have no room."""
-    needed = _FIRST_PX + sum(_PADDING_PX + _CHARACTER_PX * max(map(len, column), default=0) for column in columns)
-    return next((width for width in FOLDS if width >= needed), FOLDS[-1])
-
-
-def _texts(table: Table, column: Column) -> list[str]:
-    """What decides a column's width: a long heading breaks at its underscores."""
-    texts = [*column.heading.split("_"), column.unit]
-    for row in table.rows:
-        cell = row.cells.get(column.name)
-        if cell is not None:
-            texts += [f"{column.words(cell)}{'  ' if cell.glyph else ''}{' EMULATED' if cell.tag else ''}", cell.below]
-    return [text[:_WRAPPED] for text in texts] if column.style == WRAP else texts
-
-
-def _side(column: Column) -> str:
-    return "words" if column.align is Align.LEFT else ""
+    return _template().render(view=View(table=table, columns=columns, classes=classes))
 
 
 @cache
@@ -267,7 +168,6 @@ def _template() -> Template:
     environment.filters["shown"] = lambda value: unbroken(cleaned(str(value)))
     environment.filters["breaking"] = lambda value: Markup(str(escape(value)).replace("_", "_<wbr>"))  # noqa: S704 - escaped
     environment.globals["tag"] = Markup(TAG)  # noqa: S704 - our own
-    environment.globals["drawn"] = lambda parts: Markup(bar(parts))  # noqa: S704 - our own
     environment.globals["color"] = lambda slot: role(slot).removeprefix("s")
     environment.globals["shapes"] = [Markup(shape) for shape in SHAPES]  # noqa: S704 - our own
     return environment.from_string(files(__package__).joinpath("table.html").read_text("utf-8"))

@@ -52,8 +52,7 @@ def unbroken(text: str) -> str:
     return _NUMBER_UNIT.sub(NBSP, text)
 
 
-BARS = "▁▂▃▄▅▆▇█"
-_ASCII = str.maketrans("×…≤▲•–é✕✗✓●■▒░┄·" + BARS, "x~<!*-exx+*#=-.." + ".:-=+*%#")
+_ASCII = str.maketrans("×…≤▲•–é✕✗✓●■·", "x~<!*-exx+*#.")
 
 
 def cut(text: str, width: int) -> str:

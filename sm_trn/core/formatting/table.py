@@ -35,18 +35,6 @@ class Align(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fold:
-    """Where a column goes on a page that has no room for it: below the value of the first of the columns ``under``.
-
-    ``words`` says there what the value is, such as ``{} per epoch``. Columns of the lowest ``order`` go first.
-    """
-
-    order: int
-    under: tuple[str, ...]
-    words: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """A column. ``name`` identifies it, in files too; ``heading`` and ``unit`` are for people.
 
@@ -66,7 +54,6 @@ class Column:
     rank: int = 0
     least: int = 0
     style: str = ""
-    fold: Fold | None = None
     dtype: str = ""
     in_text: bool = True
     in_html: bool = True
@@ -98,8 +85,7 @@ class Cell:
     after it a ``unit`` that its column lacks.
 
     ``change_pct`` is the change against the baseline, in percent of it. ``role`` is a colour of the theme, ``glyph`` stands
-    before the words. On pages ``under`` stands below the value, ``tag`` marks it as EMULATED, ``spark`` is a line of bars, and
-    ``bar`` is drawn: textures with their shares of the length.
+    before the words. On pages ``under`` stands below the value, and ``tag`` marks it as EMULATED.
     """
 
     value: Any
@@ -111,8 +97,6 @@ class Cell:
     role: str = ""
     glyph: str = ""
     tag: bool = False
-    spark: str = ""
-    bar: tuple[tuple[str, float], ...] = ()
 
     @property
     def missing(self) -> bool:
@@ -144,7 +128,6 @@ class Row:
 
     In a terminal ``suffix`` follows the name; on pages the name leads to ``href``, ``under`` and ``status`` stand below it, and
     ``role`` is its colour.
-    A ``note`` stands in place of the cells that the row lacks, and says that it is EMULATED.
     """
 
     name: str
@@ -155,7 +138,6 @@ class Row:
     under: str = ""
     status: Cell | None = None
     role: str = ""
-    note: str = ""
     href: str = ""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from . import numbers as fmt
 from .apart import cut_apart
-from .printable import cut, one_line, wrap
+from .printable import cut, one_line
 from .table import SMALLEST_CHANGE_PCT, Align, Cell, Column, Mark, Row, Table
 from .theme import marker, painted
 
@@ -85,13 +85,9 @@ def table_lines(table: Table, screen: Screen, layout: Layout = Layout()) -> list
         return f"{start}{gap}{(' ' * layout.gap).join([first, *others])}"
 
     lines = [line(f"{arranged.indent}{arranged.head:<{width}}", [strip.cell(strip.head) for strip in strips])]
-    place = 0
-    for row, name in zip(table.rows, cut_apart(arranged.names, width), strict=True):
+    for place, (row, name) in enumerate(zip(table.rows, cut_apart(arranged.names, width), strict=True)):
         start = _mark(row.mark, screen) if row.mark is not None else arranged.indent
         start += f"{name:<{width}}"
-        if row.note:
-            lines += wrap(f"EMULATED {row.note}", screen.width, first=start + gap, rest=" " * (len(start) + layout.gap))
-            continue
         cells = [
             strip.cell(strip.texts[place], row.cells[strip.column.name].role, color=screen.color) for strip in strips
         ]
@@ -100,7 +96,6 @@ def table_lines(table: Table, screen: Screen, layout: Layout = Layout()) -> list
         if any(changes):
             under = [strip.cell(change) for strip, change in zip(strips, changes, strict=True)]
             lines.append(line(" " * (width + len(arranged.indent)), under))
-        place += 1
     return [part.rstrip() for text in lines for part in text.split("\n")]
 
 
@@ -110,7 +105,6 @@ def columns_shown(table: Table, screen: Screen, layout: Layout = Layout()) -> tu
 
 
 def _arrange(table: Table, screen: Screen, layout: Layout) -> _Arranged:
-    rows = [row for row in table.rows if not row.note]
     names = [f"{one_line(row.name)}{row.suffix}" for row in table.rows]
     if table.ranked:
         names = _with_ranks(table.rows, names)
@@ -120,7 +114,7 @@ def _arrange(table: Table, screen: Screen, layout: Layout) -> _Arranged:
     indent = "  " if any(row.mark is not None for row in table.rows) else ""
     room = screen.width - len(indent)
     wanted = min(max(map(len, [head, *names])), layout.longest)
-    strips = _fitting([_strip(column, rows) for column in table.columns if column.in_text], room, wanted, layout)
+    strips = _fitting([_strip(column, table.rows) for column in table.columns if column.in_text], room, wanted, layout)
     left = room - _needed(strips, layout)
     width = (
         left
@@ -134,10 +128,9 @@ def _arrange(table: Table, screen: Screen, layout: Layout) -> _Arranged:
 
 
 def _with_ranks(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """Each name after its rank, a dash for a row that has none; one that is not compared has neither."""
+    """Each name after its rank, a dash for a row that has none."""
     wide = max(len(str(row.rank or "-")) for row in rows)
-    ranks = [f"{row.rank or '-':>{wide}} " if not row.note else "" for row in rows]
-    return [rank + name for rank, name in zip(ranks, names, strict=True)]
+    return [f"{row.rank or '-':>{wide}} {name}" for row, name in zip(rows, names, strict=True)]
 
 
 def _strip(column: Column, rows: Sequence[Row]) -> _Strip:

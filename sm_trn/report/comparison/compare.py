@@ -80,12 +80,12 @@ class Comparison(HasCard, Figures):
         """The whole document of report.html. ``now`` is written on it when given."""
         from .page import comparison_page  # noqa: PLC0415 - jinja2 is loaded on use
 
-        return comparison_page(self.sections, self.findings, self.book, pictures, command=self.command, now=now)
+        return comparison_page(self.sections, self.book, pictures, command=self.command, now=now)
 
     def text(self, width: int = 80, color: bool = False, *, ascii_only: bool = False) -> str:
         """The comparison for a terminal of ``width`` columns."""
         screen = Screen(width=width, color=color, ascii_only=ascii_only)
-        return comparison_text(self.sections, self.findings, screen, at=self.at)
+        return comparison_text(self.sections, screen, at=self.at)
 
     def __str__(self) -> str:
         return self.text()
@@ -120,7 +120,7 @@ class Comparison(HasCard, Figures):
         name: losses, errors and times are better low. Raises UnknownName for a metric that no job logged.
         """
         section = self.section(workload)
-        return ranking(section.measured or section.emulated, metric=metric, lowest=lowest, workload=section.workload)
+        return ranking(section.rows, metric=metric, lowest=lowest, workload=section.workload)
 
     def best(self, metric: str | None = None, *, workload: str | None = None, lowest: bool | None = None) -> Trial:
         """Return the best job of ``ranking``: ``.job``, ``.value`` and ``.settings``. Raises as ``ranking``, and SmTrnError where
@@ -133,10 +133,10 @@ class Comparison(HasCard, Figures):
         return sweep.ranked[0]
 
     def section(self, workload: str | None = None) -> Section:
-        """Return the section of a workload; the first one when None. Raises UnknownName for a workload that is not there."""
+        """Return the section of a workload, of its measured jobs where it has some; the first one when None. Raises UnknownName."""
         if workload is None:
             return self.sections[0]
-        known = {section.workload: section for section in self.sections}
+        known = {section.workload: section for section in reversed(self.sections)}
         if workload not in known:
             hint = suggestion(workload, known)
             raise UnknownName(f"workload: got {workload!r}, wanted one of {', '.join(map(repr, known))}{hint}")
@@ -194,7 +194,7 @@ def compare(
 ) -> Comparison:
     """Compare finished (or running) jobs: one section per workload, percentages against ``baseline``.
 
-    Without ``baseline`` each section takes its first completed measured job. Emulated jobs are shown and never compared.
+    Without ``baseline`` each section takes its first completed job. Emulated jobs have sections of their own, without percentages.
     Prices are the newest on or before ``at`` (of all when None) in ``book``, which is the shipped one when None, and of
     ``region``, which is each job's own when None: what the same seconds would have cost there.
     Raises UnknownName for an unknown baseline, and SmTrnError when there is
@@ -214,10 +214,10 @@ def compare(
         for record, label in zip(records, labels, strict=True)
     )
     chosen = None if baseline is None else _baseline(rows, baseline)
-    workloads: dict[str, list[Row]] = {}
-    for row in rows:
-        workloads.setdefault(row.record.workload, []).append(row)
-    sections = tuple(_section(workload, own, chosen) for workload, own in workloads.items())
+    workloads: dict[tuple[bool, str], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row.emulated):
+        workloads.setdefault((row.emulated, row.record.workload), []).append(row)
+    sections = tuple(_section(workload, own, chosen) for (_, workload), own in workloads.items())
     return Comparison(
         sections=sections,
         rows=rows,
@@ -285,19 +285,17 @@ def _baseline(rows: tuple[Row, ...], name: str) -> Row:
 
 def _section(workload: str, own: Sequence[Row], chosen: Row | None) -> Section:
     """The jobs of one workload: against the baseline, or ranked where they differ in hyperparameters only."""
-    measured = [row for row in own if not row.emulated]
-    emulated = [row for row in own if row.emulated]
-    first = next((row for row in measured if row.completed), measured[0] if measured else None)
-    asked = any(row is chosen for row in measured)
-    rehearsed = find_sweep(emulated, workload=workload)
-    sweep = None if asked else find_sweep(measured, workload=workload) if measured else rehearsed
+    emulated = own[0].emulated
+    asked = not emulated and any(row is chosen for row in own)
+    first = None if emulated else next((row for row in own if row.completed), own[0])
+    sweep = None if asked else find_sweep(own, workload=workload)
     if sweep is not None:
-        own = [*(trial.row for trial in sweep.trials), *(emulated if measured else [])]
+        own = [trial.row for trial in sweep.trials]
     return Section(
         workload=workload,
         rows=tuple(own),
         base=chosen if asked else first,
         unit=section_unit(own),
+        emulated=emulated,
         sweep=sweep,
-        rehearsed=rehearsed,
     )

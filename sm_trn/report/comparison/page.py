@@ -15,11 +15,9 @@ from ...core.pricing.book import PriceBook
 from ..columns import price_table
 from ..figures import charts_of
 from ..pages import render
-from ..sections.findings import Finding, Kind
-from ..sections.rows import Row
+from ..sections.findings import Finding, Kind, section_findings
 from ..sections.section import Section, section_prices
-from ..sections.sweep import sweep_sentence
-from .tables import REHEARSED, compared_table, rehearsal_table, settings_left
+from .tables import REHEARSED, compared_table, settings_left
 
 if TYPE_CHECKING:
     from ..figures.chart import Chart
@@ -42,9 +40,7 @@ class Picture:
 
 
 def pictures(sections: Sequence[Section]) -> tuple[Picture, ...]:
-    """Every figure that has something to show: measured jobs first, rehearsals after, never both in one. Of many workloads,
-    the ``FIGURED`` with the most jobs have figures.
-    """
+    """Every figure that has something to show. Of many workloads, the ``FIGURED`` with the most jobs have figures."""
     chosen = sorted(sections, key=lambda section: -len(section.rows))[:FIGURED]
     shown: list[Picture] = []
     used: set[str] = set()
@@ -52,10 +48,8 @@ def pictures(sections: Sequence[Section]) -> tuple[Picture, ...]:
         if not any(section is each for each in chosen):
             continue
         tail = f"-{_slug(section.workload, used)}" if len(sections) > 1 else ""
-        parts = [(section, tail)] if section.measured else []
-        parts += [(section.rehearsal, f"{tail}-emulated")] if section.emulated else []
-        for part, ending in parts:
-            shown += [Picture(name=f"{chart.name}{ending}", section=part, chart=chart) for chart in charts_of(part)]
+        tail += "-emulated" if section.emulated else ""
+        shown += [Picture(name=f"{chart.name}{tail}", section=section, chart=chart) for chart in charts_of(section)]
     return tuple(shown)
 
 
@@ -71,7 +65,6 @@ def _slug(text: str, used: set[str]) -> str:
 
 def comparison_page(
     sections: Sequence[Section],
-    findings: Sequence[Finding],
     book: PriceBook,
     shown: Sequence[Picture],
     *,
@@ -79,23 +72,18 @@ def comparison_page(
     now: datetime | None,
 ) -> str:
     """The whole document. ``command`` makes the comparison again; ``now`` is written on it when given."""
-    measured = [section for section in sections if section.measured]
-    rehearsed = [section.rehearsal for section in sections if section.emulated]
     rows = [row for section in sections for row in section.rows]
-    parts = [
-        _measured(section, findings, shown, f"work-{number}", number == 1) for number, section in enumerate(measured, 1)
-    ]
-    parts += [_rehearsal(section, shown, f"rehearsal-{number}") for number, section in enumerate(rehearsed, 1)]
-    prices = dict.fromkeys(price for section in measured for price in section_prices(section, book))
+    rehearsed = [row.label for row in rows if row.emulated]
+    parts = [_part(section, shown, number) for number, section in enumerate(sections, 1)]
+    prices = dict.fromkeys(price for section in sections for price in section_prices(section, book))
     used = [row.price for row in rows if row.price is not None]
-    first = [finding for finding in findings if finding.workload == sections[0].workload]
     return render(
         "comparison.html",
         kind="comparison",
-        title=_headline(rows, findings),
+        title=_headline(sections),
         links={"findings": "Findings", **{part["anchor"]: part["link"] for part in parts}, "method": "Method"},
-        spoken=[finding.rest or finding.text for finding in first if finding.kind in _AT_THE_TOP][:8],
-        emulated=fmt.listing([row.label for row in rows if row.emulated]) if rehearsed else "",
+        spoken=[each.rest or each.text for each in section_findings(sections[0]) if each.kind in _AT_THE_TOP][:8],
+        emulated=fmt.listing(rehearsed) if rehearsed else "",
         sections=parts,
         prices=price_table(prices, "Every dated price of these instances", used) if prices else None,
         command=command,
@@ -103,13 +91,14 @@ def comparison_page(
     )
 
 
-def _headline(rows: Sequence[Row], findings: Sequence[Finding]) -> str:
+def _headline(sections: Sequence[Section]) -> str:
     """One sentence that can be quoted alone: cost, else billable time, else throughput, else what there is."""
+    rows = [row for section in sections for row in section.rows]
     for kind in (Kind.SWEEP, Kind.COST, Kind.BILLABLE, Kind.THROUGHPUT):
-        stated = [finding for finding in findings if finding.kind is kind and finding.headline]
-        if stated:
-            first = [finding for finding in stated if finding.workload == stated[0].workload]
-            return max(first, key=lambda finding: abs(finding.change_pct or 0.0)).headline
+        for section in sections:
+            stated = [finding for finding in section_findings(section) if finding.kind is kind and finding.headline]
+            if stated and not (section.emulated and sections[0].measured):
+                return max(stated, key=lambda finding: abs(finding.change_pct or 0.0)).headline
     measured = [row for row in rows if not row.emulated]
     if not measured:
         return f"EMULATED: {fmt.jobs(len(rows))} rehearsed on this machine, none measured"
@@ -119,36 +108,31 @@ def _headline(rows: Sequence[Row], findings: Sequence[Finding]) -> str:
     return f"{fmt.jobs(len(measured))}, nothing to compare"
 
 
-def _measured(
-    section: Section, findings: Sequence[Finding], shown: Sequence[Picture], anchor: str, first: bool
-) -> dict[str, Any]:
-    sweep, several = section.sweep, len(section.measured) > 1
-    base = f"baseline {section.base.label}" if section.base is not None and several and sweep is None else ""
-    own = [finding for finding in findings if finding.workload == section.workload]
-    if sweep is not None:
-        differs = fmt.listing([finding.text for finding in own if finding.kind is Kind.SWEEP_DIFFERS])
+def _part(section: Section, shown: Sequence[Picture], number: int) -> dict[str, Any]:
+    """What the template asks for one section."""
+    sweep, name = section.sweep, section.workload or "Jobs"
+    base = (
+        f"baseline {section.base.label}" if section.base is not None and len(section.rows) > 1 and sweep is None else ""
+    )
+    findings = list(section_findings(section))
+    if section.emulated:
+        name, caption = f"Rehearsal: {name}", REHEARSED
+    elif sweep is not None:
+        differs = fmt.listing([finding.text for finding in findings if finding.kind is Kind.SWEEP_DIFFERS])
         caption = f"Best {sweep.metric} first. {differs} {settings_left(sweep)}".strip()
     elif base:
         caption = f"Percentages compare with the {base}."
     else:
         caption = "One measured job: there is nothing to compare it with."
     drawn = [picture for picture in shown if picture.section is section]
-    spoken = _AT_THE_TOP if first else frozenset()
-    notes: list[Finding | str] = [finding for finding in own if finding.kind not in {*spoken, Kind.EMULATED}]
-    if not drawn:
+    spoken = _AT_THE_TOP if number == 1 else frozenset()
+    notes: list[Finding | str] = [finding for finding in findings if finding.kind not in spoken]
+    if not drawn and section.measured:
         notes.append(f"No figures: of many workloads, the {FIGURED} with the most jobs have them.")
-    elif not any(picture.name.startswith("loss") for picture in drawn):
-        logs = fmt.listing([row.label for row in section.measured])
-        notes.append(f"No loss curves: no loss in the log of {logs}.")
-    name = section.workload or "Jobs"
-    return {"anchor": anchor, "link": name, "name": name, "aside": base, "emulated": False, "pictures": drawn,
-            "table": compared_table(section, caption), "notes": notes}  # fmt: skip
-
-
-def _rehearsal(section: Section, shown: Sequence[Picture], anchor: str) -> dict[str, Any]:
-    drawn = [picture for picture in shown if picture.section == section]
-    notes = [sweep_sentence(section.sweep)] if section.sweep is not None else []
-    notes += [f"{row.label}: {note}" for row in section.rows for note in row.record.notes]
-    name = f"Rehearsal: {section.workload or 'Jobs'}"
-    return {"anchor": anchor, "link": "Rehearsal", "name": name, "aside": "on this machine", "emulated": True, "pictures": drawn,
-            "table": rehearsal_table(section, REHEARSED), "notes": notes}  # fmt: skip
+    elif drawn and not any(picture.chart.name == "loss" for picture in drawn):
+        notes.append(f"No loss curves: no loss in the log of {fmt.listing([row.label for row in section.rows])}.")
+    return {
+        "anchor": f"work-{number}", "link": "Rehearsal" if section.emulated else name, "name": name,
+        "aside": "on this machine" if section.emulated else base, "emulated": section.emulated, "pictures": drawn,
+        "table": compared_table(section, caption), "notes": notes,
+    }  # fmt: skip

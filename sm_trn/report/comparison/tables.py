@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
@@ -20,35 +19,35 @@ MOST_SETTINGS = 4  # hyperparameters that are columns of a table for people; fil
 REHEARSED = "No speed-up, no cost: emulated jobs have none. Their seconds are this machine's."
 _MEASURED = ("wall_s", "billable_s", "cost_usd", "spot_saved_usd")
 _LAST = ("accuracy", "final_loss")  # these and the steady cost stand where any job has a value
-_REHEARSAL_WORDS: Mapping[str, Mapping[str, Any]] = {
-    "status": {"in_text": False},
-    "billable_s": {"heading": "Billable, s emu", "short": "BILLABLE, s emu"},
-    "cost_usd": {"in_text": False},
-    "accuracy": {"short": "ACCURACY", "rank": 0},
-    "final_loss": {"rank": 0},
-    "interruptions": {"short": "INTERRUPTED", "form": fmt.count},
-}
-_REHEARSED = ("status", "final_loss", "accuracy", "billable_s", "interruptions", "cost_usd")
 
 
 def compared_table(section: Section, title: str = "") -> Table:
-    """The measured jobs of a section: of a sweep the best first, else each with its change against the baseline."""
+    """The jobs of a section: of a sweep the best first, else each with its change against the baseline."""
     if section.sweep is not None:
         return _sweep_table(section, section.sweep, title)
     steady = "usd_per_1000_samples" if section.unit == "samples/s" else "usd_per_1000_it"
-    columns = [replace(BY_NAME["status"], in_text=False), _rate_column(section)]
-    columns += [replace(each, rank=0) if each.name == "wall_s" else each for each in _timed(section, _MEASURED)]
-    columns += [BY_NAME[name] for name in (steady, *_LAST)]
-    several = len(section.measured) > 1
+    if section.emulated:
+        columns = [BY_NAME["status"], *(replace(BY_NAME[name], rank=0) for name in _LAST), *_emulated_columns()]
+    else:
+        columns = [replace(BY_NAME["status"], in_text=False), _rate_column(section)]
+        columns += [replace(each, rank=0) if each.name == "wall_s" else each for each in _timed(section, _MEASURED)]
+        columns += [BY_NAME[name] for name in (steady, *_LAST)]
+    several = len(section.rows) > 1
     rows = [_job_row(job, columns, section.delta(job), base=several and job is section.base) for job in section.rows]
     optional = {steady, *_LAST}
-    known = {name for row in rows if not row.note for name, cell in row.cells.items() if not cell.missing}
+    known = {name for row in rows for name, cell in row.cells.items() if not cell.missing}
     kept = tuple(each for each in columns if each.name not in optional or each.name in known)
     return Table(columns=kept, rows=tuple(rows), title=title)
 
 
 def _rate_column(section: Section) -> Column:
     return BY_NAME["samples_per_s" if section.unit == "samples/s" else "throughput_it_per_s"]
+
+
+def _emulated_columns() -> list[Column]:
+    """This machine's seconds, which carry the mark. No rate; the page says that there is no cost."""
+    seconds = replace(BY_NAME["billable_s"], heading="Billable, s emu", unit="", short="BILLABLE, s emu", change=None)
+    return [seconds, BY_NAME["interruptions"], replace(BY_NAME["cost_usd"], in_text=False)]
 
 
 def _timed(section: Section, names: Sequence[str]) -> list[Column]:
@@ -62,13 +61,9 @@ def _timed(section: Section, names: Sequence[str]) -> list[Column]:
 def _job_row(job: Job, columns: Sequence[Column], delta: Delta, *, base: bool = False) -> Row:
     machines = machines_of(job, None)
     mark = Mark(slot=job.slot, hollow=job.emulated)
-    if job.emulated:
-        cells = {"status": columns[0].cell(job, delta)} if columns[0].name == "status" else {}
-        note = "on this machine. Not compared."
-        return Row(name=job.label, mark=mark, under=f"for {machines}", cells=cells, note=note)
     suffix = ", baseline" if base else ""
-    cells = cells_of(columns, job, delta)
-    return Row(name=job.label, mark=mark, suffix=suffix, under=machines + suffix, cells=cells)
+    under = f"for {machines}" if job.emulated else machines + suffix
+    return Row(name=job.label, mark=mark, suffix=suffix, under=under, cells=cells_of(columns, job, delta))
 
 
 def _sweep_table(section: Section, sweep: Sweep, title: str) -> Table:
@@ -78,7 +73,7 @@ def _sweep_table(section: Section, sweep: Sweep, title: str) -> Table:
     rate = _rate_column(section)
     if len({rate.words(rate.cell(trial.row, None)) for trial in sweep.trials}) > 1:
         own.append(replace(rate, rank=1))
-    own += _timed(section, _MEASURED)
+    own += _emulated_columns() if section.emulated else _timed(section, _MEASURED)
     result = Column(name="result", heading=sweep.metric, unit="ranked by", short=sweep.metric.upper(), form=fmt.loss)
     rows = []
     for trial in sweep.trials:
@@ -86,7 +81,6 @@ def _sweep_table(section: Section, sweep: Sweep, title: str) -> Table:
         value = Cell(Missing.NOT_KNOWN, why=trial.note) if trial.value is None else Cell(trial.value)
         cells = {**_setting_cells(trial.settings, sweep.names), **row.cells, "result": value}
         rows.append(replace(row, cells=cells, rank=trial.rank, status=status_cell(trial.row, None)))
-    rows += [_job_row(job, own, Delta()) for job in section.emulated]
     return Table(columns=(*_setting_columns(sweep), result, *own), rows=tuple(rows), title=title, ranked=True)
 
 
@@ -112,21 +106,6 @@ def settings_left(sweep: Sweep, shown: Iterable[str] | None = None) -> str:
     names = [f"{HYPERPARAMETER}{name}" for name in sweep.names[:MOST_SETTINGS]] if shown is None else list(shown)
     left = [name for name in sweep.names if f"{HYPERPARAMETER}{name}" not in names]
     return f"Also different, as in compare.csv: {fmt.listing(left)}." if left else ""
-
-
-def rehearsal_table(section: Section, title: str = "") -> Table:
-    """Emulated jobs: what they learned and their seconds, which carry the mark. No rate, no cost, and nothing is compared."""
-    sweep = section.sweep
-    plain = [replace(BY_NAME[name], unit="", fold=None, change=None) for name in _REHEARSED]
-    plain = [replace(each, **_REHEARSAL_WORDS.get(each.name, {})) for each in plain]
-    rows = []
-    for place, job in enumerate(section.rows if sweep is None else [trial.row for trial in sweep.trials]):
-        settings = {} if sweep is None else _setting_cells(sweep.trials[place].settings, sweep.names)
-        cells = settings | cells_of(plain, job, Delta())
-        mark = Mark(slot=job.slot, hollow=True)
-        rows.append(Row(name=job.label, mark=mark, under=f"for {machines_of(job, None)}", cells=cells))
-    settings_columns = _setting_columns(sweep) if sweep is not None else []
-    return Table(columns=(plain[0], *settings_columns, *plain[1:]), rows=tuple(rows), title=title)
 
 
 def file_table(sections: Sequence[Section], jobs: Sequence[Job], names: Sequence[str]) -> Table:

@@ -98,6 +98,4 @@ def _foot(section: Section, level: str) -> list[str]:
     foot = [level] if level else []
     if section.on_spot:
         foot.append("Outline of a job on spot: the same seconds on demand.")
-    if section.emulated and section.measured:
-        foot.append(f"{fmt.listing([row.label for row in section.emulated])}: emulated, no cost.")
     return foot

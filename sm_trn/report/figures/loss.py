@@ -27,16 +27,15 @@ _Curve = tuple[Row, list[tuple[float, float]]]  # a job with its finite losses a
 
 
 def chart(section: Section) -> Chart:
-    """The losses of the measured jobs; of the emulated ones where there is no other. The two never share an axis."""
-    rows = section.measured or section.emulated
-    emulated = not section.measured
+    """The losses of a section's jobs."""
+    rows, emulated = section.rows, section.emulated
     panels = _panels(rows, emulated=emulated)
     ends = [f"{row.label} ended at {fmt.loss(row.final_loss)}" for row in rows if row.final_loss is not None]
     return Chart(
         name="loss",
         title=("EMULATED: " if emulated else "") + _title(rows),
         subtitle=f"Training loss. {section.workload}".rstrip(". ") + ".",
-        foot=" ".join(_foot(section, rows, panels)),
+        foot=" ".join(_foot(rows, panels)),
         alt=f"Line chart of training loss. {'; '.join(ends) or 'No loss is known'}.",
         panels=max(1, len(panels)),
         drawn=bool(panels),
@@ -154,7 +153,7 @@ def _title(rows: Sequence[Row]) -> str:
     return ", ".join(ended) or "No loss is known"
 
 
-def _foot(section: Section, rows: Sequence[Row], panels: list[tuple[str, list[_Curve]]]) -> list[str]:
+def _foot(rows: Sequence[Row], panels: list[tuple[str, list[_Curve]]]) -> list[str]:
     foot = []
     drawn = {row.label for _, curves in panels for row, _ in curves}
     without = [row.label for row in rows if row.label not in drawn]
@@ -164,6 +163,4 @@ def _foot(section: Section, rows: Sequence[Row], panels: list[tuple[str, list[_C
         foot.append(f"The best {SLOTS} are named; {len(drawn) - SLOTS} more are grey.")
     if any(len(points) > SMOOTHED for _, curves in panels for _, points in curves):
         foot.append(f"Thin: as logged. Thick: the mean of {MEAN} points.")
-    if section.emulated and section.measured:
-        foot.append(f"{fmt.listing([row.label for row in section.emulated])}: emulated, not drawn with measured jobs.")
     return foot

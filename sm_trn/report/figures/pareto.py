@@ -34,7 +34,6 @@ def chart(section: Section) -> Chart:
     values = [f"{row.label}: {minutes:,.1f} min, {fmt.usd(usd)}" for row, (minutes, usd) in points]
     foot = ["One run each."]
     foot += ["Dotted: up to the price of the same seconds on demand."] if section.on_spot else []
-    foot += ["Emulated jobs are never points here."] if section.emulated else []
     return Chart(
         name="pareto",
         title=_title(points, front, "took" if section.on_spot else "was billed for"),

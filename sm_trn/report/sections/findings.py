@@ -31,7 +31,6 @@ class Kind(str, enum.Enum):
     RUNS = "runs"
     MISSING = "missing"
     NOTE = "note"
-    EMULATED = "emulated"
 
 
 # What limits the other findings: below them, each with a mark.
@@ -73,10 +72,6 @@ def section_findings(section: Section) -> Iterator[Finding]:
     for row in section.rows:
         for note in row.record.notes:
             yield Finding(kind=Kind.NOTE, text=f"{row.label}: {note}", job=row.label, workload=section.workload)
-    if section.emulated and section.measured:
-        names = fmt.listing([row.label for row in section.emulated])
-        text = f"{names}: EMULATED on this machine; in no percentage, total or figure of measured jobs."
-        yield Finding(kind=Kind.EMULATED, text=text, workload=section.workload)
 
 
 def section_headline(section: Section, kind: Kind) -> str:

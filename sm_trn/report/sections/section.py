@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from operator import attrgetter
 
@@ -30,26 +30,23 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """The jobs of one workload. ``base`` is the one that percentages refer to, None without a measured job.
+    """The jobs of one workload, all measured or all emulated. ``base`` is the one that percentages refer to: emulated jobs have none.
 
     ``sweep`` ranks the jobs where they differ in hyperparameters only, unless a baseline was asked for: then percentages
-    are the answer. ``rehearsed`` is that of the emulated jobs.
+    are the answer.
     """
 
     workload: str
     rows: tuple[Row, ...]
     base: Row | None
     unit: str
+    emulated: bool = False
     sweep: Sweep | None = None
-    rehearsed: Sweep | None = None
 
     @property
     def measured(self) -> tuple[Row, ...]:
-        return tuple(row for row in self.rows if not row.emulated)
-
-    @property
-    def emulated(self) -> tuple[Row, ...]:
-        return tuple(row for row in self.rows if row.emulated)
+        """The jobs that have rates, costs and seconds of AWS."""
+        return () if self.emulated else self.rows
 
     @property
     def others(self) -> tuple[Row, ...]:
@@ -66,14 +63,9 @@ class Section:
         """How figures of time read a job: billable seconds, or with spot in the section those from submit to end."""
         return attrgetter("wall_s" if self.on_spot else "billable_s")
 
-    @property
-    def rehearsal(self) -> Section:
-        """The emulated jobs alone: they have a section, a time axis and figures of their own."""
-        return replace(self, rows=self.emulated, base=None, sweep=self.rehearsed)
-
     def delta(self, row: Row) -> Delta:
         base = self.base
-        if base is None or row is base or row.emulated:
+        if base is None or row is base:
             return Delta()
         finished = row.completed and base.completed
         ours, theirs = row.rate(self.unit), base.rate(self.unit)
@@ -88,10 +80,9 @@ class Section:
 
 def section_unit(rows: Sequence[Row]) -> str:
     """Iterations, unless the jobs' batches differ or only samples are known: then samples per second is the fair rate."""
-    measured = [row for row in rows if not row.emulated]
-    batches = [size for size in map(samples_per_iteration, measured) if size is not None]
-    uneven = len(batches) == len(measured) and len(batches) > 1 and max(batches) > 1.01 * min(batches)
-    only_samples = any(row.samples for row in measured) and not any(row.iterations for row in measured)
+    batches = [size for size in map(samples_per_iteration, rows) if size is not None]
+    uneven = len(batches) == len(rows) and len(batches) > 1 and max(batches) > 1.01 * min(batches)
+    only_samples = any(row.samples for row in rows) and not any(row.iterations for row in rows)
     return "samples/s" if uneven or only_samples else "it/s"
 
 

@@ -8,16 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from urllib.parse import urlencode
 
-from markupsafe import Markup
-
 from ...core.formatting import numbers as fmt
-from ...core.formatting.html import bar
 from ...core.formatting.printable import cut, one_line, shown
 from ...core.logs.events import LogEvent
 from ...core.pricing.cost import usd_for
 from ...core.specs.units import WallSeconds
 from ...core.status import next_steps, phases
-from ..columns import jobs_table, phase_shares
+from ..columns import jobs_table
 from ..jobs import WatchRow
 from ..pages import render
 from ..watch.text import causes, facts_words, folded_words, heading, notes, ordered
@@ -52,7 +49,6 @@ def job_piece(row: WatchRow, now: datetime) -> str:
     return render(
         "live_job.html",
         row=row,
-        bar=Markup(bar(phase_shares(row, now))),  # noqa: S704 - our own
         phases=", ".join(f"{phase.word} {fmt.compact(phase.seconds)}" for phase in phases(job, now)),
         facts=[*facts_words(row, now), *_ceiling(row)],
         figures=f"/comparison?{urlencode({'job': job.name})}",

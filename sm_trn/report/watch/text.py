@@ -8,14 +8,14 @@ from datetime import datetime
 from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.html import TAG, WIDE, bar, block, facts, html_table, text
+from ...core.formatting.html import TAG, WIDE, block, facts, html_table, text
 from ...core.formatting.missing import Missing, missing_cost, no_price_for
 from ...core.formatting.printable import ascii_text, cut, wrap
 from ...core.formatting.text import Layout, Screen, table_lines
 from ...core.formatting.theme import painted
 from ...core.pricing.cost import CENT
-from ...core.status import Phase, Texture, phases
-from ..columns import jobs_table, phase_shares, sparkline, words_of
+from ...core.status import phases
+from ..columns import jobs_table, words_of
 from ..jobs import WatchRow
 
 SHOWN = 100  # rows of a table that no screen limits
@@ -56,7 +56,6 @@ def watch_html(rows: Sequence[WatchRow], now: datetime, notes_below: Sequence[st
 def _card(row: WatchRow, now: datetime) -> Iterator[str]:
     status = f'{f"{TAG} " if row.emulated else ""}<span class="{row.look.role}">{row.look.glyph} {text(row.look.word)}</span>'
     yield f'<p class="title">{status} <b>{text(row.name)}</b> <span class="ink3">{text(row.machine)}</span></p>'
-    yield bar(phase_shares(row, now))
     words = [f"{phase.word} {fmt.compact(phase.seconds)}" for phase in phases(row.snapshot, now)]
     yield f'<p class="ink3">{text(", ".join(words))}</p>'
     yield facts(facts_words(row, now))
@@ -65,7 +64,7 @@ def _card(row: WatchRow, now: datetime) -> Iterator[str]:
 def _html_table(rows: Sequence[WatchRow], now: datetime) -> Iterator[str]:
     several = ordered(rows)
     yield f'<p class="title">{text(heading(several, now))}</p>'
-    yield f"{WIDE}{html_table(jobs_table(several[:SHOWN], PAGE, now), folding=False, classes='')}</div>"
+    yield f"{WIDE}{html_table(jobs_table(several[:SHOWN], PAGE, now), classes='')}</div>"
     below = [*folded_words(several[SHOWN:], now), *(f"✗ {cause}" for cause in causes(several)), *notes(several, now)]
     yield from (f"<p>{text(note)}</p>" for note in below)
 
@@ -156,7 +155,6 @@ def _table(rows: list[WatchRow], now: datetime, screen: Screen) -> Iterator[str]
 def _columns(screen: Screen) -> list[str]:
     wide, widest = screen.width >= 110, screen.width >= 140
     names = ["state", *(["machines"] if widest else []), "step" if wide else "done", "rate"]
-    names += [] if screen.ascii_only else ["spark"]
     return [*names, "loss", *(["billed"] if widest else []), "left", "cost_usd", "checkpoint", "interruptions"]
 
 
@@ -172,23 +170,11 @@ def _detail(row: WatchRow, now: datetime, screen: Screen) -> Iterator[str]:
     if seen:
         yield ""
         yield from wrap("  ".join(f"{phase.word} {fmt.compact(phase.seconds)}" for phase in seen), width, first="  ")
-        yield "  " + _phase_bar(row, seen, width - 8)
     yield ""
     for name, value in facts_words(row, now):
         yield from wrap(value, width, first=f"  {name:<12}", rest=" " * 14)
     yield ""
     yield f"{fmt.clock(now)}." + ("" if job.terminal else " Ctrl-C leaves the job running.")
-
-
-def _phase_bar(row: WatchRow, seen: Sequence[Phase], width: int) -> str:
-    """A texture per phase, then dots for what is to come, or ``?`` behind half a bar where nobody can say how much that is."""
-    done, left = sum(phase.seconds for phase in seen), 0.0 if row.snapshot.terminal else row.left_s
-    whole = done * 2 if left is None else done + left
-    drawn = "".join(phase.texture.letter * max(1, round(width * phase.seconds / whole)) for phase in seen)[:width]
-    if left is None:
-        return f"{drawn} {Missing.TOO_EARLY}"
-    rest = Texture.LEFT.letter * (width - len(drawn)) if left else ""
-    return drawn + rest + (f" {row.share:.0%}" if row.steady and row.share is not None else "")
 
 
 def facts_words(row: WatchRow, now: datetime) -> Iterator[tuple[str, str]]:
@@ -200,11 +186,10 @@ def facts_words(row: WatchRow, now: datetime) -> Iterator[tuple[str, str]]:
         yield "next", row.next_command
     if row.step is not None:
         yield "step", words_of(row, "step", now)
-    if row.rates and not row.emulated:
-        yield "throughput", f"{words_of(row, 'rate', now)}  {sparkline(row.rates)}  the newest, scale from 0"
+    if row.rate is not None and not row.emulated:
+        yield "throughput", f"{words_of(row, 'rate', now)}, the newest"
     if row.loss is not None or row.may_have_logged:
-        drawn = f"  {sparkline(row.losses)}  scale from 0" if len(row.losses) > 1 else ""
-        yield "loss", words_of(row, "loss", now) + drawn
+        yield "loss", words_of(row, "loss", now)
     if row.left_s is not None:
         yield "left", f"about {fmt.duration(row.left_s)} (at this rate)"
     if row.billed_s(now) is not None:
@@ -254,7 +239,7 @@ def _news(old: WatchRow | None, row: WatchRow, now: datetime) -> Iterator[str]:
             yield f"{word}: {cut(row.reason, 160)}. Next: {row.next_command}"
     if row.steady and row.step is not None and _milestone(row) > (0 if old is None else _milestone(old)):
         of = f" of {fmt.count(row.total_steps)}" if row.total_steps else ""
-        rate = f", {fmt.rate(row.rates[-1], row.unit)}" if row.rates and not row.emulated else ""
+        rate = f", {fmt.rate(row.rate, row.unit)}" if row.rate is not None and not row.emulated else ""
         loss = f", loss {fmt.loss(row.loss)}" if row.loss is not None else ""
         yield f"training step {fmt.count(row.step)}{of}{rate}{loss}"
 
