@@ -42,25 +42,19 @@ class Picture:
 def pictures(sections: Sequence[Section]) -> tuple[Picture, ...]:
     """Every figure that has something to show. Of many workloads, the ``FIGURED`` with the most jobs have figures."""
     chosen = sorted(sections, key=lambda section: -len(section.rows))[:FIGURED]
+    names: dict[str, str] = {}  # of files, by workload
+    for section in sections:
+        stem = re.sub(r"[^a-z0-9]+", "-", section.workload.lower()).strip("-")[:40].strip("-") or "jobs"
+        if section.workload not in names:
+            names[section.workload] = f"{stem}-{len(names)}" if stem in names.values() else stem
     shown: list[Picture] = []
-    used: set[str] = set()
     for section in sections:
         if not any(section is each for each in chosen):
             continue
-        tail = f"-{_slug(section.workload, used)}" if len(sections) > 1 else ""
+        tail = f"-{names[section.workload]}" if len(names) > 1 else ""
         tail += "-emulated" if section.emulated else ""
         shown += [Picture(name=f"{chart.name}{tail}", section=section, chart=chart) for chart in charts_of(section)]
     return tuple(shown)
-
-
-def _slug(text: str, used: set[str]) -> str:
-    """A file-name part that is not used yet."""
-    stem = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-") or "jobs"
-    name, number = stem, 2
-    while name in used:
-        name, number = f"{stem}-{number}", number + 1
-    used.add(name)
-    return name
 
 
 def comparison_page(
