@@ -127,8 +127,8 @@ def _read_calls(options: Options, file: str, text: str) -> None:
             if name in seen or keyword(call, "parents") is not None:
                 raise Unread("it is made of several", place)
             options.parser.allow_abbrev = ast.unparse(keyword(call, "allow_abbrev") or ast.Constant(True)) != "False"
-        elif name in {"add_subparsers", "add_parser"}:
-            raise Unread("it has commands", place)
+        elif name in {"add_subparsers", "add_parser", "add_mutually_exclusive_group"}:
+            raise Unread("it has exclusive groups" if "exclusive" in name else "it has commands", place)
         elif name in _ASKS:
             options.strict = name == "parse_args"
             if (_ASKS - {name}) & set(seen) or set(words) - {"sys.argv[1:]", "None"}:

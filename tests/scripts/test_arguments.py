@@ -201,6 +201,7 @@ UNREAD = [
     (HEAD + "fill(p)\np.parse_args()\n", "fill(…) may fill it (line 3)"),
     (HEAD + "q = argparse.ArgumentParser(parents=[p])\nq.parse_args()\n", "it is made of several (line 3)"),
     (HEAD + "s = p.add_subparsers()\np.parse_args()\n", "it has commands (line 3)"),
+    (HEAD + "g = p.add_mutually_exclusive_group()\np.parse_args()\n", "it has exclusive groups (line 3)"),
     (HEAD + "p.parse_args(WORDS)\n", "it is asked in more than one way (line 3)"),
     (HEAD + "p.add_argument('--a')\n", "nobody asks it (line 1)"),
     ("import click\n@click.command()\ndef main(): ...\nmain()\n", "click makes it (line 1)"),
