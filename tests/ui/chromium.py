@@ -68,11 +68,6 @@ class Tab:
         """As if a person had turned to it: a tab behind another one draws nothing."""
         self.call("Page.bringToFront")
 
-    def fill(self, selector: str, words: str) -> None:
-        """Type ``words`` into an input."""
-        typed = f"input.value = {json.dumps(words)}; input.dispatchEvent(new Event('input', {{bubbles: true}}))"
-        self.ask(f"{{ const input = document.querySelector({json.dumps(selector)}); {typed} }}")
-
     def open(self, url: str) -> None:
         self.front()
         self.call("Page.navigate", url=url)

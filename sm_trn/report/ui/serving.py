@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
-import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -15,7 +15,7 @@ from ...core.session.handles import Session
 from .access import Keys
 from .app import Page
 from .board import Board
-from .watcher import PageSettings, Watcher
+from .watcher import Watcher
 
 ADDRESS = "127.0.0.1"
 TRIED = 20
@@ -52,27 +52,25 @@ class Server(uvicorn.Server):
 def bind(port: int) -> socket.socket:
     """A socket on ``port``, or on the first free one after it. Raises NotConfigured when there is none."""
     for number in range(port, min(port + TRIED, 65_536)):
-        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        if sys.platform != "win32":  # there it would let two servers share a port
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            found.bind((ADDRESS, number))
-            found.listen(128)
-        except OSError:
-            found.close()
-            continue
-        return found
+        with contextlib.suppress(OSError):
+            return socket.create_server((ADDRESS, number), backlog=128)
     raise NotConfigured(
         f"--port: got {port}, wanted a port of {ADDRESS} that is free; {TRIED} from there on are taken or not allowed"
     )
 
 
 def make_page(
-    session: Session, settings: PageSettings, *, port: int, pause: Callable[[float], None] | None = None
+    session: Session,
+    *,
+    port: int,
+    limit: int = 500,
+    containing: str = "",
+    pause: Callable[[float], None] | None = None,
 ) -> Page:
     """All parts of a page on ``port``; nothing is asked and nothing runs yet. ``pause`` None waits on the wall clock."""
     board = Board()
-    return Page(keys=Keys(port), board=board, watcher=Watcher(session, board, settings, pause=pause))
+    watcher = Watcher(session, board, limit=limit, containing=containing, pause=pause)
+    return Page(keys=Keys(port), board=board, watcher=watcher)
 
 
 def serve(page: Page, listening: socket.socket, ready: Callable[[], None]) -> None:

@@ -55,7 +55,6 @@ def job_piece(row: WatchRow, now: datetime) -> str:
         bar=Markup(bar(phase_shares(row, now))),  # noqa: S704 - our own
         phases=", ".join(f"{phase.word} {fmt.compact(phase.seconds)}" for phase in phases(job, now)),
         facts=[*facts_words(row, now), *_ceiling(row)],
-        figures=f"/comparison?{urlencode({'job': job.name})}",
         arguments=[(key, value) for key, value in given if not key.startswith("sagemaker_")],
         about=[(name, one_line(value)) for name, value in about.items() if value],
         steps=next_steps(job.name, job.status, verdict),
