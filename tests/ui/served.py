@@ -12,17 +12,17 @@ from typing import Any
 
 from fakes.simulated_wire import World
 
+from sm_trn.report.ui.access import Keys
 from sm_trn.report.ui.app import Page
 from sm_trn.report.ui.board import Board
-from sm_trn.report.ui.serving import Server, bind, make_page
+from sm_trn.report.ui.serving import Server, bind
 from sm_trn.report.ui.watcher import Watcher
 
 
 def watcher_of(here: World, limit: int = 500) -> tuple[Watcher, Board]:
     """The poller of a page that nobody serves: a test opens its tabs and makes its steps, and pauses cost no time."""
-    board = Board()
-    watcher = Watcher(here.session, board, limit=limit, pause=here.clock.sleep)
-    return watcher, board
+    watcher = Watcher(here.session, limit=limit, pause=here.clock.sleep)
+    return watcher, watcher.board
 
 
 @dataclass
@@ -101,7 +101,7 @@ def served_world(here: World) -> Iterator[Served]:
     """The page of a simulated account. Its poller moves only when a test calls ``page.watcher.step()``."""
     listening = bind(0)
     port = listening.getsockname()[1]
-    page = make_page(here.session, port=port, pause=here.clock.sleep)
+    page = Page(keys=Keys(port), watcher=Watcher(here.session, pause=here.clock.sleep))
     page.watcher.first()
     page.watcher.step()
     with serving(page, listening) as found:

@@ -56,7 +56,7 @@ def open_job(tab: Tab) -> Callable[[Served, str], None]:
     def opens(page: Served, name: str) -> None:
         tab.open(f"http://127.0.0.1:{page.port}/job?{urlencode({'name': name})}")
         for _ in range(400):
-            if name in page.page.board.opened:
+            if name in page.page.watcher.board.opened:
                 break
             tab.ask("new Promise(r => setTimeout(r, 25))")
         page.page.watcher.step()

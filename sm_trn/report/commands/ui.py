@@ -37,11 +37,14 @@ def command(*, port: int, contains: str, limit: int, connection: Callable[[], Se
     On a remote machine: ssh -L 8765:127.0.0.1:8765 HOST, then sm-trn ui there.
     """
     with extra("ui", "sm-trn ui"):
-        from ..ui.serving import bind, make_page, serve  # noqa: PLC0415 - an extra
+        from ..ui.access import Keys  # noqa: PLC0415 - an extra
+        from ..ui.app import Page  # noqa: PLC0415 - an extra
+        from ..ui.serving import bind, serve  # noqa: PLC0415 - an extra
+        from ..ui.watcher import Watcher  # noqa: PLC0415 - an extra
 
     session, listening = connection(), bind(port)
     taken = listening.getsockname()[1]
-    page = make_page(session, port=taken, limit=limit, containing=contains)
+    page = Page(keys=Keys(taken), watcher=Watcher(session, limit=limit, containing=contains))
 
     def ready() -> None:
         if taken != port:

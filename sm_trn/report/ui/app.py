@@ -15,7 +15,6 @@ from starlette.routing import Route
 
 from ..pages import render, style_sheet
 from .access import Access, Keys
-from .board import Board
 from .watcher import Watcher
 
 HEARTBEAT_S = 15.0
@@ -27,7 +26,6 @@ class Page:
     """One running page: its secrets, what is shown, and who finds out."""
 
     keys: Keys
-    board: Board
     watcher: Watcher
 
     def app(self) -> Access:
@@ -49,7 +47,7 @@ class Page:
         return self._shell(name, name)
 
     def _shell(self, title: str, opened: str) -> Response:
-        _, pieces = self.board.since(0, opened)
+        _, pieces = self.watcher.board.since(0, opened)
         return HTMLResponse(render("live.html", kind="live", title=title, opened=opened, pieces=pieces))
 
     def _script(self, _request: Request) -> Response:
@@ -68,11 +66,11 @@ class Page:
         def wake() -> None:
             loop.call_soon_threadsafe(changed.set)
 
-        with self.board.listening(wake, opened):
+        with self.watcher.board.listening(wake, opened):
             version = 0
-            while not self.board.closed:
+            while not self.watcher.board.closed:
                 changed.clear()
-                version, pieces = self.board.since(version, opened)
+                version, pieces = self.watcher.board.since(version, opened)
                 if pieces:
                     yield b"data: " + orjson.dumps(pieces) + b"\n\n"
                     await asyncio.sleep(PAUSE_S)

@@ -11,11 +11,7 @@ from types import FrameType
 import uvicorn
 
 from ...core.errors import NotConfigured
-from ...core.session.handles import Session
-from .access import Keys
 from .app import Page
-from .board import Board
-from .watcher import Watcher
 
 ADDRESS = "127.0.0.1"
 TRIED = 20
@@ -45,7 +41,6 @@ class Server(uvicorn.Server):
     def end(self) -> None:
         """Send the tabs away and stop."""
         self._page.watcher.end()
-        self._page.board.close()
         self.should_exit = True
 
 
@@ -57,20 +52,6 @@ def bind(port: int) -> socket.socket:
     raise NotConfigured(
         f"--port: got {port}, wanted a port of {ADDRESS} that is free; {TRIED} from there on are taken or not allowed"
     )
-
-
-def make_page(
-    session: Session,
-    *,
-    port: int,
-    limit: int = 500,
-    containing: str = "",
-    pause: Callable[[float], None] | None = None,
-) -> Page:
-    """All parts of a page on ``port``; nothing is asked and nothing runs yet. ``pause`` None waits on the wall clock."""
-    board = Board()
-    watcher = Watcher(session, board, limit=limit, containing=containing, pause=pause)
-    return Page(keys=Keys(port), board=board, watcher=watcher)
 
 
 def serve(page: Page, listening: socket.socket, ready: Callable[[], None]) -> None:

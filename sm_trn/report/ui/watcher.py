@@ -40,7 +40,6 @@ class Watcher:
     def __init__(
         self,
         session: Session,
-        board: Board,
         *,
         limit: int = 500,
         containing: str = "",
@@ -49,12 +48,11 @@ class Watcher:
         self.session = session
         self.known: dict[str, JobSnapshot] = {}  # as last seen, by name
         self._limit = limit
-        self._board = board
         self._query = JobQuery(containing=containing)
         self._wake = threading.Event()
+        self.board = Board(self._wake.set)
         self._ended = threading.Event()
         self._pause = pause or self._wait
-        board.changed = self._wake.set
         self._readers: dict[str, Reader] = {}
         self._tails: dict[str, deque[LogEvent]] = {}  # the ends of the logs that are looked at
         self._guards = JobGuards(cloud=session, guards={})
@@ -66,13 +64,15 @@ class Watcher:
         self._note = ""
 
     def end(self) -> None:
+        """Ask no more, and send the tabs away."""
         self._ended.set()
         self._wake.set()
+        self.board.close()
 
     def run(self) -> None:
         """Until ``end``; while nobody looks, nothing is asked."""
         while not self._ended.is_set():
-            if not self._board.watched:
+            if not self.board.watched:
                 self._wake.wait()
                 self._wake.clear()
                 continue
@@ -109,7 +109,7 @@ class Watcher:
         """Until the next look: of the jobs that run, of the logs that are looked at, or for new jobs."""
         emulated = self.session.emulated
         longest = FIND_EMULATED_S if emulated else FIND_EVERY_S
-        if self._board.opened:
+        if self.board.opened:
             longest = READ_EMULATED_S if emulated else READ_EVERY_S
         running = [job for job in self.known.values() if not job.over]
         if not running:
@@ -136,7 +136,7 @@ class Watcher:
         if self._found_at is None or not 0 <= now - self._found_at < every_s:
             newest = list(itertools.islice(listed(self.session.backend, self._query), self._limit))
             self._found_at = now
-            kept = {job.name for job in newest} | set(self._board.opened)
+            kept = {job.name for job in newest} | set(self.board.opened)
             self._forget([name for name, job in self.known.items() if job.over and name not in kept])
         new = [job for job in newest if first or job.name not in self.known or not self.known[job.name].over]
         listed_now = {job.name for job in newest}
@@ -154,7 +154,7 @@ class Watcher:
 
     def _read(self) -> None:
         """The numbers of jobs that run, and the whole log of those that are looked at."""
-        opened = [name for name in self._board.opened if name in self.known]
+        opened = [name for name in self.board.opened if name in self.known]
         for name in opened:
             if name not in self._tails:
                 self._tails[name] = deque(maxlen=LINES)
@@ -184,7 +184,7 @@ class Watcher:
             else:
                 rows[name] = reader.row(seen, price, self._guards.health(job, now))
         opened = {}
-        for name in self._board.opened:
+        for name in self.board.opened:
             if name in rows and name in self._tails:
                 opened[name] = {"job": job_piece(rows[name], now), "log": log_piece(self._tails[name])}
         seen_piece = render(
@@ -194,4 +194,4 @@ class Watcher:
             trouble=self._trouble,
             note=self._note,
         )
-        self._board.publish({"seen": seen_piece, "jobs": list_piece([*rows.values()], now)}, opened)
+        self.board.publish({"seen": seen_piece, "jobs": list_piece([*rows.values()], now)}, opened)
