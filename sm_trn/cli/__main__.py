@@ -54,7 +54,7 @@ MORE = {
     "resubmit": ("cli.jobs.resubmit", "launch a job again, with changes or from its checkpoints"),
     "tune": ("tuning.commands.tune", "start a search for hyperparameters, show its jobs and the best of them"),
     "guard": ("diagnosis.commands.guard", "watch jobs for stalls, NaN, slowness and cost"),
-    "ui": ("report.commands.ui", "show jobs, logs, comparisons and costs on a live page in your browser"),
+    "ui": ("report.commands.ui", "show jobs and their logs on a live page in your browser"),
     "compare": ("report.commands.compare", "compare throughput, loss, billable time and cost of jobs"),
     "cost": ("report.commands.cost", "show what jobs cost, and how it was computed"),
     "deploy": ("hosting.commands.deploy", "deploy a job's model to an endpoint; list, ask and delete endpoints"),

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 WINDOW_S = 300.0  # what is left is judged by the last five minutes
 STEADY_STEPS = 20  # fewer tell no rate
-# Tags that name a person, the first that a job has. The last two hold ARNs, whose last part is the name.
-PERSON_TAGS = ("owner", "user", "username", "person", "created-by", "created_by", "creator", "email",
-               "sagemaker:user-profile-arn", "sagemaker:space-arn")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,12 +209,6 @@ class WatchRow:
     @property
     def failed_usd(self) -> Decimal | None:
         return self.cost.usd if self.cost is not None and self.snapshot.status_word == "Failed" else None
-
-    @property
-    def person(self) -> str:
-        """Whom the tags name; empty where they name nobody."""
-        tags = {key.lower(): value for key, value in self.tags.items()}
-        return next((one_line(tags[key].rsplit("/", 1)[-1]) for key in PERSON_TAGS if tags.get(key)), "")
 
     @property
     def unpriced(self) -> bool:

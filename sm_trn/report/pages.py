@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -17,9 +17,6 @@ from ..core.formatting import numbers as fmt
 from ..core.formatting.html import TAG, cleaned, html_table, variables
 from ..core.formatting.printable import unbroken
 from ..core.formatting.table import Table, csv_text, records
-
-if TYPE_CHECKING:
-    pass
 
 
 def write(directory: Path, page: tuple[str, str], table: tuple[str, Table], body: tuple[str, str]) -> tuple[Path, ...]:
@@ -66,8 +63,3 @@ def style_sheet() -> Markup:
     css = folder.joinpath("page.css").read_text("utf-8")
     css = css.replace("VARIABLES_LIGHT", variables("light")).replace("VARIABLES_DARK", variables("dark"))
     return Markup(css)  # noqa: S704 - ours
-
-
-def message_page(title: str, words: str) -> str:
-    """A page that says one thing."""
-    return render("message.html", kind="live", title=title, words=words, links={}, now=None)

@@ -19,8 +19,7 @@ from sm_trn.cli.jobs.waiting import exit_code
 from sm_trn.core.status import Verdict
 from sm_trn.diagnosis.commands.guard import _once
 from sm_trn.diagnosis.text import diagnosis_text
-from sm_trn.report.ui.board import Board
-from sm_trn.report.ui.watcher import PageSettings, Watcher
+from sm_trn.report.ui.watcher import Watcher
 
 TRAINING_S = 9_000.0
 Line: TypeAlias = tuple[float, str]
@@ -61,8 +60,8 @@ def begin(here: World, lines: Sequence[Line], name: str = "sick") -> st.Training
 
 def on_the_page(here: World, opened: str = "") -> dict[str, str]:
     """The live page's pieces, as words: its list of jobs, and what it shows of the job that somebody looks at, ``opened``."""
-    board = Board()
-    watcher = Watcher(here.session, board, PageSettings(), pause=here.clock.sleep)
+    watcher = Watcher(here.session, pause=here.clock.sleep)
+    board = watcher.board
     watcher.first()
     with board.listening(lambda: None, opened):
         end = here.clock.now() + 200

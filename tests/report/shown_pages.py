@@ -43,7 +43,7 @@ def _fleet(count: int) -> str:
         for snapshot, tags in november(count)
     ]
     item = fleet(long, title="November")
-    return item.page(by="person", now=NOW)
+    return item.page(by="tag:owner", now=NOW)
 
 
 def _known(record: st.results.JobRecord, number: int) -> st.results.JobRecord:

@@ -66,7 +66,6 @@ def test_what_is_in_no_sum_is_named() -> None:
         ("status", ["Completed", "Failed", "InProgress"]),
         ("name", ["gpt2", "small", "queued", "rare", "rehearsed"]),
         ("tag:team", ["nlp", "cv", "no team"]),
-        ("person", ["nobody named"]),
         ("month", ["2023-11"]),
         ("day", ["2023-11-14"]),
     ],
@@ -162,28 +161,12 @@ def test_a_warm_pool_is_idle_spend_and_in_no_jobs_cost() -> None:
     assert [1, 0] == [sum(value > 0 for value in item.frame["idle_usd"].dropna()), int(item.frame["idle_usd"][1] > 0)]
 
 
-@pytest.mark.parametrize(
-    ("tags", "person"),
-    [
-        ({"owner": "ada"}, "ada"),
-        ({"Owner": "ada", "user": "grace"}, "ada"),
-        ({"sagemaker:user-profile-arn": "arn:aws:sagemaker:us-west-2:111122223333:user-profile/d-1/alan"}, "alan"),
-        ({"team": "nlp"}, ""),
-        ({"owner": ""}, ""),
-    ],
-)
-def test_a_person_is_whom_the_tags_name(tags: dict[str, str], person: str) -> None:
-    (row,) = fleet([(job("a"), tags)]).rows
-    assert person == row.person
-
-
-@pytest.mark.parametrize("key", ["tag:team", "person"])
-def test_sums_by_a_tag_that_nobody_read_are_refused(key: str, tmp_path: Path) -> None:
+def test_sums_by_a_tag_that_nobody_read_are_refused(tmp_path: Path) -> None:
     """'no team: all' would be untrue."""
     unread = fleet([snapshot for snapshot, _ in november(8)])
     for use in (unread.by, lambda by: unread.save(tmp_path, by=by), lambda by: unread.text(by=by)):
-        with pytest.raises(SmTrnError, match=rf"by: got '{key}', .*fleet\(tags=True\)"):
-            use(key)
+        with pytest.raises(SmTrnError, match=r"by: got 'tag:team', .*fleet\(tags=True\)"):
+            use("tag:team")
     assert [] == list(tmp_path.iterdir())
     assert ["no team"] == [group.name for group in fleet([(job("a"), {})]).by("tag:team")]
-    assert () == fleet([]).by(key)
+    assert () == fleet([]).by("tag:team")

@@ -50,11 +50,6 @@ class Tab:
         assert found, f"{expression} did not become true; the page says: {self.ask('document.body.innerText')[:1500]}"
         return found
 
-    def reload(self) -> None:
-        self.ask("window.before = true")
-        self.call("Page.reload")
-        self.until("!window.before && document.readyState === 'complete'")
-
     def size(self, width: int, height: int = 900) -> None:
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
@@ -68,11 +63,6 @@ class Tab:
         """As if a person had turned to it: a tab behind another one draws nothing."""
         self.call("Page.bringToFront")
 
-    def fill(self, selector: str, words: str) -> None:
-        """Type ``words`` into an input."""
-        typed = f"input.value = {json.dumps(words)}; input.dispatchEvent(new Event('input', {{bubbles: true}}))"
-        self.ask(f"{{ const input = document.querySelector({json.dumps(selector)}); {typed} }}")
-
     def open(self, url: str) -> None:
         self.front()
         self.call("Page.navigate", url=url)
@@ -81,14 +71,6 @@ class Tab:
     def picture(self, path: Path, *, whole: bool = True) -> None:
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))
-
-    def axe(self) -> list[str]:
-        """axe-core's findings of any kind: rule, and where."""
-        self.ask(f"{Path(browser.AXE).read_text('utf-8')}; true")
-        found = self.ask(
-            "axe.run(document).then(r => r.violations.map(v => ({id: v.id, impact: v.impact, nodes: v.nodes.map(n => n.html)})))"
-        )
-        return [f"{one['id']} ({one['impact']}): {'; '.join(node[:160] for node in one['nodes'][:3])}" for one in found]
 
 
 class Chromium:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import functools
 from pathlib import Path
 
 import pytest
 from fakes.simulated_wire import World, world
-from served import Serve, Served, served_world
-
-from sm_trn.report.ui.watcher import PageSettings
+from served import Serve, served_world
 
 
 @pytest.fixture
@@ -20,10 +18,6 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
 
 @pytest.fixture
 def serve(here: World) -> Serve:
-    """``with serve(settings) as page``: the page of ``here``."""
+    """``with serve() as page``: the page of ``here``."""
 
-    def served(settings: PageSettings | None = None) -> AbstractContextManager[Served]:
-        found: AbstractContextManager[Served] = served_world(here, settings or PageSettings())
-        return found
-
-    return served
+    return functools.partial(served_world, here)

@@ -12,17 +12,17 @@ from typing import Any
 
 from fakes.simulated_wire import World
 
+from sm_trn.report.ui.access import Keys
 from sm_trn.report.ui.app import Page
 from sm_trn.report.ui.board import Board
-from sm_trn.report.ui.serving import Server, bind, make_page
-from sm_trn.report.ui.watcher import PageSettings, Watcher
+from sm_trn.report.ui.serving import Server, bind
+from sm_trn.report.ui.watcher import Watcher
 
 
-def watcher_of(here: World, settings: PageSettings | None = None) -> tuple[Watcher, Board]:
+def watcher_of(here: World, limit: int = 500) -> tuple[Watcher, Board]:
     """The poller of a page that nobody serves: a test opens its tabs and makes its steps, and pauses cost no time."""
-    board = Board()
-    watcher = Watcher(here.session, board, settings or PageSettings(), pause=here.clock.sleep)
-    return watcher, board
+    watcher = Watcher(here.session, limit=limit, pause=here.clock.sleep)
+    return watcher, watcher.board
 
 
 @dataclass
@@ -32,10 +32,6 @@ class Answer:
     status: int
     headers: dict[str, str]
     body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
 
 
 @dataclass
@@ -64,11 +60,6 @@ class Served:
         answer = self.ask(f"/?token={self.page.keys.token}")
         self.cookie = answer.headers["set-cookie"].partition(";")[0]
         return answer
-
-    def post(self, path: str, body: object, **headers: str) -> Answer:
-        """As the page itself posts."""
-        sent = {"Origin": f"http://127.0.0.1:{self.port}", "X_CSRF_Token": self.page.keys.csrf, **headers}
-        return self.ask(path, "POST", json.dumps(body).encode(), **sent)
 
     @contextmanager
     def live(self, path: str = "/api/live") -> Iterator[Callable[[], Any]]:
@@ -106,11 +97,11 @@ def serving(page: Page, listening: Any) -> Iterator[Served]:
 
 
 @contextmanager
-def served_world(here: World, settings: PageSettings) -> Iterator[Served]:
+def served_world(here: World) -> Iterator[Served]:
     """The page of a simulated account. Its poller moves only when a test calls ``page.watcher.step()``."""
     listening = bind(0)
     port = listening.getsockname()[1]
-    page = make_page(here.session, settings, port=port, pause=here.clock.sleep)
+    page = Page(keys=Keys(port), watcher=Watcher(here.session, pause=here.clock.sleep))
     page.watcher.first()
     page.watcher.step()
     with serving(page, listening) as found:

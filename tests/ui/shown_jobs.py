@@ -103,29 +103,3 @@ def hostile(service: Service) -> str:
     for n in range(25):  # so many that their tags come with a search
         add(service, f"other-{n}", 5000 + n, Story(phases=(("Training", 60.0),)))
     return name
-
-
-def many(service: Service, number: int = 500) -> None:
-    """A sweep: a fifth of it runs, some failed."""
-    for n in range(number):
-        phases = (("Starting", 90.0), ("Downloading", 50.0), ("Training", 700.0 + n))
-        ends = Story(phases=phases, outcome="Failed" if n % 40 == 7 else "Completed", reason="ClientError: no access")
-        add(service, f"sweep-lr3e-5-seed{n:03d}", 300.0 if n % 5 == 0 else 1000.0 + 30 * n, ends)
-
-
-def sweeps(service: Service) -> None:
-    """Jobs of a grid, of a study, of a tuning job and of none, in two teams."""
-    ended = Story(phases=(("Starting", 90.0), ("Downloading", 50.0), ("Training", 800.0)))
-
-    def ran(name: str, age_s: float, tags: dict[str, str], accuracy: float | None = None, **request: Any) -> None:
-        metrics = [] if accuracy is None else [{"MetricName": "eval_accuracy", "Value": accuracy}]
-        job = add(service, name, age_s, ended, FinalMetricDataList=metrics, **request)
-        job.tags = [{"Key": key, "Value": value} for key, value in tags.items()]
-
-    for number, accuracy in enumerate((0.81, 0.93, 0.88)):
-        ran(f"bert-lr{number}", 5000.0 + number, {"sm_trn:sweep": "bert", "team": "nlp"}, accuracy)
-    add(service, "bert-lr3", 400, Story(phases=TRAINS)).tags = [{"Key": "sm_trn:sweep", "Value": "bert"}]
-    ran("gpt-t0", 6000.0, {"sm_trn:trial": "gpt-study/0", "team": "vision"})
-    arn = "arn:aws:sagemaker:us-west-2:123456789012:hyper-parameter-tuning-job/vit-search"
-    ran("vit-search-001", 7000.0, {}, 0.5, TuningJobArn=arn)
-    ran("alone", 8000.0, {"team": "nlp"}, 0.7)

@@ -1,4 +1,4 @@
-"""The live page as headless Chromium sees it: live pieces, ticks, a stop, widths and themes, and inert markup.
+"""The live page as headless Chromium sees it: live pieces, widths and themes, and inert markup.
 
 Skipped by name where no browser is: see tests/browser.py for the environment variables.
 """
@@ -18,7 +18,7 @@ from fakes.simulated_wire import World
 from served import Serve, Served
 from shown_jobs import MARKUP, TRAINS, a_few, add, hostile, lines_of
 
-from sm_trn.report.ui.watcher import FIND_EVERY_S, PageSettings
+from sm_trn.report.ui.watcher import FIND_EVERY_S
 
 pytestmark = pytest.mark.skipif(
     not Path(browser.CHROMIUM or "-").is_file(), reason="no browser: SM_TRN_CHROMIUM names no file"
@@ -56,7 +56,7 @@ def open_job(tab: Tab) -> Callable[[Served, str], None]:
     def opens(page: Served, name: str) -> None:
         tab.open(f"http://127.0.0.1:{page.port}/job?{urlencode({'name': name})}")
         for _ in range(400):
-            if name in page.page.board.opened:
+            if name in page.page.watcher.board.opened:
                 break
             tab.ask("new Promise(r => setTimeout(r, 25))")
         page.page.watcher.step()
@@ -87,21 +87,6 @@ def test_the_list_says_who_needs_you_fits_every_width_and_hears_of_new_jobs(
         page.page.watcher.step()
         tab.until(f"{NAMES}.includes('fresh')")
         assert [] == window.complaints
-
-
-def test_what_is_ticked_is_compared_and_stays_ticked(tab: Tab, here: World, serve: Serve) -> None:
-    a_few(here.service)
-    with serve() as page:
-        tab.open(page.page.keys.url)
-        tab.until("document.querySelectorAll('#jobs input').length > 0")
-        for name in ("bert-done-1", "bert-done-2"):
-            tab.ask(f"document.querySelector('#jobs input[value={name}]').click()")
-        here.clock.sleep(60)
-        page.page.watcher.step()
-        tab.until("document.querySelectorAll('#jobs input:checked').length === 2")
-        assert "Compare 2" == tab.ask("document.getElementById('compare').textContent")
-        document = tab.ask("fetch(document.getElementById('compare').href).then(answer => answer.text())")
-        assert all(f"</svg>{name}</span>" in document for name in ("bert-done-1", "bert-done-2"))
 
 
 def test_a_job_that_is_looked_at_is_live(
@@ -137,22 +122,6 @@ def test_foreign_text_is_text_everywhere(
             assert MARKUP.format(kind)[:40] in said, kind
         assert [0, "undefined"] == tab.ask(inert)
         assert [] == window.complaints
-
-
-def test_a_stop_needs_the_typed_name(
-    tab: Tab, here: World, serve: Serve, open_job: Callable[[Served, str], None]
-) -> None:
-    add(here.service, "bert", 400, Story(phases=TRAINS, lines=lines_of(500)))
-    with serve(PageSettings(allow_stop=True)) as page:
-        tab.open(page.page.keys.url)
-        open_job(page, "bert")
-        button = "document.querySelector('.stop button')"
-        for typed, may in (("", False), ("ber", False), ("bert", True)):
-            tab.fill("#confirm", typed)
-            assert may is not tab.ask(f"{button}.disabled")
-        tab.ask(f"{button}.click()")
-        tab.until("document.querySelector('.stop [role=status]')?.textContent.includes('asked to stop')")
-        assert 1 == here.wire.calls["StopTrainingJob"]
 
 
 def test_a_page_that_has_ended_says_so(tab: Tab, here: World, serve: Serve) -> None:

@@ -14,7 +14,7 @@ from fakes.simulated_wire import World, world
 from served import watcher_of
 
 import sm_trn as st
-from sm_trn.report.ui.watcher import FIND_EVERY_S, READ_EVERY_S, PageSettings, Watcher
+from sm_trn.report.ui.watcher import FIND_EVERY_S, READ_EVERY_S, Watcher
 
 HOSTS = ("algo-1", "algo-2")
 MINUTES = 10
@@ -128,7 +128,7 @@ def test_half_an_hour_of_a_job_that_speaks_all_the_time_takes_no_more_memory_tha
 
 
 def test_the_limit_keeps_the_newest_and_all_that_run(here: World) -> None:
-    watcher, board = watcher_of(here, PageSettings(limit=5))
+    watcher, board = watcher_of(here, limit=5)
     here.service.add("old-but-runs", created=here.clock.now() - 50_000, story=story(seconds=90_000, every_s=90_000))
     watcher.first()
     with board.listening(lambda: None):

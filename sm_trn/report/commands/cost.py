@@ -36,7 +36,7 @@ from ..handles import ReportingSession
     "--by",
     default="instance",
     show_default=True,
-    help="Group the sums by instance, status, month, day, name, person or tag:KEY.",
+    help="Group the sums by instance, status, month, day, name or tag:KEY.",
 )
 @click.option(
     "--limit",
@@ -89,8 +89,9 @@ def command(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError(str(error)) from error
     if first is not None and last is not None and first > last:
         raise click.UsageError(f"--since: got {since}, wanted a date that is not after --until {until}")
-    tags = by == "person" or by.startswith("tag:")
-    found = connection().fleet(contains or "", tag=pair(tag), after=since, before=until, tags=tags, at=at, limit=limit)
+    found = connection().fleet(
+        contains or "", tag=pair(tag), after=since, before=until, tags=by.startswith("tag:"), at=at, limit=limit
+    )
     written = found.save(output, by=by) if output is not None else ()
     if as_json:
         click.echo(found.to_json(by=by))

@@ -26,25 +26,25 @@ PORT = 8765
 @click.option(
     "--limit", type=Whole(1, 2_000), default=500, show_default=True, help="Show at most this many jobs, the newest."
 )
-@click.option("--allow-stop", is_flag=True, help="Let the page stop jobs, after you have typed the job's name.")
 @connection_options
-def command(*, port: int, contains: str, limit: int, allow_stop: bool, connection: Callable[[], Session]) -> None:
-    """Show jobs, logs, comparisons and costs on a live page in your browser.
+def command(*, port: int, contains: str, limit: int, connection: Callable[[], Session]) -> None:
+    """Show jobs and their logs on a live page in your browser.
 
-    The page is served to this machine only. Its link works once, and then for the browser that opened it. The page reads, and
-    stops nothing without --allow-stop. It asks AWS only while a tab is visible. Ctrl-C ends the page and never stops a job.
+    The page is served to this machine only. Its link works once, and then for the browser that opened it. The page only
+    reads, and asks AWS only while a tab is visible. Ctrl-C ends it and never stops a job.
 
     \b
     On a remote machine: ssh -L 8765:127.0.0.1:8765 HOST, then sm-trn ui there.
     """
     with extra("ui", "sm-trn ui"):
-        from ..ui.serving import bind, make_page, serve  # noqa: PLC0415 - an extra
-        from ..ui.watcher import PageSettings  # noqa: PLC0415 - an extra
+        from ..ui.access import Keys  # noqa: PLC0415 - an extra
+        from ..ui.app import Page  # noqa: PLC0415 - an extra
+        from ..ui.serving import bind, serve  # noqa: PLC0415 - an extra
+        from ..ui.watcher import Watcher  # noqa: PLC0415 - an extra
 
-    settings = PageSettings(limit=limit, containing=contains, allow_stop=allow_stop)
     session, listening = connection(), bind(port)
     taken = listening.getsockname()[1]
-    page = make_page(session, settings, port=taken)
+    page = Page(keys=Keys(taken), watcher=Watcher(session, limit=limit, containing=contains))
 
     def ready() -> None:
         if taken != port:

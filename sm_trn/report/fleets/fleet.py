@@ -56,19 +56,13 @@ class Fleet(HasCard):
         """What warm pools cost while no job ran in them, on top of ``usd``."""
         return total(row.idle_usd for row in self.rows)
 
-    @property
-    def tags_read(self) -> bool:
-        """Whether the tags of a job were read, though it may have none."""
-        return any(row.tags_read for row in self.rows)
-
     def by(self, key: str) -> tuple[FleetGroup, ...]:
-        """Sums by ``instance``, ``status``, ``month``, ``day``, ``name`` (without the time), ``person`` (as tags name one) or
-        ``tag:KEY``, dearest first.
+        """Sums by ``instance``, ``status``, ``month``, ``day``, ``name`` (without the time) or ``tag:KEY``, dearest first.
 
-        Raises UnknownName for another key, SmTrnError for a tag or a person of jobs whose tags were not read.
+        Raises UnknownName for another key, SmTrnError for a tag of jobs whose tags were not read.
         """
         name_of = namer(key)
-        if self.rows and (key == "person" or key.startswith(TAG)) and not self.tags_read:
+        if self.rows and key.startswith(TAG) and not any(row.tags_read for row in self.rows):
             raise SmTrnError(f"by: got {key!r}, wanted jobs whose tags were read; session.fleet(tags=True) reads them")
         groups: dict[str, list[WatchRow]] = {}
         for row in self.rows:

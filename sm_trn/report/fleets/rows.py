@@ -56,7 +56,6 @@ _NAMERS: Mapping[str, Callable[[WatchRow], str]] = MappingProxyType(
         "month": lambda row: f"{row.snapshot.created:%Y-%m}" if row.snapshot.created else "no date",
         "day": lambda row: f"{row.snapshot.created:%Y-%m-%d}" if row.snapshot.created else "no date",
         "name": lambda row: _RUN.sub("", one_line(row.snapshot.name)),
-        "person": lambda row: row.person or "nobody named",
     }
 )
 
@@ -92,7 +91,7 @@ def total(values: Iterable[Decimal | None]) -> Decimal:
 
 
 def group_table(groups: Iterable[FleetGroup], by: str, title: str = "") -> Table:
-    """The sums by instance, status, person or another key, dearest first."""
+    """The sums by instance, status or another key, dearest first."""
     rows = tuple(Row(name=group.name, cells=cells_of(_GROUP_COLUMNS, group)) for group in groups)
     return Table(columns=_GROUP_COLUMNS, rows=rows, title=title, rows_are=by.capitalize())
 

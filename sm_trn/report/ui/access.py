@@ -22,15 +22,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...core import loopback
 
 TOKEN = "token"  # noqa: S105 - the parameter's name
-CSRF = "X-CSRF-Token"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-# A comparison and the costs are documents without scripts. matplotlib writes style attributes.
-DOCUMENT_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; sandbox allow-same-origin"
 )
 HEADERS: Mapping[str, str] = MappingProxyType(
     {
@@ -65,12 +59,11 @@ _USED = (
 
 @dataclass
 class Keys:
-    """The secrets of one run on one port: a token that is taken once, the cookie that it is changed for, the CSRF token."""
+    """The secrets of one run on one port: a token that is taken once, and the cookie that it is changed for."""
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     _used: bool = field(default=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -136,8 +129,8 @@ class Access:
             return self._exchange(token[0], headers)
         if not self._keys.known(headers.get("cookie", "")):
             return _page(_NO_COOKIE, 401)
-        if scope["method"] not in {"GET", "HEAD"} and not self._sent_by_the_page(headers):
-            return _text(f"{CSRF}: wanted the token of this page, and its Origin", 403)
+        if scope["method"] not in {"GET", "HEAD"}:
+            return Response("This page only reads\n", 405, {"Allow": "GET, HEAD"}, "text/plain")
         return None
 
     def _foreign(self, scope: Scope, headers: Headers) -> Response | None:
@@ -159,10 +152,6 @@ class Access:
         answer = RedirectResponse("/", 303) if direct else HTMLResponse(_ONWARD)
         answer.set_cookie(self._keys.cookie_name, self._keys.cookie, httponly=True, samesite="strict", path="/")
         return answer
-
-    def _sent_by_the_page(self, headers: Headers) -> bool:
-        sent = headers.get(CSRF, "").encode()
-        return headers.get("origin") is not None and hmac.compare_digest(sent, self._keys.csrf.encode())
 
 
 def _own(scope: Scope, headers: Headers) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
-import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -11,11 +11,7 @@ from types import FrameType
 import uvicorn
 
 from ...core.errors import NotConfigured
-from ...core.session.handles import Session
-from .access import Keys
 from .app import Page
-from .board import Board
-from .watcher import PageSettings, Watcher
 
 ADDRESS = "127.0.0.1"
 TRIED = 20
@@ -45,34 +41,17 @@ class Server(uvicorn.Server):
     def end(self) -> None:
         """Send the tabs away and stop."""
         self._page.watcher.end()
-        self._page.board.close()
         self.should_exit = True
 
 
 def bind(port: int) -> socket.socket:
     """A socket on ``port``, or on the first free one after it. Raises NotConfigured when there is none."""
     for number in range(port, min(port + TRIED, 65_536)):
-        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        if sys.platform != "win32":  # there it would let two servers share a port
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            found.bind((ADDRESS, number))
-            found.listen(128)
-        except OSError:
-            found.close()
-            continue
-        return found
+        with contextlib.suppress(OSError):
+            return socket.create_server((ADDRESS, number), backlog=128)
     raise NotConfigured(
         f"--port: got {port}, wanted a port of {ADDRESS} that is free; {TRIED} from there on are taken or not allowed"
     )
-
-
-def make_page(
-    session: Session, settings: PageSettings, *, port: int, pause: Callable[[float], None] | None = None
-) -> Page:
-    """All parts of a page on ``port``; nothing is asked and nothing runs yet. ``pause`` None waits on the wall clock."""
-    board = Board()
-    return Page(keys=Keys(port), board=board, watcher=Watcher(session, board, settings, pause=pause))
 
 
 def serve(page: Page, listening: socket.socket, ready: Callable[[], None]) -> None:

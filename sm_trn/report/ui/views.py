@@ -51,7 +51,6 @@ def job_piece(row: WatchRow, now: datetime) -> str:
         row=row,
         phases=", ".join(f"{phase.word} {fmt.compact(phase.seconds)}" for phase in phases(job, now)),
         facts=[*facts_words(row, now), *_ceiling(row)],
-        figures=f"/comparison?{urlencode({'job': job.name})}",
         arguments=[(key, value) for key, value in given if not key.startswith("sagemaker_")],
         about=[(name, one_line(value)) for name, value in about.items() if value],
         steps=next_steps(job.name, job.status, verdict),

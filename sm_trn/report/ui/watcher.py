@@ -11,7 +11,7 @@ import random
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from ...core.errors import CloudError
@@ -34,30 +34,25 @@ FIND_EVERY_S, FIND_EMULATED_S = 60.0, 2.0  # between two lists that look for new
 READ_EVERY_S, READ_EMULATED_S = 20.0, 0.5  # between two looks at opened logs, of whichever job: more jobs wait longer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageSettings:
-    """What the page was started with."""
-
-    limit: int = 500
-    containing: str = ""
-    allow_stop: bool = False
-
-
 class Watcher:
     """``step`` is one look, after the pause that is due before it; ``run`` goes on until ``end``, in a thread of its own."""
 
     def __init__(
-        self, session: Session, board: Board, settings: PageSettings, *, pause: Callable[[float], None] | None = None
+        self,
+        session: Session,
+        *,
+        limit: int = 500,
+        containing: str = "",
+        pause: Callable[[float], None] | None = None,
     ) -> None:
         self.session = session
-        self.settings = settings
-        self.known: dict[str, JobSnapshot] = {}
-        self._board = board
-        self._query = JobQuery(containing=settings.containing)
+        self.known: dict[str, JobSnapshot] = {}  # as last seen, by name
+        self._limit = limit
+        self._query = JobQuery(containing=containing)
         self._wake = threading.Event()
+        self.board = Board(self._wake.set)
         self._ended = threading.Event()
         self._pause = pause or self._wait
-        board.changed = self._wake.set
         self._readers: dict[str, Reader] = {}
         self._tails: dict[str, deque[LogEvent]] = {}  # the ends of the logs that are looked at
         self._guards = JobGuards(cloud=session, guards={})
@@ -68,22 +63,16 @@ class Watcher:
         self._failures = 0
         self._note = ""
 
-    def snapshot(self, name: str) -> JobSnapshot | None:
-        """A job as it was last seen; None for one that the page does not show."""
-        return self.known.get(name)
-
-    def hurry(self) -> None:
-        """Look again at once: somebody stopped a job, or opened one."""
-        self._wake.set()
-
     def end(self) -> None:
+        """Ask no more, and send the tabs away."""
         self._ended.set()
         self._wake.set()
+        self.board.close()
 
     def run(self) -> None:
         """Until ``end``; while nobody looks, nothing is asked."""
         while not self._ended.is_set():
-            if not self._board.watched:
+            if not self.board.watched:
                 self._wake.wait()
                 self._wake.clear()
                 continue
@@ -92,7 +81,7 @@ class Watcher:
     def first(self) -> None:
         """The newest jobs as one list knows them. Raises CloudError: who may not ask is told before there is a page."""
         page = self.session.backend.fetch_page(self._query)
-        for job in page.jobs[: self.settings.limit]:
+        for job in page.jobs[: self._limit]:
             self.known.setdefault(job.name, job)
         self._publish()
 
@@ -120,7 +109,7 @@ class Watcher:
         """Until the next look: of the jobs that run, of the logs that are looked at, or for new jobs."""
         emulated = self.session.emulated
         longest = FIND_EMULATED_S if emulated else FIND_EVERY_S
-        if self._board.opened:
+        if self.board.opened:
             longest = READ_EMULATED_S if emulated else READ_EVERY_S
         running = [job for job in self.known.values() if not job.over]
         if not running:
@@ -145,9 +134,9 @@ class Watcher:
         now, every_s = self.session.clock.now(), FIND_EMULATED_S if self.session.emulated else FIND_EVERY_S
         first, newest = self._found_at is None, list(self.known.values())
         if self._found_at is None or not 0 <= now - self._found_at < every_s:
-            newest = list(itertools.islice(listed(self.session.backend, self._query), self.settings.limit))
+            newest = list(itertools.islice(listed(self.session.backend, self._query), self._limit))
             self._found_at = now
-            kept = {job.name for job in newest} | set(self._board.opened)
+            kept = {job.name for job in newest} | set(self.board.opened)
             self._forget([name for name, job in self.known.items() if job.over and name not in kept])
         new = [job for job in newest if first or job.name not in self.known or not self.known[job.name].over]
         listed_now = {job.name for job in newest}
@@ -165,7 +154,7 @@ class Watcher:
 
     def _read(self) -> None:
         """The numbers of jobs that run, and the whole log of those that are looked at."""
-        opened = [name for name in self._board.opened if name in self.known]
+        opened = [name for name in self.board.opened if name in self.known]
         for name in opened:
             if name not in self._tails:
                 self._tails[name] = deque(maxlen=LINES)
@@ -183,7 +172,7 @@ class Watcher:
         self._note = "; ".join(notes) or self._note
 
     def _publish(self) -> None:
-        now, settings = self._now(), self.settings
+        now = self._now()
         price_of = functools.cache(self.session.price_of)
         rows: dict[str, WatchRow] = {}
         for name, job in self.known.items():
@@ -195,19 +184,14 @@ class Watcher:
             else:
                 rows[name] = reader.row(seen, price, self._guards.health(job, now))
         opened = {}
-        for name in self._board.opened:
+        for name in self.board.opened:
             if name in rows and name in self._tails:
-                stop = (
-                    render("live_stop.html", name=name) if settings.allow_stop and not rows[name].snapshot.over else ""
-                )
-                view = job_piece(rows[name], now)
-                opened[name] = {"job": view, "log": log_piece(self._tails[name]), "stop": stop}
+                opened[name] = {"job": job_piece(rows[name], now), "log": log_piece(self._tails[name])}
         seen_piece = render(
             "live_seen.html",
             where="EMULATED on this machine" if self.session.emulated else f"AWS {self.session.region}",
             seen=self._seen,
-            mode="may stop jobs" if settings.allow_stop else "read-only",
             trouble=self._trouble,
             note=self._note,
         )
-        self._board.publish({"seen": seen_piece, "jobs": list_piece([*rows.values()], now)}, opened)
+        self.board.publish({"seen": seen_piece, "jobs": list_piece([*rows.values()], now)}, opened)
