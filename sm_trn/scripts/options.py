@@ -17,7 +17,7 @@ from ..core.specs.problems import Line
 from .programs import Programs
 from .syntax import called, constants, is_literal, keyword, last_name, literal, unconditional
 
-_TYPES = {"int": int, "float": float, "str": str, "bool": str}
+_TYPES = {"int": int, "float": float, "str": str, "bool": str, "BooleanOptionalAction": argparse.BooleanOptionalAction}
 _READER = re.compile(r"(?m)^ *(?:import|from) +(click|typer|hydra|fire|tyro|jsonargparse|absl)\b|sys\.argv")
 _OF_DATACLASSES = {"HfArgumentParser", "TrlParser", "H4ArgumentParser", "parse_own"}
 _ASKS = {"parse_args", "parse_known_args"}
@@ -69,10 +69,10 @@ class Options:
     def add(self, flags: list[str], **settings: Any) -> None:
         """Add an argument, of which a setting may be none of argparse's."""
         try:
-            self.parser.add_argument(*flags, **settings)
+            action = self.parser.add_argument(*flags, **settings)
         except (TypeError, ValueError):
-            self.parser.add_argument(*flags)
-        self.names += [flag.lstrip("-") for flag in flags]
+            action = self.parser.add_argument(*flags)
+        self.names += [flag.lstrip("-") for flag in action.option_strings]
 
 
 @functools.lru_cache(maxsize=source.KEPT)
@@ -147,7 +147,7 @@ def _read_argument(options: Options, call: ast.Call, place: Line, names: Any, *,
     settings: dict[str, Any] = {}
     for each in call.keywords:
         word, value = str(each.arg), each.value
-        if word == "type" and last_name(value) in _TYPES:
+        if word in {"type", "action"} and last_name(value) in _TYPES:
             settings[word] = _TYPES[last_name(value)]
         elif word != "type" and is_literal(value, names):
             settings |= {word: literal(value, names)} if word not in {"default", "help", "metavar", "dest"} else {}
@@ -159,7 +159,7 @@ def _read_argument(options: Options, call: ast.Call, place: Line, names: Any, *,
     for word in (*(["choices"] if unknown else []), *([] if sure else ["required"])):
         settings.pop(word, None)
     by_name = {flag.lstrip("-"): place for flag in flags}
-    options.flags |= by_name if re.match(r"store_|append_const|count", str(settings.get("action"))) else {}
+    options.flags |= by_name if re.match(r"store_|append_const|count|.*Optional", str(settings.get("action"))) else {}
     options.booleans |= by_name if last_name(kind or call) == "bool" else {}
     options.add(flags, **settings)
 

@@ -43,6 +43,12 @@ REFUSED = [
     ("p.add_argument('--eval_a')\np.add_argument('--eval_b')\np.parse_args()", {"eval": 1}, "SCRIPT014", "ambiguous"),
     ("p.add_argument('--fp16', action='store_true')\np.parse_args()", {"fp16": True}, "SCRIPT007", "takes no value"),
     (
+        "p.add_argument('--amp', action=argparse.BooleanOptionalAction)\np.parse_args()",
+        {"no-amp": "x"},
+        "SCRIPT014",
+        "unrecognized",
+    ),
+    (
         "p.add_argument('--use-fp16', action='store_true')\np.parse_args()",
         {"use-fp16": True},
         "SCRIPT007",
