@@ -39,23 +39,6 @@ def spec() -> st.JobSpec:
     )
 
 
-def test_a_handle_shows_itself_without_asking_the_service() -> None:
-    shown = st.TrainingJob(name="bert-1", session=session(emulated=False), spec=spec())._repr_html_()
-    assert "<b>bert-1</b>" in shown
-    assert "ml.trn1.32xlarge" in shown
-    assert "EMULATED" not in shown
-
-
-def test_an_attached_handle_has_no_machine_to_show() -> None:
-    assert "ml." not in st.TrainingJob(name="bert-1", session=session(emulated=False))._repr_html_()
-
-
-def test_an_emulated_handle_says_so_and_names_the_machine_it_is_meant_for() -> None:
-    shown = st.TrainingJob(name="bert-1", session=session(emulated=True), spec=spec())._repr_html_()
-    assert "EMULATED" in shown
-    assert "for ml.trn1.32xlarge" in shown
-
-
 REHEARSAL = st.results.Rehearsal(
     plain="bert-plain",
     interrupted="bert-cut",
