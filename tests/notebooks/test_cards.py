@@ -1,42 +1,11 @@
-"""What a handle and a rehearsal look like in a notebook: all in words, nothing foreign run, nothing asked."""
+"""What a rehearsal looks like in a notebook: all in words, nothing foreign run."""
 
 from __future__ import annotations
 
 import dataclasses
 from types import MappingProxyType
-from typing import Any
 
 import sm_trn as st
-
-
-class Untouchable:
-    """Fails when it is asked anything."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"asked for {name}")
-
-
-def session(*, emulated: bool) -> st.Session:
-    nobody: Any = Untouchable()
-    return st.Session(
-        backend=nobody,
-        logs=nobody,
-        storage=nobody,
-        role="role",
-        bucket="bucket",
-        region="us-west-2",
-        emulated=emulated,
-        announcement="",
-    )
-
-
-def spec() -> st.JobSpec:
-    return st.JobSpec(
-        name="bert",
-        script=st.Script("train_text_classification.py"),
-        framework=st.NeuronX("2.9.0"),
-        compute=st.Compute("ml.trn1.32xlarge", count=2),
-    )
 
 
 REHEARSAL = st.results.Rehearsal(

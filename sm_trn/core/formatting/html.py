@@ -49,7 +49,7 @@ CSS = " ".join(
         ".smtrn p{margin:4px 0; color:var(--ink2)}",
         ".smtrn .title{color:var(--ink); font-size:15.5px; font-weight:620}",
         ".smtrn .title .ink3{font-size:13.5px; font-weight:400}",
-        ".smtrn .wide,.smtrn pre{overflow-x:auto}",
+        ".smtrn .wide{overflow-x:auto} .smtrn pre{white-space:pre-wrap; overflow-wrap:anywhere}",
         ".smtrn table{table-layout:auto}",
         ".smtrn table{border-collapse:collapse; margin:8px 0!important; border:0; width:100%; font-size:13.5px; color:inherit}",
         ".smtrn tr{background:none!important}",
