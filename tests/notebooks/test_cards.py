@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 import sm_trn as st
 
-
 REHEARSAL = st.results.Rehearsal(
     plain="bert-plain",
     interrupted="bert-cut",
