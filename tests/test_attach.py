@@ -65,7 +65,7 @@ def test_the_spec_of_a_submitted_job_comes_back_equal(session: Session, source: 
     seen: list[str] = []
 
     @settings(
-        max_examples=100,
+        max_examples=200,
         phases=[Phase.generate],
         database=None,
     )

@@ -24,7 +24,7 @@ from botocore.config import Config
 from ..core.archives import Member
 from ..core.aws.backend import CONFIG, make_client
 from ..core.aws.errors import as_cloud_error, trouble, unanswered
-from ..core.aws.storage import PREFIX, Progress, counting
+from ..core.aws.storage import PREFIX
 from ..core.errors import CloudError, LaunchUnknown
 from ..core.ports import Answer, Artefact, EndpointSnapshot, Model
 from ..core.specs.places import bucket_and_key
@@ -42,10 +42,9 @@ class Boto3Hosting:
     Names are expected to be new and ours alone: what a repeated create finds there, an attempt whose answer was lost has made.
     """
 
-    def __init__(self, session: boto3.Session, bucket: str, *, progress: Progress | None = None) -> None:
+    def __init__(self, session: boto3.Session, bucket: str) -> None:
         self._session = session
         self._bucket = bucket
-        self._progress = progress
 
     @cached_property
     def _sagemaker(self) -> Any:
@@ -65,7 +64,7 @@ class Boto3Hosting:
         if size is None or size > largest:
             return None if size is None else Artefact(uri=uri, size_bytes=size, names=("not looked at",), bad=())
         with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
-            self._download(uri, file, size)
+            self._download(uri, file)
             names, bad = [], []
             with _opened(file, uri) as tar:
                 for member in tar:
@@ -80,11 +79,10 @@ class Boto3Hosting:
         bucket, key = _split(uri)
         with as_cloud_error("HeadObject", uri):
             there = self._s3.head_object(Bucket=bucket, Key=key)
-        etag, size = there["ETag"], int(there["ContentLength"])
-        digest = hashlib.sha256(repr((uri, etag, sorted(code.items()))).encode()).hexdigest()
+        digest = hashlib.sha256(repr((uri, there["ETag"], sorted(code.items()))).encode()).hexdigest()
         fresh = f"{PREFIX}/models/{digest}/model.tar.gz"
         with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
-            self._download(uri, source, size)
+            self._download(uri, source)
             with _opened(source, uri) as tar, tarfile.open(fileobj=target, mode="w:gz", compresslevel=3) as out:
                 for member in tar:
                     if not member.name.removeprefix("./").startswith("code/") and not _bad(member):
@@ -94,10 +92,9 @@ class Boto3Hosting:
                     entry.size = len(content)
                     entry.mode = 0o644
                     out.addfile(entry, io.BytesIO(content))
-            told = counting(self._progress, "uploading the model with its code", target.seek(0, io.SEEK_END))
             target.seek(0)
             with as_cloud_error("PutObject", f"s3://{self._bucket}/{fresh}"):
-                self._s3.upload_fileobj(target, self._bucket, fresh, Callback=told)
+                self._s3.upload_fileobj(target, self._bucket, fresh)
         return f"s3://{self._bucket}/{fresh}"
 
     def create_model(self, name: str, role: str, model: Model, tags: Mapping[str, str]) -> None:
@@ -238,11 +235,10 @@ class Boto3Hosting:
                 return None
             raise
 
-    def _download(self, uri: str, file: IO[bytes], size: int) -> None:
+    def _download(self, uri: str, file: IO[bytes]) -> None:
         bucket, key = _split(uri)
         with as_cloud_error("GetObject", uri):
-            told = counting(self._progress, "downloading the model", size)
-            self._s3.download_fileobj(bucket, key, file, Callback=told)
+            self._s3.download_fileobj(bucket, key, file)
         file.seek(0)
 
 

@@ -7,7 +7,6 @@ from datetime import date
 from typing import Final
 
 from ..core import preflight
-from ..core.logs.events import LogEvent
 from ..core.logs.rules import RuleReader
 from ..core.preflight.modelled import faults
 from ..core.specs.destination import Destination
@@ -36,17 +35,16 @@ def check_sweep(
     *,
     today: date | None = None,
     rules: Sequence[preflight.JobRule] = preflight.RULES,
-    log: Iterable[LogEvent] | None = None,
 ) -> Problems:
     """Every problem of a sweep, errors first: those of its jobs at both ends of the space, and its own.
 
-    The objective's expression is tried on the lines of ``log``, an earlier job's; without one, on those that the script's text shows.
+    The objective's expression is tried on the lines that the script's text shows.
     """
     problems = [problem for job in corners(sweep) for problem in preflight.check(job, today=today, rules=rules)]
     problems += _of_the_search(sweep)
     if not any(problem.severity is Severity.ERROR for problem in problems):
         problems += _of_the_request(sweep)
-    problems += _objective(sweep, log)
+    problems += _objective(sweep)
     return Problems(sorted(dict.fromkeys(problems), key=lambda problem: problem.severity.rank))
 
 
@@ -113,7 +111,7 @@ def _of_the_request(sweep: Sweep) -> Iterator[Problem]:
         )
 
 
-def _objective(sweep: Sweep, log: Iterable[LogEvent] | None) -> Iterator[Problem]:
+def _objective(sweep: Sweep) -> Iterator[Problem]:
     """TUNE001 and TUNE002. An image's own program has its own metrics, and its lines are not known."""
     name = sweep.objective.name
     rules = [rule for rule in sweep.rules if rule.name == name]
@@ -127,24 +125,23 @@ def _objective(sweep: Sweep, log: Iterable[LogEvent] | None) -> Iterator[Problem
             fix=Advice(f"Objective(MetricRule({name!r}, r'…'), …){suggestion(name, known)}"),
         )
     for rule in rules:
-        yield from _tried(sweep, rule, log)
+        yield from _tried(sweep, rule)
 
 
-def _tried(sweep: Sweep, rule: MetricRule, log: Iterable[LogEvent] | None) -> Iterator[Problem]:
+def _tried(sweep: Sweep, rule: MetricRule) -> Iterator[Problem]:
     """What became of the expression on the lines that are known."""
-    if log is not None:
-        lines = [event.message for event in log]
-        if not _matches(rule, lines):
-            yield _unmatched(rule, f"none of the {len(lines)} lines of the log matches its expression", lines)
-        return
     shown = printed(sweep.job)
     if shown is None or _matches(rule, shown.lines):
         return
     if shown.whole:
-        yield _unmatched(
-            rule,
+        example = next((line[:SHOWN] for line in shown.lines if rule.name.split("_")[-1] in line), "")
+        yield TUNE002.problem(
+            Field("objective.metric"),
             f"none of the {len(shown.lines) // 2} lines that the script prints matches its expression",
-            shown.lines,
+            got=repr(rule.regex[:SHOWN]),
+            wanted=f"an expression for a line such as {example!r}" if example else "an expression that a line matches",
+            consequence="training jobs would end without a value, and be billed",
+            fix=Advice("sm-trn logs JOB --suggest offers expressions for a log's own lines"),
         )
         return
     yield TUNE002.problem(
@@ -152,20 +149,8 @@ def _tried(sweep: Sweep, rule: MetricRule, log: Iterable[LogEvent] | None) -> It
         "no line in the script's own text matches its expression",
         got=repr(rule.regex[:SHOWN]),
         consequence="unknown: whether a line that libraries print, or that the script puts together, matches",
-        fix=Advice("try it on a log: rehearse the job once, and check the sweep with the log of that"),
+        fix=Advice("rehearse the job once, and see whether job.metrics() has it"),
         severity=Severity.INFO,
-    )
-
-
-def _unmatched(rule: MetricRule, what: str, lines: Sequence[str]) -> Problem:
-    example = next((line[:SHOWN] for line in lines if rule.name.split("_")[-1] in line), "")
-    return TUNE002.problem(
-        Field("objective.metric"),
-        what,
-        got=repr(rule.regex[:SHOWN]),
-        wanted=f"an expression for a line such as {example!r}" if example else "an expression that a line matches",
-        consequence="training jobs would end without a value, and be billed",
-        fix=Advice("sm-trn logs JOB --suggest offers expressions for a log's own lines"),
     )
 
 

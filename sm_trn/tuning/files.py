@@ -33,13 +33,9 @@ class SweepText:
         return (self.job, where) if self.file.place(0, asked) is None else (self.file, asked)
 
 
-def read_sweep(path: Path) -> Sweep:
-    """The sweep of a file. Raises UnknownName for a file that is not there, or that names no job; InvalidJobFile for what stands in it."""
-    return read_text(path).sweep
-
-
 def read_text(path: Path) -> SweepText:
-    """The same with where its fields stand. Raises as ``read_sweep``."""
+    """The sweep of a file, with where its fields stand. Raises UnknownName for a file that is not there, or that names no job;
+    InvalidJobFile for what stands in it."""
     text = _text(path)
     said, places = parse_as(SweepFile, text, FORMAT_OF[path.suffix], name=str(path))
     job = one(str(path.parent / said.job))
@@ -53,7 +49,7 @@ def read_text(path: Path) -> SweepText:
 
 
 def is_sweep(path: Path) -> bool:
-    """Whether a file describes a sweep: its ``job`` is the name of a file, where a job file has jobs. Raises as ``read_sweep``."""
+    """Whether a file describes a sweep: its ``job`` is the name of a file, where a job file has jobs. Raises as ``read_text``."""
     tree, _ = parse_tree(_text(path), FORMAT_OF[path.suffix], str(path))
     return isinstance(tree, Mapping) and isinstance(tree.get("job"), str)
 

@@ -14,7 +14,7 @@ from fakes.launchers import ONE, REQUEST, notebook
 
 import sm_trn as st
 from sm_trn.core.errors import SmTrnError
-from sm_trn.tuning.files import read_sweep
+from sm_trn.tuning.files import read_text
 
 SDK = pytest.mark.sdk
 ROLE = "arn:aws:iam::111122223333:role/mine"
@@ -144,7 +144,7 @@ def test_a_tuning_job_becomes_a_sweep_file(tmp_path: Path) -> None:
     done = sm_trn("import", "launch.py", cwd=tmp_path)
     assert 0 == done.returncode, done.stdout + done.stderr
     (beside,) = (tmp_path / "recorded").glob("*.sweep.toml")
-    sweep = read_sweep(beside)
+    sweep = read_text(beside).sweep
     assert (4, 2, "loss", st.specs.Goal.MINIMIZE) == (
         sweep.jobs, sweep.parallel, sweep.objective.name, sweep.objective.goal,
     )  # fmt: skip

@@ -1,60 +1,11 @@
-"""What a handle and a rehearsal look like in a notebook: all in words, nothing foreign run, nothing asked."""
+"""What a rehearsal looks like in a notebook: all in words, nothing foreign run."""
 
 from __future__ import annotations
 
 import dataclasses
 from types import MappingProxyType
-from typing import Any
 
 import sm_trn as st
-
-
-class Untouchable:
-    """Fails when it is asked anything."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"asked for {name}")
-
-
-def session(*, emulated: bool) -> st.Session:
-    nobody: Any = Untouchable()
-    return st.Session(
-        backend=nobody,
-        logs=nobody,
-        storage=nobody,
-        role="role",
-        bucket="bucket",
-        region="us-west-2",
-        emulated=emulated,
-        announcement="",
-    )
-
-
-def spec() -> st.JobSpec:
-    return st.JobSpec(
-        name="bert",
-        script=st.Script("train_text_classification.py"),
-        framework=st.NeuronX("2.9.0"),
-        compute=st.Compute("ml.trn1.32xlarge", count=2),
-    )
-
-
-def test_a_handle_shows_itself_without_asking_the_service() -> None:
-    shown = st.TrainingJob(name="bert-1", session=session(emulated=False), spec=spec())._repr_html_()
-    assert "<b>bert-1</b>" in shown
-    assert "ml.trn1.32xlarge" in shown
-    assert "EMULATED" not in shown
-
-
-def test_an_attached_handle_has_no_machine_to_show() -> None:
-    assert "ml." not in st.TrainingJob(name="bert-1", session=session(emulated=False))._repr_html_()
-
-
-def test_an_emulated_handle_says_so_and_names_the_machine_it_is_meant_for() -> None:
-    shown = st.TrainingJob(name="bert-1", session=session(emulated=True), spec=spec())._repr_html_()
-    assert "EMULATED" in shown
-    assert "for ml.trn1.32xlarge" in shown
-
 
 REHEARSAL = st.results.Rehearsal(
     plain="bert-plain",

@@ -237,14 +237,6 @@ def test_the_instance_types_that_v3s_launchers_select_efa_for_are_ours() -> None
     assert efa.drivers().rdma == set(utils.SM_EFA_RDMA_INSTANCES)
 
 
-def test_the_trainer_is_the_sdks_own_class_and_reports_nothing_home(wire: Wire, source: str) -> None:
-    from sm_trn.core import sdk
-
-    made = sdk.model_trainer(jobs.trainium(source), role=jobs.ROLE, bucket=jobs.BUCKET, session=wire.session)
-    assert sdk.load("sagemaker.train.ModelTrainer") is type(made)
-    assert wire.session.sagemaker_config["SageMaker"]["PythonSDK"]["Modules"]["TelemetryOptOut"] is True
-
-
 def test_sdk_v2s_estimator_is_not_here_and_the_message_says_so(source: str) -> None:
     from sm_trn.core import sdk
 

@@ -14,6 +14,7 @@ import boto3
 import jobs
 
 from sm_trn.core.render import EstimatorCall
+from sm_trn.core.sdk.estimators import QUIET_CONFIG
 
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:training-job/x"
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -56,7 +57,10 @@ class Wire:
         for operation in ("CreateTrainingJob", "CreateHyperParameterTuningJob"):
             session.events.register(f"provide-client-params.sagemaker.{operation}", self._keep)
         session.events.register("before-call", self._answer)
-        self.session = sdk.trainer_session(boto_session=session, bucket=jobs.BUCKET)
+        with sdk.contained():
+            self.session = sdk.load("sagemaker.core.helper.session_helper.Session")(
+                boto_session=session, default_bucket=jobs.BUCKET, sagemaker_config=QUIET_CONFIG
+            )
 
     def _keep(self, params: dict[str, Any], **_: Any) -> None:
         self.sent = dict(params)

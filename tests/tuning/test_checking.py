@@ -8,10 +8,9 @@ import pytest
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.core.logs.events import LogEvent
 from sm_trn.core.specs import Checkpoint, JobSpec, MetricRule, Queue, TensorBoard
 from sm_trn.core.specs.tuning import Categorical, Completion, Continuous, Goal, Integer, Objective, Strategy, Sweep
-from sm_trn.tuning.checking import check_sweep, corners
+from sm_trn.tuning.checking import corners
 from sm_trn.tuning.printed import printed
 
 SCRIPT = """
@@ -82,12 +81,6 @@ def test_the_shipped_scripts_print_what_the_trainers_rules_read() -> None:
     space = {"learning_rate": Continuous(1e-5, 1e-3)}
     for name in ("train_loss", "eval_loss"):
         assert "TUNE002" not in ids(Sweep(job, space, Objective(name, Goal.MINIMIZE), max_jobs=2))
-
-
-def test_an_expression_is_tried_on_the_log_of_an_earlier_job(job: JobSpec) -> None:
-    log = [LogEvent(0.0, "algo-1", "loss: 0.3 at the end"), LogEvent(1.0, "algo-1", "done")]
-    assert "TUNE002" in {each.id for each in check_sweep(sweep_of(job), log=log)}
-    assert "TUNE002" not in {each.id for each in check_sweep(sweep_of(job, wrong("loss")), log=log)}
 
 
 def test_a_script_that_cannot_be_read_says_nothing(job: JobSpec) -> None:

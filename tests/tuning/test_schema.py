@@ -20,7 +20,7 @@ from sm_trn.core.jobfile.files import parse_as
 from sm_trn.core.jobfile.json_schema import sweep_schema
 from sm_trn.core.jobfile.schema import part
 from sm_trn.core.jobfile.sweep_file import SweepFile, as_file, dump_sweep
-from sm_trn.tuning.files import read_sweep
+from sm_trn.tuning.files import read_text
 
 VALID = Draft7Validator(sweep_schema())
 DEFINITIONS: Any = sweep_schema()["definitions"]
@@ -98,7 +98,7 @@ def test_every_key_has_a_sentence_of_its_own(name: str) -> None:
 def test_a_sweep_written_and_read_is_the_same(sweep: st.Sweep, form: str, tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(st.dump_job(sweep.job, "toml"))
     (tmp_path / f"sweep.{form}").write_text(dump_sweep(sweep, "job.toml", form))
-    again = read_sweep(tmp_path / f"sweep.{form}")
+    again = read_text(tmp_path / f"sweep.{form}").sweep
     assert sweep == again.replace(job=sweep.job)
 
 

@@ -14,7 +14,7 @@ import sm_trn as st
 from sm_trn.cli.__main__ import cli
 from sm_trn.core.errors import InvalidJobFile, UnknownName
 from sm_trn.core.specs.tuning import Categorical, Continuous, Goal, Integer, Scale, Strategy
-from sm_trn.tuning.files import read_sweep
+from sm_trn.tuning.files import read_text
 
 SCRIPT = """
 import argparse
@@ -66,7 +66,7 @@ def sm_trn(*arguments: str, code: int = 0) -> Result:
 
 
 def test_a_file_is_a_sweep(folder: Path) -> None:
-    sweep = read_sweep(folder / "sweep.toml")
+    sweep = read_text(folder / "sweep.toml").sweep
     assert {
         "lr": Continuous(0.1, 0.9, scale=Scale.LOGARITHMIC), "depth": Integer(1, 9), "optim": Categorical(("adamw", "sgd")),
     } == dict(sweep.space)  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_file_is_a_sweep(folder: Path) -> None:
 def test_a_mistake_in_a_file_is_said_with_its_line(folder: Path, before: str, after: str, said: str) -> None:
     (folder / "sweep.toml").write_text(SWEEP.replace(before, after))
     with pytest.raises(InvalidJobFile) as caught:
-        read_sweep(folder / "sweep.toml")
+        read_text(folder / "sweep.toml")
     assert said in str(caught.value)
     assert "sweep.toml" in str(caught.value)
 
@@ -96,7 +96,7 @@ def test_a_mistake_in_a_file_is_said_with_its_line(folder: Path, before: str, af
 def test_a_job_file_that_is_not_there_is_said(folder: Path) -> None:
     (folder / "job.toml").unlink()
     with pytest.raises(UnknownName, match=r"job\.toml"):
-        read_sweep(folder / "sweep.toml")
+        read_text(folder / "sweep.toml")
 
 
 def test_a_dry_run_shows_the_request_and_the_worst_case(folder: Path) -> None:
@@ -155,7 +155,7 @@ def test_the_tuner_of_sdk_v2_takes_up_what_was_started_here(
     from sagemaker.tuner import HyperparameterTuner
 
     monkeypatch.setenv("SAGEMAKER_SUPPRESS_V2_WARNING", "1")
-    search = here.session.tune(read_sweep(folder / "sweep.toml"))
+    search = here.session.tune(read_text(folder / "sweep.toml").sweep)
     search.wait(progress=False)
     theirs = sagemaker.Session(boto_session=here.session.boto_session, default_bucket=here.session.bucket)
     attached = HyperparameterTuner.attach(search.name, sagemaker_session=theirs)

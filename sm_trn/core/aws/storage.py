@@ -7,8 +7,7 @@ import hashlib
 import io
 import posixpath
 import tarfile
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import boto3
@@ -21,8 +20,6 @@ from ..specs.places import bucket_and_key
 from ..specs.snapshot import parse_time
 from .backend import make_client
 from .errors import as_cloud_error, trouble
-
-Progress = Callable[[str, int, int], None]  # what is moved, bytes so far, bytes in all
 
 IN_ONE_BYTES = 8_000_000
 PREFIX = "sm_trn"
@@ -81,20 +78,6 @@ def source_digest(folder: Path, dependencies: Sequence[str] = ()) -> str:
     return hashlib.sha256(pack(folder, dependencies, allow_secrets=True)).hexdigest()
 
 
-def counting(progress: Progress | None, what: str, whole: int) -> Callable[[int], None] | None:
-    """boto3's callback, which hears of more bytes from several threads, as one that tells how many there are by now."""
-    if progress is None:
-        return None
-    lock, done = threading.Lock(), [0]
-
-    def more(amount: int) -> None:
-        with lock:
-            done[0] += amount
-            progress(what, done[0], whole)
-
-    return more
-
-
 def _digest(file: Path) -> bytes:
     found = hashlib.sha256()
     with file.open("rb") as body:
@@ -106,10 +89,9 @@ def _digest(file: Path) -> bytes:
 class S3Storage:
     """The ``Storage`` port over one bucket."""
 
-    def __init__(self, session: boto3.Session, bucket: str, *, progress: Progress | None = None) -> None:
+    def __init__(self, session: boto3.Session, bucket: str) -> None:
         self._s3 = make_client(session, "s3")
         self._bucket = bucket
-        self.progress = progress
 
     def put_source(self, folder: str, dependencies: Sequence[str] = (), *, allow_secrets: bool = False) -> str:
         """Upload the folder as one tar unless the same content is there; returns its S3 URI. Raises as ``pack``."""
@@ -182,14 +164,11 @@ class S3Storage:
 
     def _put_file(self, key: str, file: Path) -> None:
         """A small file in one request, a large one in parts that are never all in memory. Ctrl-C takes the parts back."""
-        size = file.stat().st_size
-        if size <= IN_ONE_BYTES:
+        if file.stat().st_size <= IN_ONE_BYTES:
             self._put(key, file.read_bytes())
         elif not self._exists(key):
             with as_cloud_error("PutObject", f"s3://{self._bucket}/{key}"), file.open("rb") as body:
-                self._s3.upload_fileobj(
-                    body, self._bucket, key, Callback=counting(self.progress, f"uploading {file.name}", size)
-                )
+                self._s3.upload_fileobj(body, self._bucket, key)
 
     def _exists(self, key: str) -> bool:
         try:

@@ -12,7 +12,6 @@ from ..errors import UnknownName
 from .images import processor, registry
 
 AS_OF: Final = "2026-11-20"
-SOURCE: Final = "sagemaker SDK 2.257.7 image tables"
 # PyTorch version -> Python of pytorch-inference.
 _PYTORCH: Final = MappingProxyType(
     {

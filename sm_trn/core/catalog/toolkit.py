@@ -6,15 +6,10 @@ Source: sagemaker-training 5.1.2 and 5.1.3, process.py, run_async; the days of b
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 # The newest PyTorch whose images AWS had stopped to patch on that day: images.json, support.
 LAST_WITH_SHELL: Final = (2, 8)
-_URI: Final = re.compile(
-    r"\d{12}\.dkr\.ecr\.[\w.-]+/"
-    r"(?:(?:huggingface-)?pytorch(?:-trcomp)?-training[\w-]*|smdistributed-modelparallel|sagemaker-pytorch):(\d+\.\d+)"
-)
 
 
 def shell_reads(pytorch: str) -> bool | None:
@@ -25,9 +20,3 @@ def shell_reads(pytorch: str) -> bool | None:
     """
     major, minor = pytorch.split(".")[:2]
     return True if (int(major), int(minor)) <= LAST_WITH_SHELL else None
-
-
-def shell_reads_in(image_uri: str) -> bool | None:
-    """The same of an image; None of one that is not AWS's."""
-    found = _URI.match(image_uri)
-    return shell_reads(found[1]) if found is not None else None

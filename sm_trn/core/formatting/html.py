@@ -41,8 +41,7 @@ CSS = " ".join(
         ".smtrn p{margin:4px 0; color:var(--ink2)}",
         ".smtrn .title{color:var(--ink); font-size:15.5px; font-weight:620}",
         ".smtrn .title .ink3{font-size:13.5px; font-weight:400}",
-        ".smtrn .narrow table{width:auto; min-width:260px}",
-        ".smtrn .wide,.smtrn pre{overflow-x:auto}",
+        ".smtrn .wide{overflow-x:auto} .smtrn pre{white-space:pre-wrap; overflow-wrap:anywhere}",
         ".smtrn table{table-layout:auto}",
         ".smtrn table{border-collapse:collapse; margin:8px 0!important; border:0; width:100%; font-size:13.5px; color:inherit}",
         ".smtrn tr{background:none!important}",
@@ -61,7 +60,6 @@ CSS = " ".join(
         ".smtrn .tag{border:1.5px dashed var(--emu); border-radius:2px; padding:2px 5px}",
         ".smtrn code{font-size:12.5px; color:inherit; background:var(--panel); padding:0 3px; overflow-wrap:break-word}",
         ".smtrn td{white-space:nowrap} .smtrn td.words{white-space:normal; overflow-wrap:break-word}",
-        ".smtrn .sides code{overflow-wrap:anywhere; white-space:normal} .smtrn .sides tr>:first-child{min-width:17em; white-space:normal}",
         ".smtrn td.words.wide{min-width:13em} .smtrn td.words.state{white-space:nowrap}",
         ".smtrn table.facts{width:auto} .smtrn table.facts th{color:var(--ink3); white-space:nowrap}",
         ".smtrn .missing,.smtrn .ink3{color:var(--ink3)} .smtrn .ink2{color:var(--ink2)}",
@@ -69,14 +67,6 @@ CSS = " ".join(
         *(f".smtrn .c{slot}{{color:var(--s{slot})}}" for slot in range(1, 7)),
     )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """What is said of a name; ``code`` as a computer would read it."""
-
-    words: str
-    code: bool = False
 
 
 def cleaned(value: str) -> str:
@@ -100,21 +90,12 @@ def block(inner: str) -> str:
     return f'<div class="smtrn"><style>{CSS}</style>{inner}</div>'
 
 
-def title(name: str, under: str = "", *, emulated: bool = False) -> str:
-    """The line at the top: what it is, and in grey what kind."""
-    tag = f"{TAG} " if emulated else ""
-    more = f' <span class="ink3">{escaped(under)}</span>' if under else ""
-    return f'<p class="title">{tag}<b>{escaped(name)}</b>{more}</p>'
-
-
-def facts(rows: Iterable[tuple[str, str | Fact]]) -> str:
+def facts(rows: Iterable[tuple[str, str]]) -> str:
     """Names and what is said of them; nothing when there is nothing to say."""
     lines = []
     for name, value in rows:
-        fact = Fact(value) if isinstance(value, str) else value
-        words = f"<code>{escaped(fact.words)}</code>" if fact.code else escaped(fact.words)
-        wide = " wide" if len(fact.words) > 40 else ""
-        lines.append(f'<tr><th scope="row">{escaped(name)}</th><td class="words{wide}">{words}</td></tr>')
+        wide = " wide" if len(value) > 40 else ""
+        lines.append(f'<tr><th scope="row">{escaped(name)}</th><td class="words{wide}">{escaped(value)}</td></tr>')
     return f'<table class="facts"><tbody>{"".join(lines)}</tbody></table>' if lines else ""
 
 

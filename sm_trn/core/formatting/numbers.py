@@ -134,9 +134,9 @@ def jobs(number: int) -> str:
     return counted(number, "job")
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """``1 launch``, ``2 launches``: a number and its word; ``many`` where an s is not enough."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+def counted(number: int, one: str) -> str:
+    """``1 launch``, ``2 launches``: a number and its word."""
+    return f"{count(number)} {one}{'s' * (number != 1)}"
 
 
 def small(value: float) -> str:

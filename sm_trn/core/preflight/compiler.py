@@ -13,7 +13,6 @@ from ..specs.problems import Advice, AnyOf, Change, Field, Problem, rules_of
 from ..strategies.smddp import SMDataParallel
 from ..strategies.xla import PyTorchXLA
 
-SDK = "SageMaker SDK 2.257.7, TrainingCompilerConfig.validate"
 XLA_FLOOR = {"huggingface": "1.11", "pytorch": "1.12"}
 
 _RULES = rules_of(__package__)

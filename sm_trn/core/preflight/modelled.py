@@ -28,7 +28,6 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "float": (int, float), "double": (int, float),
 }  # fmt: skip
 
-API = "API reference, CreateTrainingJob and ResourceConfig"
 # Parts of a job whose values have no rules of their own.
 CHECKED = ("compute.preferences", "compute.placement", "registry", "experiment", "mlflow", "model_package", "serverless", "max_pending_s",
            "container_entrypoint", "container_arguments")  # fmt: skip

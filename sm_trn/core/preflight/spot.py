@@ -14,7 +14,6 @@ from ..specs.problems import Advice, Change, Field, Problem, rules_of
 from ..specs.units import WallSeconds
 from . import source
 
-API = "API reference, StoppingCondition"
 HOUR_S = 3600
 # Where a request says it, beside what a spec has words for.
 WAIT, ASKED = "/StoppingCondition/MaxWaitTimeInSeconds", "/EnableManagedSpotTraining"

@@ -48,12 +48,12 @@ def load(path: str) -> Any:
         ) from error
 
 
-def sdk_session(*, boto_session: Any = None, region: str | None = None, bucket: str | None = None) -> Any:
+def sdk_session(*, boto_session: Any = None, bucket: str | None = None) -> Any:
     """A ``sagemaker.Session`` without usage reports. ``bucket`` None leaves the choice to the SDK."""
     cls = load("sagemaker.session.Session")
     with contained():
         return cls(
-            boto_session=boto_session or boto3.Session(region_name=region),
+            boto_session=boto_session or boto3.Session(),
             default_bucket=bucket,
             sagemaker_config=QUIET_CONFIG,
         )

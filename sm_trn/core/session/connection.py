@@ -20,8 +20,6 @@ from .pace import SystemClock
 if TYPE_CHECKING:
     import boto3
 
-Progress = Callable[[str, int, int], None]  # what moves, bytes so far, all bytes
-
 
 class EmulatorEndpoint(Protocol):
     """A running emulator: where it is, and who asks there."""
@@ -59,12 +57,11 @@ def connect(  # noqa: PLR0913 - what a session needs, each by name
     state: str | Path | None = None,
     session_class: type[S] = Session,  # type: ignore[assignment]  # the default of S
     start_emulator: StartEmulator | None = None,
-    progress: Progress | None = None,
 ) -> S:
     """A session on AWS or on the emulator: ``backend`` ('aws' or 'emulator'), else ``SM_TRN_BACKEND``, else AWS when boto3
     finds credentials, else the emulator, which ``start_emulator`` starts when it is not up.
 
-    ``region`` comes from where ``known_region`` finds it; on AWS there is no default. ``progress`` hears of uploads and downloads.
+    ``region`` comes from where ``known_region`` finds it; on AWS there is no default.
     ``announcement`` says which it is and why. An AWS failure never turns into an emulated run. Raises NotConfigured when
     role, bucket or region cannot be found; UnknownName for another backend. Prices are ``known_prices()``.
     """
@@ -89,7 +86,7 @@ def connect(  # noqa: PLR0913 - what a session needs, each by name
             raise NotConfigured("backend: got 'emulator', which is not installed, wanted 'aws'")
         reason = "no AWS credentials were found" if chosen is None else "chosen" if backend else "SM_TRN_BACKEND"
         endpoint = start_emulator(Path(state) if state is not None else None, known_region(region, profile=profile))
-        return emulated_session(endpoint, reason, session_class=session_class, progress=progress)
+        return emulated_session(endpoint, reason, session_class=session_class)
     where = expect_region(aws.find_region(boto_session, region))
     aws.check_endpoint()
     found_bucket = aws.find_bucket(boto_session, bucket, where)
@@ -101,7 +98,6 @@ def connect(  # noqa: PLR0913 - what a session needs, each by name
         bucket=found_bucket,
         region=where,
         announcement=f"AWS, {where}, s3://{found_bucket}",
-        progress=progress,
     )
 
 
@@ -110,7 +106,6 @@ def emulated_session(
     reason: str,
     *,
     session_class: type[S] = Session,  # type: ignore[assignment]  # the default of S
-    progress: Progress | None = None,
 ) -> S:
     """A session on a running emulator; ``reason`` says why it is not AWS."""
     from .. import aws  # noqa: PLC0415 - `import sm_trn` loads no boto3
@@ -128,7 +123,6 @@ def emulated_session(
         emulated=True,
         announcement=f"EMULATED on this machine ({reason}), {endpoint.url}, {endpoint.region}: seconds are this machine's, "
         "and there is no cost",
-        progress=progress,
     )
 
 
@@ -141,7 +135,6 @@ def _session(  # noqa: PLR0913 - the fields of a session, each by name
     bucket: str,
     region: str,
     announcement: str,
-    progress: Progress | None,
     emulated: bool = False,
 ) -> S:
     """The ports of one boto3 session, joined."""
@@ -150,7 +143,7 @@ def _session(  # noqa: PLR0913 - the fields of a session, each by name
     return session_class(
         backend=backend,
         logs=aws.CloudWatchLogs(boto),
-        storage=aws.S3Storage(boto, bucket, progress=progress),
+        storage=aws.S3Storage(boto, bucket),
         account=aws.Boto3Account(session=boto, role=role, bucket=bucket, region=region),
         utilization=aws.CloudWatchUtilization(boto),
         role=role,

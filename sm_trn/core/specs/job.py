@@ -248,6 +248,16 @@ class JobSpec(HasCard):
         for name in ("kept", "profiler_rules", "debug_rules", "container_entrypoint", "container_arguments"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
+    def __repr__(self) -> str:
+        """What is set, a field a line; of the environment the names alone, for values may be secrets."""
+        lines = []
+        for each in dataclasses.fields(self):
+            value = getattr(self, each.name)
+            if value not in (each.default, NOTHING, Output()):
+                shown = list(value) if each.name == "environment" else value
+                lines.append(f"  {each.name}={dict(shown) if isinstance(shown, Mapping) else shown!r}")
+        return "\n".join(["JobSpec:", *lines])
+
     def replace(self, **changes: Any) -> JobSpec:
         """A copy with ``changes``; an unknown field is a TypeError with a suggestion."""
         return dataclasses.replace(self, **changes)

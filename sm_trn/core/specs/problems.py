@@ -217,7 +217,7 @@ class Problem:
 
 
 class Problems(HasCard, list[Problem]):
-    """A list of problems that shows itself: a count, then a problem a line, or a table in a notebook.
+    """A list of problems that shows itself: a count, then a problem a line.
 
     >>> st.specs.Problems([st.specs.Problem(id="X001", severity=st.Severity.ERROR, where="name", what="too short")]).counted()
     '1 error'
