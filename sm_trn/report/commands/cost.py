@@ -84,13 +84,13 @@ def command(  # noqa: PLR0913 - one parameter an option
         return
     namer(by)
     try:
-        first, last = moment(since), moment(until, end=True)
+        wanted, first, last = pair(tag), moment(since), moment(until, end=True)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if first is not None and last is not None and first > last:
         raise click.UsageError(f"--since: got {since}, wanted a date that is not after --until {until}")
     found = connection().fleet(
-        contains or "", tag=pair(tag), after=since, before=until, tags=by.startswith("tag:"), at=at, limit=limit
+        contains or "", tag=wanted, after=since, before=until, tags=by.startswith("tag:"), at=at, limit=limit
     )
     written = found.save(output, by=by) if output is not None else ()
     if as_json:
