@@ -26,7 +26,7 @@ facebook/m2m100_418M=0.418 Helsinki-NLP/opus-mt-en-de=0.074 xlnet/xlnet-large-ca
 tiiuae/falcon-40b-instruct=41.8 tiiuae/falcon-180B=179.5 tiiuae/Falcon3-10B-Instruct=10.3 mosaicml/mpt-30b=30
 huggyllama/llama-65b=65.3 meta-llama/Llama-2-13b-chat-hf=13.0 meta-llama/Meta-Llama-3-8B=8.03 meta-llama/Llama-3.1-405B=406
 meta-llama/Llama-3.2-1B-Instruct=1.24 meta-llama/Llama-3.3-70B-Instruct=70.6 meta-llama/Llama-4-Scout-17B-16E-Instruct=108.6
-meta-llama/CodeLlama-34b-hf=33.7 TinyLlama/TinyLlama-1.1B-Chat-v1.0=1.1 tiny-llama=1.1 lmsys/vicuna-13b-v1.5=13.0
+meta-llama/CodeLlama-34b-hf=33.7 TinyLlama/TinyLlama-1.1B-Chat-v1.0=1.1 lmsys/vicuna-13b-v1.5=13.0
 mistralai/Mistral-7B-Instruct-v0.3=7.25 mistralai/Mistral-Nemo-Instruct-2407=12.2 mistralai/Mistral-Small-24B-Instruct-2501=23.6
 mistralai/Mistral-Small-Instruct-2409=22.2 mistralai/Ministral-8B-Instruct-2410=8.02 mistralai/Ministral-3-8B-Base-2512=8.49
 allenai/Olmo-3-7B-Instruct=7.3 JetBrains/Mellum2-12B-A2.5B-Base=12.15 upstage/Solar-Open-100B=102.7
