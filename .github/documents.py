@@ -47,7 +47,7 @@ from sm_trn.core.specs.kept import Kept
 from sm_trn.core.specs.metrics import MetricRule
 from sm_trn.core.specs.services import Experiment, Mlflow, ModelPackage, Queue, Retry, RetryRule, Serverless
 from sm_trn.core.strategies import STRATEGIES
-from sm_trn.report.comparing import compare
+from sm_trn.report.comparison.compare import compare
 
 _WIDTH = 100
 STUB = Path(sm_trn.__file__).with_name("__init__.pyi")

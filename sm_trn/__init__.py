@@ -62,7 +62,7 @@ HOMES = {
     "estimate": ".forecast.estimate",
     "Limits": ".forecast.plan",
     "plan": ".forecast.plan",
-    "compare": ".report.comparing",
+    "compare": ".report.comparison.compare",
     "diff": ".report.comparing",
     "check": ".rules",
     "tune": ".tuning.studies",

@@ -170,43 +170,18 @@ def phases(job: JobSnapshot, now: datetime) -> Iterator[Phase]:
             yield Phase(phase_word(item.status), seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
-    """What a person can do, and the command for it."""
-
-    words: str
-    command: str
-
-
 def why_command(name: str) -> str:
     """The command that asks for the cause of a failure."""
     return f"sm-trn why {shlex.quote(name)}"
 
 
-def next_steps(name: str, status: JobStatus | None, verdict: Verdict | None = None) -> tuple[NextStep, ...]:
-    """What to do with a job, the most useful first: of a failed or sick one, ask why."""
-    job = shlex.quote(name)
-    if verdict is not None and verdict.sick and status is not JobStatus.FAILED:
-        why = NextStep("Find out what is wrong", why_command(name))
-        return why, *next_steps(name, status)
-    again = NextStep("Launch it again, with changes", f"sm-trn resubmit {job}")
-    save = NextStep("Save it as a job file", f"sm-trn list {job} --save job.toml")
-    match status:
-        case JobStatus.FAILED:
-            output = NextStep("Read the end of the script's own output", f"sm-trn logs {job} --script --tail 40")
-            return NextStep("Find out why it failed", why_command(name)), output, again, save
-        case JobStatus.STOPPED:
-            return NextStep("Go on from its checkpoints", f"sm-trn resubmit {job} --resume"), save
-        case JobStatus.COMPLETED:
-            return NextStep("Write a report", f"sm-trn compare {job} --output report/"), again, save
-        case _:
-            return (
-                NextStep("Follow it in a terminal", f"sm-trn watch {job}"),
-                NextStep("Follow its log", f"sm-trn logs {job} --script --follow"),
-                NextStep("Stop it; its script may save first", f"sm-trn stop {job}"),
-            )
-
-
 def next_command(name: str, status: JobStatus | None, verdict: Verdict | None = None) -> str:
-    """The command of the most useful step."""
-    return next_steps(name, status, verdict)[0].command
+    """The command of the most useful step: of a failed or sick job, ask why."""
+    job = shlex.quote(name)
+    if status is JobStatus.FAILED or (verdict is not None and verdict.sick):
+        return why_command(name)
+    if status is JobStatus.STOPPED:
+        return f"sm-trn resubmit {job} --resume"
+    if status is JobStatus.COMPLETED:
+        return f"sm-trn compare {job} --output report/"
+    return f"sm-trn watch {job}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timezone
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ def check(http: HttpRequest, objects: Objects) -> None:
     for name in ("x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"):
         if fields.get(name, EMULATED_ACCOUNT) != EMULATED_ACCOUNT:
             raise refused("AccessDenied", "Access Denied")
+    if not re.fullmatch(r"[A-Za-z0-9+/]{22}==", fields.get("content-md5", f"{'A' * 22}==")):
+        raise AwsError("InvalidDigest", "The Content-MD5 you specified was invalid.")
     entry = objects.find(*_place(http)) if http.method in {"GET", "HEAD"} and not http.query else None
     if entry is None:
         return

@@ -19,32 +19,27 @@ from ..core.status import phases
 from .jobs import WatchRow
 
 if TYPE_CHECKING:
-    from .sections.rows import Row as Compared
+    from .sections.rows import ComparedJob
     from .sections.section import Delta
 
-    Job: TypeAlias = WatchRow | Compared
     Seen: TypeAlias = datetime | Delta | None
 
 
-def status_cell(job: Job, _: Seen) -> Cell:
-    return Cell(job.look.word, role=job.look.role, glyph=job.look.glyph, tag=isinstance(job, WatchRow) and job.emulated)
+def status_cell(job: WatchRow, _: Seen) -> Cell:
+    return Cell(job.look.word, role=job.look.role, glyph=job.look.glyph, tag=job.emulated)
 
 
-def _usd(job: Job, seen: Seen) -> Any:
-    if isinstance(job, WatchRow):
-        now = seen if isinstance(seen, datetime) else None
-        usd = job.usd(now)
-        if usd is not None:
-            return Cell(usd, before="≤" if now is not None and job.at_most else "")
-        billed = job.billed_s(now) is not None
-    else:
-        if job.cost is not None:
-            return job.cost.usd
-        billed = job.billable_s is not None
-    return missing_cost(emulated=job.emulated, billed=billed, in_tokens=job.snapshot.in_tokens)
+def _usd(job: WatchRow, seen: Seen) -> Any:
+    now = seen if isinstance(seen, datetime) else None
+    usd = job.usd(now)
+    if usd is None:
+        return missing_cost(
+            emulated=job.emulated, billed=job.billed_s(now) is not None, in_tokens=job.snapshot.in_tokens
+        )
+    return Cell(usd, before="≤") if now is not None and job.at_most else usd
 
 
-def _price(job: Job, value: Any) -> Any:
+def _price(job: WatchRow, value: Any) -> Any:
     reason = missing_cost(emulated=job.emulated, billed=True, in_tokens=job.snapshot.in_tokens)
     return reason if job.price is None else known(value, Missing.NOT_LOGGED)
 
@@ -54,14 +49,13 @@ def _billed(job: WatchRow, now: Seen) -> Cell:
     return Cell(known(seconds, Missing.NOT_BILLED_YET), unit="emu" if job.emulated and seconds is not None else "")
 
 
-def _spot_saved(job: Job, _: Seen) -> Any:
-    on_demand = job.on_demand_usd
-    return Missing.NOTHING if on_demand is None or job.cost is None else on_demand - job.cost.usd
+def _spot_saved(job: WatchRow, _: Seen) -> Any:
+    return known(job.spot_saved, Missing.NOTHING)
 
 
-def _median(unit: str) -> Callable[[Compared, Seen], Any]:
-    def read(job: Compared, _: Seen) -> Any:
-        rate = job.rate(unit)
+def _median(unit: str) -> Callable[[ComparedJob, Seen], Any]:
+    def read(job: ComparedJob, _: Seen) -> Any:
+        rate = job.throughput(unit)
         if rate is not None:
             return rate.median
         if job.emulated:
@@ -103,7 +97,7 @@ def _left(job: WatchRow, _: Seen) -> Any:
 
 def _checkpoint(job: WatchRow, now: datetime) -> Any:
     """The age of the newest object."""
-    return Missing.NOTHING if job.checkpoints is None else known(job.checkpoints.age_s(now), Missing.NONE_YET)
+    return Missing.NOTHING if job.checkpoints is None else known(job.checkpoint_age_s(now), Missing.NONE_YET)
 
 
 def _phases(job: WatchRow, now: datetime) -> Any:
@@ -116,7 +110,7 @@ def _phases(job: WatchRow, now: datetime) -> Any:
     return f"{seen[-1].word} {fmt.compact(seen[-1].seconds)}"
 
 
-def machines_of(job: Job, _: Seen) -> str:
+def machines_of(job: WatchRow, _: Seen) -> str:
     return fmt.instances(one_line(job.snapshot.instance), job.snapshot.count)
 
 
@@ -129,17 +123,17 @@ def _change(name: str, change: Callable[[Delta], float | None]) -> Column:
     return Column(name=name, dtype="float64", read=lambda _, delta: known(change(delta), Missing.NOTHING))
 
 
-def _less(saving: Callable[[Delta], float | None]) -> Callable[[Compared, Seen], float | None]:
+def _less(saving: Callable[[Delta], float | None]) -> Callable[[ComparedJob, Seen], float | None]:
     """The change that is shown below a value: a saving with its sign turned round."""
 
-    def change(_: Compared, delta: Seen) -> float | None:
+    def change(_: ComparedJob, delta: Seen) -> float | None:
         share = None if delta is None or isinstance(delta, datetime) else saving(delta)
         return None if share is None else -share
 
     return change
 
 
-def _faster(_: Compared, delta: Seen) -> float | None:
+def _faster(_: ComparedJob, delta: Seen) -> float | None:
     return None if delta is None or isinstance(delta, datetime) else delta.speedup_pct
 
 
@@ -153,6 +147,7 @@ _COLUMNS: tuple[Column, ...] = (
     Column(name="created", heading="Created", form=fmt.stamp, read=lambda job, _: known(job.snapshot.created)),
     Column(name="price_usd_per_hour", dtype="float64", read=lambda job, _: _price(job, job.price and job.price.usd_per_hour)),
     Column(name="price_as_of", dtype="object", read=lambda job, _: _price(job, job.price and job.price.as_of)),
+    Column(name="price_inferred", dtype="object", read=lambda job, _: _price(job, job.price and job.price.inferred)),
     Column(name="cost_usd", heading="Cost", unit="USD", short="USD", form=fmt.usd_cell, dtype="float64", read=_usd,
            change=_less(lambda delta: delta.cost_saving_pct)),
     Column(name="spot_saved_usd", heading="Spot saved", unit="USD", short="SPOT SAVED", rank=1, form=fmt.usd_cell, dtype="float64",
@@ -196,7 +191,6 @@ _COLUMNS: tuple[Column, ...] = (
            read=lambda job, _: known(job.accuracy, Missing.NOT_LOGGED)),
     Column(name="final_loss", heading="Final loss", unit="training", short="LOSS", rank=4, form=fmt.loss, dtype="float64",
            read=lambda job, _: known(job.final_loss, Missing.NOT_LOGGED)),
-    _fact("baseline_accuracy", lambda job: max(job.baselines, default=None), reason=Missing.NOT_LOGGED),
     _change("speedup_pct", lambda delta: delta.speedup_pct),
     _change("billable_saving_pct", lambda delta: delta.billable_saving_pct),
     _change("cost_saving_pct", lambda delta: delta.cost_saving_pct),
@@ -207,10 +201,10 @@ BY_NAME = {column.name: column for column in _COLUMNS}
 COLUMNS = (
     "job", "status", "origin", "emulated", "instance", "instances", "workload", "throughput_it_per_s", "samples_per_s", "billable_s",
     "wall_s", "price_usd_per_hour", "price_as_of", "cost_usd", "spot_saved_usd", "usd_per_1000_it", "usd_per_1000_samples", "accuracy",
-    "final_loss", "baseline_accuracy", "interruptions", "speedup_pct", "billable_saving_pct", "cost_saving_pct",
+    "final_loss", "interruptions", "speedup_pct", "billable_saving_pct", "cost_saving_pct",
 )  # fmt: skip
 FLEET_COLUMNS = ("job", "status", "emulated", "instance", "instances", "created", "billable_s", "instance_hours", "price_usd_per_hour",
-                 "price_as_of", "cost_usd", "spot_saved_usd", "idle_usd", "interruptions")  # fmt: skip
+                 "price_as_of", "price_inferred", "cost_usd", "spot_saved_usd", "idle_usd", "interruptions")  # fmt: skip
 
 
 def words_of(job: WatchRow, name: str, now: datetime) -> str:
@@ -236,16 +230,14 @@ def jobs_table(jobs: Iterable[WatchRow], names: Sequence[str], now: datetime | N
     return Table(columns=columns, rows=tuple(rows), title=title)
 
 
-def price_table(prices: Iterable[Price], title: str, used: Iterable[Price]) -> Table:
-    """Each price with its date, region and source; ``used`` are those that costs are made of."""
+def price_table(prices: Iterable[Price]) -> Table:
+    """The prices that costs are made of, each with its date, region and source."""
     columns = (
         Column(name="usd_per_hour", heading="USD per hour"),
         Column(name="as_of", heading="Dated", align=Align.LEFT),
         Column(name="region", heading="Region", align=Align.LEFT),
-        Column(name="used", heading="Used", align=Align.LEFT),
         Column(name="source", heading="Source", align=Align.LEFT, style=WRAP),
     )
-    chosen = set(used)
     rows = []
     for price in prices:
         inferred = Cell(f"{price.as_of}, inferred", role="warn", glyph="▲") if price.inferred else Cell(price.as_of)
@@ -253,8 +245,7 @@ def price_table(prices: Iterable[Price], title: str, used: Iterable[Price]) -> T
             "usd_per_hour": Cell(price.usd_per_hour),
             "as_of": inferred,
             "region": Cell(price.region),
-            "used": Cell("yes" if price in chosen else "other date"),
             "source": Cell(price_sources().get(price.source, price.source)),
         }
         rows.append(Row(name=price.instance, role="code", cells=cells))
-    return Table(columns=columns, rows=tuple(rows), title=title, rows_are="Instance")
+    return Table(columns=columns, rows=tuple(rows), title="Prices used", rows_are="Instance")

@@ -12,7 +12,7 @@ from ..core.errors import UnknownName
 from ..core.extras import extra
 from ..core.ports import JobQuery
 from ..core.session import handles
-from .fleets.search import MOST, fetch_healths, fetch_jobs, moment
+from .fleets.search import MOST, fetch_jobs, moment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ class ReportingSession(handles.Session[M_co]):
 
     __slots__ = ()
 
-    def fleet(  # noqa: PLR0913 - what a search can be told, each by name
+    def fleet(
         self,
         containing: str = "",
         *,
@@ -74,19 +74,16 @@ class ReportingSession(handles.Session[M_co]):
         tags: bool = False,
         at: date | str | None = None,
         limit: int = MOST,
-        health: bool = False,
     ) -> Fleet:
         """What jobs cost together: those with ``containing`` in their name, with the ``tag``, created ``after`` and ``before``.
 
         At most the ``limit`` newest; priced at the newest price, or that of a day. ``tags`` reads their tags too, for
-        ``fleet.by("tag:KEY")``: a call a job more. ``health`` reads the log of each job that trains, and says which are sick.
-        Raises CloudError.
+        ``fleet.by("tag:KEY")``: a call a job more. Raises CloudError.
         """
         from .fleets.fleet import fleet  # noqa: PLC0415 - pandas stays out of `import sm_trn`
 
         query = JobQuery(containing=containing, created_after=moment(after), created_before=moment(before, end=True))
         jobs, more = fetch_jobs(self, query, tag=tag, tags=tags, limit=limit)
-        healths = fetch_healths(self, [job for job, _ in jobs]) if health else {}
         words = [
             f"with {containing!r} in their name" if containing else "",
             f"tagged {tag[0]}={tag[1]}" if tag else "",
@@ -94,7 +91,7 @@ class ReportingSession(handles.Session[M_co]):
             f"created {before} or before" if before else "",
         ]
         title = f"Jobs {', '.join(word for word in words if word)}".strip()
-        return fleet(jobs, book=self.prices, at=at, title=title, cut=limit if more else None, healths=healths)
+        return fleet(jobs, book=self.prices, at=at, title=title, cut=limit if more else None)
 
     def _progress(self, jobs: Sequence[handles.TrainingJob], stream: TextIO | None, guards: JobGuards) -> Progress:
         """What reads the logs of a wait and shows them on ``stream``; without one, it reads for whoever hears."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..core.formatting import numbers as fmt
 from ..core.formatting.printable import one_line
+from ..core.ports import StoredObjects
 from ..core.pricing.book import Price
 from ..core.pricing.cost import JobCost, instance_seconds, job_cost, spot_saving, usd_for
 from ..core.specs.metrics import MetricPoint
@@ -24,17 +25,6 @@ if TYPE_CHECKING:
 
 WINDOW_S = 300.0  # what is left is judged by the last five minutes
 STEADY_STEPS = 20  # fewer tell no rate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoints:
-    """What lies under a job's checkpoint URI: how many objects, and when the newest was written."""
-
-    count: int
-    newest: datetime | None
-
-    def age_s(self, now: datetime) -> float | None:
-        return None if self.newest is None else max(0.0, (now - self.newest).total_seconds())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +41,7 @@ class WatchRow:
     price: Price | None = None
     total_steps: int | None = None
     health: Health | None = None
-    checkpoints: Checkpoints | None = None
+    checkpoints: StoredObjects | None = None
     exception: str = ""
     log_read: bool = True
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -116,6 +106,11 @@ class WatchRow:
         """Whether the script ran and its log was read, so that a number could have been seen."""
         return self.log_read and any(item.status == "Training" for item in self.snapshot.transitions)
 
+    def checkpoint_age_s(self, now: datetime) -> float | None:
+        """Seconds since the newest object below the checkpoint URI was written; None where none was seen."""
+        newest = self.checkpoints.newest if self.checkpoints is not None else None
+        return None if newest is None else max(0.0, (now - newest).total_seconds())
+
     @property
     def machine(self) -> str:
         """Its instances; an emulated job ran on this machine, for them."""
@@ -176,7 +171,7 @@ class WatchRow:
 
     @property
     def instance_hours(self) -> float | None:
-        if self.snapshot.billable_s is None or self.snapshot.emulated:
+        if self.snapshot.billable_s is None or self.emulated:
             return None
         return instance_seconds(self.snapshot.billable_s, self.snapshot.count) / 3600
 
@@ -202,7 +197,7 @@ class WatchRow:
         """
         job = self.snapshot
         seconds = (job.raw.get("WarmPoolStatus") or {}).get("ResourceRetainedBillableTimeInSeconds")
-        if not seconds or self.price is None or job.emulated:
+        if not seconds or self.price is None or self.emulated:
             return None
         return usd_for(WallSeconds(float(seconds)), job.count, self.price.usd_per_hour)
 
@@ -214,7 +209,7 @@ class WatchRow:
     def unpriced(self) -> bool:
         """Billed, but no price is known: missing in every sum."""
         job = self.snapshot
-        return self.price is None and job.billable_s is not None and not job.emulated and not job.in_tokens
+        return self.price is None and job.billable_s is not None and not self.emulated and not job.in_tokens
 
     def _steps_per_second(self) -> float | None:
         placed = [p for p in self.points if p.step is not None and p.time_s is not None]

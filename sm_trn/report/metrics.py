@@ -44,14 +44,11 @@ def lines_frame(lines: Sequence[MetricLine]) -> pd.DataFrame:
 def final_frame(rows: Sequence[tuple[str, float, float | None, float | None]]) -> pd.DataFrame:
     """Columns ``FINAL_COLUMNS`` of (name, the service's value, epoch seconds, the log's value)."""
     frame: pd.DataFrame = pd.DataFrame(
-        {
-            "name": pd.Series([row[0] for row in rows], dtype="object"),
-            "value": pd.Series([row[1] for row in rows], dtype="float64"),
-            "log_value": pd.Series([row[3] for row in rows], dtype="float64"),
-            "time": _times([row[2] for row in rows]),
-        }
+        [(name, value, logged, time) for name, value, time, logged in rows], columns=list(FINAL_COLUMNS)
     )
-    return frame
+    numbers: pd.DataFrame = frame.astype({"value": "float64", "log_value": "float64"})
+    numbers["time"] = _times([row[2] for row in rows])
+    return numbers
 
 
 def _times(seconds: Sequence[float | None]) -> pd.Series[Any]:

@@ -112,9 +112,9 @@ def test_json_is_the_only_thing_on_stdout() -> None:
 
 
 def test_cost_of_the_published_pair() -> None:
-    rows = json.loads(sm_trn("cost", "published/bert-trn1", "published/bert-p4d", "--json").stdout)
-    assert ["41.43", "45.96"] == [row["cost_usd"] for row in rows]
-    assert [True, True] == [row["price_inferred"] for row in rows]
+    body = json.loads(sm_trn("cost", "published/bert-trn1", "published/bert-p4d", "--json").stdout)
+    assert [41.43, 45.96] == [round(float(row["cost_usd"]), 2) for row in body["jobs"]]
+    assert [True, True] == [row["price_inferred"] for row in body["jobs"]]
 
 
 def test_an_unknown_baseline_is_a_usage_error_without_traceback() -> None:

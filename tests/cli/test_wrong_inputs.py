@@ -107,14 +107,6 @@ def test_an_empty_part_of_a_name_does_not_mean_every_job(command: str) -> None:
     assert "'--contains': got '', wanted a part of a name" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--by month", "--output there", "--limit 3"])
-def test_what_is_for_a_search_is_refused_beside_names(option: str, folder: Path) -> None:
-    done = sm_trn("cost", "published/bert-p4d", *option.split(), cwd=folder)
-    assert (2, "") == (done.returncode, done.stdout)
-    assert f"{option.split(maxsplit=1)[0]} is for a search, got names of jobs beside it" in done.stderr
-    assert not (folder / "there").exists()
-
-
 def test_a_search_that_ends_before_it_begins_is_refused() -> None:
     done = sm_trn("cost", "--since", "2026-12-01", "--until", "2026-11-01")
     assert (2, "") == (done.returncode, done.stdout)

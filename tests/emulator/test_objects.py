@@ -72,6 +72,8 @@ def test_a_bucket_of_somebody_else_is_refused(bench: Bench) -> None:
     assert b"x" == bench.s3.get_object(**where, ExpectedBucketOwner=bench.endpoint.account_id)["Body"].read()
     assert ("AccessDenied", 403) == refusal(lambda: bench.s3.get_object(**where, ExpectedBucketOwner="1" * 12))
     assert ("AccessDenied", 403) == refusal(lambda: bench.s3.put_object(**where, ExpectedBucketOwner="1" * 12))
+    assert ("InvalidDigest", 400) == refusal(lambda: bench.s3.put_object(**where, Body=b"y", ContentMD5="invalid"))
+    bench.s3.put_object(**where, Body=b"x", ContentMD5="ndTkYSaMgDT1yFZOFVxnpg==")
     assert b"x" == body(bench, "owned")
 
 

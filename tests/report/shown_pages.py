@@ -14,11 +14,12 @@ from report_jobs import START, describe, emulated_job, gpt2_pair, transitions
 from test_report_fleet import mixed
 
 import sm_trn as st
+from sm_trn.core.ports import StoredObjects
 from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import MetricPoint, WallSeconds, parse_snapshot
 from sm_trn.report import compare, fleet, published_record, watch_html
 from sm_trn.report.comparison.page import pictures
-from sm_trn.report.jobs import Checkpoints, WatchRow
+from sm_trn.report.jobs import WatchRow
 
 NOW = datetime.fromtimestamp(START, tz=timezone.utc) + timedelta(minutes=30)
 
@@ -132,7 +133,9 @@ def row(number: int) -> WatchRow:
         points=tuple(points),
         price=snapshot_book().find("ml.trn1.32xlarge", "us-west-2"),
         total_steps=2000,
-        checkpoints=Checkpoints(count=3, newest=NOW - timedelta(minutes=4)) if number < 2 else None,
+        checkpoints=StoredObjects(uri="s3://b/c", size_bytes=1, count=3, newest=NOW - timedelta(minutes=4))
+        if number < 2
+        else None,
     )
 
 

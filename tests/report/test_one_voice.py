@@ -17,10 +17,11 @@ from sm_trn.core.formatting.missing import Missing
 from sm_trn.core.formatting.table import csv_text
 from sm_trn.core.pricing import job_cost, snapshot_book
 from sm_trn.core.specs import JobSnapshot, JobStatus, parse_snapshot, record
-from sm_trn.core.status import LOOKS, next_command, next_steps
+from sm_trn.core.status import LOOKS, next_command
 from sm_trn.report import WatchRow, compare, fleet, watch_html, watch_text
+from sm_trn.report.columns import COLUMNS
 from sm_trn.report.commands.cost import cost_line
-from sm_trn.report.ui.views import job_piece, list_piece
+from sm_trn.report.ui.watcher import list_piece
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
 
@@ -62,7 +63,6 @@ def costs_of(job: JobSnapshot) -> dict[str, str]:
         "watch, a notebook's table": cell(watch_html([row, row], NOW), "Cost"),
         "watch, a notebook's card": plain(watch_html([row], NOW)),
         "live page, the list": cell(list_piece([row], NOW), "Cost"),
-        "live page, one job": plain(job_piece(row, NOW)),
         "fleet, terminal": item.text(),
         "fleet, page": cell(item.page(by="instance", now=None), "Cost"),
         "fleet, card": cell(item._repr_html_(), "Cost"),
@@ -92,7 +92,7 @@ def test_a_missing_cost_is_said_in_one_word_on_every_surface(reason: Missing) ->
         assert (None, str(reason)) == (body["jobs"][0]["cost_usd"], body["jobs"][0]["missing"]["cost_usd"])
     assert compared.frame["cost_usd"].isna().all()
     assert item.frame["cost_usd"].isna().all()
-    head, line = csv_text(compared.columns, compared.cells()).splitlines()
+    head, line = csv_text(COLUMNS, compared.cells()).splitlines()
     assert "" == line.split(",")[head.split(",").index("cost_usd")]
 
 
@@ -129,7 +129,6 @@ def test_a_failed_job_has_one_next_step_on_every_surface() -> None:
         plain(watch_html([row], NOW)),
         plain(watch_html([row, row], NOW)),
         plain(list_piece([row], NOW)),
-        plain(job_piece(row, NOW)),
         "\n".join(facts.lines(job)),
     ]
     assert [] == [text for text in said if command not in text]
@@ -138,7 +137,7 @@ def test_a_failed_job_has_one_next_step_on_every_surface() -> None:
 
 @pytest.mark.parametrize("status", list(JobStatus))
 def test_every_status_has_a_next_step(status: JobStatus) -> None:
-    assert all(step.command.startswith("sm-trn ") and step.words for step in next_steps("a", status))
+    assert next_command("a", status).startswith("sm-trn ")
 
 
 def test_a_job_that_was_stopped_is_stopped_on_every_surface() -> None:
@@ -151,7 +150,6 @@ def test_a_job_that_was_stopped_is_stopped_on_every_surface() -> None:
         plain(watch_html([row, row], NOW)),
         plain(watch_html([row], NOW)),
         plain(list_piece([row], NOW)),
-        plain(job_piece(row, NOW)),
         plain(item.page(by="instance", now=None)),
         plain(compared.page()),
         plain(compared._repr_html_()),
@@ -164,5 +162,5 @@ def test_a_phase_has_one_name() -> None:
     loading = transitions(("Starting", 100.0), ("DownloadingTrainingImage", 50.0), ("Training", -1.0))
     changes = {"TrainingJobStatus": "InProgress", "SecondaryStatus": "Training", "SecondaryStatusTransitions": loading}
     row = watched(parse_snapshot(describe("job", **changes)))
-    for words in (watch_text([row], NOW), watch_html([row], NOW), job_piece(row, NOW)):
+    for words in (watch_text([row], NOW), watch_html([row], NOW)):
         assert all(name in words for name in ("starting", "downloading", "training"))

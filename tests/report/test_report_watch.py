@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_jobs import START, describe, step_lines, transitions
 
+from sm_trn.core.ports import StoredObjects
 from sm_trn.core.pricing import snapshot_book
 from sm_trn.core.specs import parse_snapshot
 from sm_trn.core.specs.units import WallSeconds
@@ -28,7 +29,6 @@ from sm_trn.report import (
     watch_lines,
     watch_text,
 )
-from sm_trn.report.jobs import Checkpoints
 from sm_trn.report.watch.text import SHOWN
 
 NOW = datetime.fromtimestamp(START + 1500, timezone.utc)
@@ -243,7 +243,7 @@ def test_display_for_takes_what_fits(
     assert kind is type(display_for(Terminal() if terminal else io.StringIO(), notebook, environ=environ))
 
 
-SAVED = Checkpoints(count=12, newest=NOW - timedelta(seconds=190))
+SAVED = StoredObjects(uri="s3://b/c", size_bytes=1, count=12, newest=NOW - timedelta(seconds=190))
 
 
 def test_the_age_of_the_newest_checkpoint_has_a_column_only_when_it_is_known() -> None:
@@ -257,7 +257,7 @@ def test_the_age_of_the_newest_checkpoint_has_a_column_only_when_it_is_known() -
 def test_the_detail_says_how_old_the_newest_checkpoint_is_or_that_there_is_none() -> None:
     one = dataclasses.replace(row(), checkpoints=SAVED)
     assert "checkpoint  newest 3m10s old, 12 objects" in watch_text([one], NOW)
-    none = dataclasses.replace(row(), checkpoints=Checkpoints(count=0, newest=None))
+    none = dataclasses.replace(row(), checkpoints=StoredObjects(uri="s3://b/c", size_bytes=1, count=0, newest=None))
     assert "checkpoint  none yet" in watch_text([none], NOW)
 
 
@@ -313,7 +313,11 @@ def jobs(number: int) -> list[WatchRow]:
         steps = {"Training": 400 + 37 * place, "Failed": 200, "Completed": 2000}.get(kind, 0)
         changes = {"FailureReason": MEMORY} if kind == "Failed" else {}
         made = row(name, kind, steps=steps, total=4000 if kind == "Training" else steps or None, **changes)
-        saved = Checkpoints(count=4, newest=NOW - timedelta(minutes=4)) if place % 2 else None
+        saved = (
+            StoredObjects(uri="s3://b/c", size_bytes=1, count=4, newest=NOW - timedelta(minutes=4))
+            if place % 2
+            else None
+        )
         found.append(dataclasses.replace(made, checkpoints=saved))
     return found
 

@@ -6,17 +6,16 @@ Skipped by name where no browser is: see tests/browser.py for the environment va
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlencode
 
 import browser
 import pytest
 from chromium import Chromium, Tab, chromium
 from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import World
-from served import Serve, Served
-from shown_jobs import MARKUP, TRAINS, a_few, add, hostile, lines_of
+from served import Serve
+from shown_jobs import MARKUP, TRAINS, a_few, add, hostile
 
 from sm_trn.report.ui.watcher import FIND_EVERY_S
 
@@ -31,7 +30,7 @@ OUTSIDE = """[...document.querySelectorAll('main *, header *, footer *')].filter
     if (getComputedStyle(up).overflowX !== 'visible') return false;
   return true;
 }).map(e => e.outerHTML.slice(0, 120))"""
-NAMES = "[...document.querySelectorAll('#jobs tbody th a')].map(a => a.textContent)"
+NAMES = "[...document.querySelectorAll('#jobs tbody th')].map(a => a.textContent)"
 
 
 @pytest.fixture(scope="module")
@@ -47,22 +46,6 @@ def tab(window: Chromium) -> Iterator[Tab]:
     yield opened
     window.shut(opened)
     window.complaints.clear()
-
-
-@pytest.fixture
-def open_job(tab: Tab) -> Callable[[Served, str], None]:
-    """Open a job's view, and let the poller look once it is known that somebody looks."""
-
-    def opens(page: Served, name: str) -> None:
-        tab.open(f"http://127.0.0.1:{page.port}/job?{urlencode({'name': name})}")
-        for _ in range(400):
-            if name in page.page.watcher.board.opened:
-                break
-            tab.ask("new Promise(r => setTimeout(r, 25))")
-        page.page.watcher.step()
-        tab.until("document.querySelectorAll('.log li').length > 3")
-
-    return opens
 
 
 def test_the_list_says_who_needs_you_fits_every_width_and_hears_of_new_jobs(
@@ -89,37 +72,13 @@ def test_the_list_says_who_needs_you_fits_every_width_and_hears_of_new_jobs(
         assert [] == window.complaints
 
 
-def test_a_job_that_is_looked_at_is_live(
-    window: Chromium, tab: Tab, here: World, serve: Serve, open_job: Callable[[Served, str], None]
-) -> None:
-    add(here.service, "bert", 400, Story(phases=TRAINS, lines=lines_of(500)))
-    with serve() as page:
-        tab.open(page.page.keys.url)
-        open_job(page, "bert")
-        step = tab.ask("document.querySelector('#job dd').textContent")
-        here.clock.sleep(120)
-        page.page.watcher.step()
-        tab.until(f"document.querySelector('#job dd').textContent !== {json.dumps(step)}")
-        tab.until("(log => log.scrollTop + log.clientHeight >= log.scrollHeight - 30)(document.getElementById('log'))")
-        here.clock.sleep(3000)
-        page.page.watcher.step()
-        tab.until("document.querySelector('#job .stand').textContent.includes('completed')")
-        assert [] == window.complaints
-
-
-def test_foreign_text_is_text_everywhere(
-    window: Chromium, tab: Tab, here: World, serve: Serve, open_job: Callable[[Served, str], None]
-) -> None:
+def test_foreign_text_is_text_everywhere(window: Chromium, tab: Tab, here: World, serve: Serve) -> None:
     name = hostile(here.service)
     inert = "[document.querySelectorAll('main img, main script, main [onerror]').length, typeof window.hacked]"
     with serve() as page:
         tab.open(page.page.keys.url)
         tab.until(f"{NAMES}.includes({json.dumps(name)})")
-        assert [0, "undefined"] == tab.ask(inert)
-        open_job(page, name)
-        said = tab.ask("document.querySelector('main').textContent")
-        for kind in ("name", "line", "exception", "key", "value", "instance"):
-            assert MARKUP.format(kind)[:40] in said, kind
+        assert MARKUP.format("instance")[:40] in tab.ask("document.querySelector('main').textContent")
         assert [0, "undefined"] == tab.ask(inert)
         assert [] == window.complaints
 

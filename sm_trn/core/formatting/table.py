@@ -126,8 +126,7 @@ class Mark:
 class Row:
     """A row: its ``name``, and its cells by the names of their columns. ``rank`` precedes the name where the table is ranked.
 
-    In a terminal ``suffix`` follows the name; on pages the name leads to ``href``, ``under`` and ``status`` stand below it, and
-    ``role`` is its colour.
+    In a terminal ``suffix`` follows the name; on pages ``under`` and ``status`` stand below it. ``role`` is its colour.
     """
 
     name: str
@@ -138,7 +137,6 @@ class Row:
     under: str = ""
     status: Cell | None = None
     role: str = ""
-    href: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,6 @@ from typing import IO, Any
 from ..errors import AwsError
 
 
-def _unnoticed() -> None:
-    """A request that came over no connection has nobody to tell."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
     """``raw_path`` and ``query`` are still percent-encoded; ``headers`` are as sent, with names in lower case, ``fields`` joined by name.
@@ -28,7 +24,7 @@ class HttpRequest:
     headers: tuple[tuple[str, str], ...]
     content: IO[bytes]
     chunked: bool = False
-    known_caller: Callable[[], None] = _unnoticed
+    known_caller: Callable[[], None] = lambda: None
     environ: Any = None
     fields: Mapping[str, str] = field(init=False)
 

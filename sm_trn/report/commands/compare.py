@@ -15,7 +15,8 @@ from ...core.catalog import limits
 from ...core.session.handles import Session
 from ...core.session.names import LAST
 from ...core.specs.record import JobRecord
-from ..comparing import as_record, compare
+from ..comparing import as_record
+from ..comparison.compare import compare
 from ..published import published_names, published_record
 
 

@@ -7,18 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import name_filter, pair
 from ...cli.options import json_option
-from ...cli.shared import Whole, at_option, emit, say
+from ...cli.shared import Whole, at_option, say
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, missing_cost, no_price_for
-from ...core.pricing.cost import JobCost, job_cost
+from ...core.pricing.cost import JobCost
 from ...core.session.defaults import known_prices
 from ...core.specs.snapshot import JobSnapshot
-from .. import published_record
+from .. import fleet, published_record
 from ..fleets.rows import namer
 from ..fleets.search import MOST, moment
 from ..handles import ReportingSession
@@ -76,12 +75,6 @@ def command(  # noqa: PLR0913 - one parameter an option
     searched = every or any((contains, tag, since, until))
     if bool(names) == searched:
         raise click.UsageError("wanted either NAMES or a search: --all, --contains, --tag, --since, --until")
-    if names:
-        for name in ("by", "output", "limit"):
-            if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                raise click.UsageError(f"--{name} is for a search, got names of jobs beside it")
-        _each(names, at, connection, as_json=as_json)
-        return
     namer(by)
     try:
         wanted, first, last = pair(tag), moment(since), moment(until, end=True)
@@ -89,42 +82,24 @@ def command(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError(str(error)) from error
     if first is not None and last is not None and first > last:
         raise click.UsageError(f"--since: got {since}, wanted a date that is not after --until {until}")
-    found = connection().fleet(
-        contains or "", tag=wanted, after=since, before=until, tags=by.startswith("tag:"), at=at, limit=limit
-    )
-    written = found.save(output, by=by) if output is not None else ()
+    if names:
+        records = {name: published_record(name) for name in names}
+        jobs = [each.snapshot if each else connection().attach(name).snapshot() for name, each in records.items()]
+        costs = fleet(jobs, book=known_prices(), at=at)
+    else:
+        costs = connection().fleet(
+            contains or "", tag=wanted, after=since, before=until, tags=by.startswith("tag:"), at=at, limit=limit
+        )
+    written = costs.save(output, by=by) if output is not None else ()
     if as_json:
-        click.echo(found.to_json(by=by))
+        click.echo(costs.to_json(by=by))
         return
-    say(found.text(max(80, shutil.get_terminal_size().columns), by=by))
+    if names:
+        say("\n".join(cost_line(row.snapshot, row.cost) for row in costs.rows))
+    else:
+        say(costs.text(max(80, shutil.get_terminal_size().columns), by=by))
     for path in written:
         say(f"wrote {path}")
-
-
-def _each(names: tuple[str, ...], at: str | None, connection: Callable[[], ReportingSession], *, as_json: bool) -> None:
-    """Each job with its cost, or why it has none."""
-    rows = []
-    for name in names:
-        record = published_record(name)
-        job = record.snapshot if record is not None else connection().attach(name).snapshot()
-        price = known_prices().of(job.machines, job.region, at=at)
-        cost = job_cost(job, price)
-        rows.append(
-            {
-                "name": job.name,
-                "emulated": job.emulated,
-                "billable_s": job.billable_s,
-                "instances": job.count,
-                "usd_per_hour": price.usd_per_hour if price else None,
-                "price_as_of": price.as_of if price else None,
-                "price_inferred": price.inferred if price else None,
-                "cost_usd": cost.rounded if cost else None,
-            }
-        )
-        if not as_json:
-            say(cost_line(job, cost))
-    if as_json:
-        emit(rows)
 
 
 def cost_line(job: JobSnapshot, cost: JobCost | None) -> str:

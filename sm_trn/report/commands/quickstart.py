@@ -23,7 +23,7 @@ from ...core.strategies.smddp import SMDataParallel
 from ...core.strategies.torchrun import TorchDistributed
 from ...rules import check
 from ...wiring import connect
-from ..comparing import compare
+from ..comparison.compare import compare
 
 PUBLISHED = ("published/bert-p4d", "published/bert-trn1")
 BAR_ACCURACY = 0.85  # the bundled sample is made so that a model which reads word order gets well above this

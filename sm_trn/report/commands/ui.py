@@ -22,13 +22,9 @@ PORT = 8765
     show_default=True,
     help="Listen on this port, or on the next free one.",
 )
-@click.option("--contains", metavar="TEXT", default="", help="Show only jobs with this text in their name.")
-@click.option(
-    "--limit", type=Whole(1, 2_000), default=500, show_default=True, help="Show at most this many jobs, the newest."
-)
 @connection_options
-def command(*, port: int, contains: str, limit: int, connection: Callable[[], Session]) -> None:
-    """Show jobs and their logs on a live page in your browser.
+def command(*, port: int, connection: Callable[[], Session]) -> None:
+    """Show the newest 500 jobs and their logs on a live page in your browser.
 
     The page is served to this machine only. Its link works once, and then for the browser that opened it. The page only
     reads, and asks AWS only while a tab is visible. Ctrl-C ends it and never stops a job.
@@ -44,7 +40,7 @@ def command(*, port: int, contains: str, limit: int, connection: Callable[[], Se
 
     session, listening = connection(), bind(port)
     taken = listening.getsockname()[1]
-    page = Page(keys=Keys(taken), watcher=Watcher(session, limit=limit, containing=contains))
+    page = Page(keys=Keys(taken), watcher=Watcher(session))
 
     def ready() -> None:
         if taken != port:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
@@ -18,12 +17,16 @@ from ...core.formatting.cards import HasCard
 from ...core.formatting.printable import one_line
 from ...core.formatting.table import Table, finite, frame, reasons, records
 from ...core.formatting.text import Screen
-from ...core.pricing.book import PriceBook, snapshot_book
+from ...core.pricing.book import PriceBook
+from ...core.session.defaults import expect_region, known_prices
+from ...core.session.handles import TrainingJob
+from ...core.session.names import short_names
 from ...core.specs.record import JobRecord
 from ...core.specs.value import suggestion
+from ..comparing import as_record
 from ..figures import Figures
 from ..sections.findings import Finding, section_findings
-from ..sections.rows import Row, read_row
+from ..sections.rows import ComparedJob, read_job
 from ..sections.section import Section, section_unit
 from ..sections.sweep import Sweep, Trial, find_sweep, ranking, varied
 from ..sections.workloads import told_apart
@@ -44,13 +47,10 @@ class Comparison(HasCard, Figures):
     """Jobs side by side; made by ``compare``. ``slots`` gives each job one colour and marker wherever it is shown."""
 
     sections: tuple[Section, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedJob, ...]
     findings: tuple[Finding, ...]
     slots: Mapping[str, int]
     at: str | None
-    book: PriceBook = field(repr=False)
-    baseline: str | None = None  # as it was asked for
-    region: str | None = None
 
     @property
     def frame(self) -> DataFrame:
@@ -80,7 +80,7 @@ class Comparison(HasCard, Figures):
         """The whole document of report.html. ``now`` is written on it when given."""
         from .page import comparison_page  # noqa: PLC0415 - jinja2 is loaded on use
 
-        return comparison_page(self.sections, self.book, pictures, command=self.command, now=now)
+        return comparison_page(self.sections, pictures, now=now)
 
     def text(self, width: int = 80, color: bool = False, *, ascii_only: bool = False) -> str:
         """The comparison for a terminal of ``width`` columns."""
@@ -89,19 +89,6 @@ class Comparison(HasCard, Figures):
 
     def __str__(self) -> str:
         return self.text()
-
-    @property
-    def command(self) -> str:
-        """The shell command that makes this comparison again: jobs by their own names."""
-        options = (("--baseline", self.baseline), ("--at", self.at), ("--in-region", self.region))
-        given = [word for option, value in options if value for word in (option, value)]
-        names = [row.snapshot.name for row in self.rows]
-        return shlex.join(["sm-trn", "compare", *names, *given, "--output", "report/"])
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns in files, one for each hyperparameter that differs between jobs of one workload included."""
-        return tuple(column.name for column in self.table().columns)
 
     def cells(self) -> tuple[Mapping[str, Any], ...]:
         """The frame's rows as plain values, None where something is missing."""
@@ -185,36 +172,42 @@ class Comparison(HasCard, Figures):
 
 
 def compare(
-    records: Sequence[JobRecord],
+    jobs: Sequence[TrainingJob | JobRecord | str | Path],
     *,
     baseline: str | None = None,
-    book: PriceBook | None = None,
     at: date | str | None = None,
     region: str | None = None,
+    book: PriceBook | None = None,
 ) -> Comparison:
-    """Compare finished (or running) jobs: one section per workload, percentages against ``baseline``.
+    """Compare live jobs, records, files of records, or published records: one section per workload, percentages against ``baseline``.
 
-    Without ``baseline`` each section takes its first completed job. Emulated jobs have sections of their own, without percentages.
-    Prices are the newest on or before ``at`` (of all when None) in ``book``, which is the shipped one when None, and of
-    ``region``, which is each job's own when None: what the same seconds would have cost there.
-    Raises UnknownName for an unknown baseline, and SmTrnError when there is
-    no job, two jobs have one name, or the baseline did other work than a job it would be compared with.
+    ``baseline`` is a job's label, or what was given for it in ``jobs``; without one each section takes its first completed job.
+    Emulated jobs have sections of their own, without percentages. Prices are the newest on or before ``at`` (of all when None) in
+    ``book``, None: the prices that this machine knows; ``region`` says what the same seconds would have cost there.
+    Raises UnknownName for a name that is none of these, NotConfigured for a region that AWS does not have, ValueError for an
+    ``at`` that is no date, and SmTrnError when there is no job, two jobs have one name, or the baseline did other work.
     """
-    if not records:
+    if region is not None:
+        expect_region(region)
+    several = [jobs] if isinstance(jobs, (str, Path, JobRecord, TrainingJob)) else jobs
+    if not several:
         raise SmTrnError("compare: got no jobs, wanted at least one")
-    prices = snapshot_book() if book is None else book
-    records = [_cleaned(record) for record in records]
-    labels = _labels(records)
-    records = told_apart(records, labels)
+    prices = book or known_prices()
+    whole = [_cleaned(as_record(job)) for job in several]
+    labels = _labels(whole)
+    records = told_apart(whole, labels)
     # colours by creation time, so that neither argument order nor sorting changes them
     by_time = sorted(zip(records, labels, strict=True), key=lambda item: item[0].snapshot.created or _EARLY)
     slots = {label: place for place, (_, label) in enumerate(by_time)}
     rows = tuple(
-        read_row(record, label=label, slot=slots[label], book=prices, at=at, region=region)
+        read_job(record, label=label, slot=slots[label], book=prices, at=at, region=region)
         for record, label in zip(records, labels, strict=True)
     )
-    chosen = None if baseline is None else _baseline(rows, baseline)
-    workloads: dict[tuple[bool, str], list[Row]] = {}
+    given = Counter(record.label for record in whole)
+    names = {row.label: row for row in rows} | {r.record.label: r for r in rows if given[r.record.label] == 1}
+    names |= {str(job): row for job, row in zip(several, rows, strict=True) if isinstance(job, (str, Path))}
+    chosen = None if baseline is None else _baseline(rows, baseline, names)
+    workloads: dict[tuple[bool, str], list[ComparedJob]] = {}
     for row in sorted(rows, key=lambda row: row.emulated):
         workloads.setdefault((row.emulated, row.record.workload), []).append(row)
     sections = tuple(_section(workload, own, chosen) for (_, workload), own in workloads.items())
@@ -224,9 +217,6 @@ def compare(
         findings=tuple(finding for section in sections for finding in section_findings(section)),
         slots=MappingProxyType(slots),
         at=at.isoformat() if isinstance(at, date) else at,
-        book=prices,
-        baseline=baseline,
-        region=region,
     )
 
 
@@ -242,48 +232,43 @@ def _cleaned(record: JobRecord) -> JobRecord:
 
 
 def _labels(records: Sequence[JobRecord]) -> tuple[str, ...]:
-    """The records' labels; two runs of one spec are told apart by their jobs' own names."""
+    """The records' labels; two runs of one spec are told apart by their jobs' own names, and these are shortened."""
     given = Counter(item.label for item in records)
-    labels = tuple(one_line(item.snapshot.name if given[item.label] > 1 else item.label) for item in records)
+    labels = [one_line(item.snapshot.name if given[item.label] > 1 else item.label) for item in records]
     double = next((label for label, times in Counter(labels).items() if times > 1), None)
     if double is not None:
         raise SmTrnError(
             f"compare: got two jobs called {double!r}, wanted one name each; give the records other labels"
         )
-    return labels
+    short = short_names(labels)
+    own = [item.label == item.snapshot.name for item in records]
+    return tuple(short[label] if named else label for label, named in zip(labels, own, strict=True))
 
 
-def _baseline(rows: tuple[Row, ...], name: str) -> Row:
+def _baseline(rows: tuple[ComparedJob, ...], name: str, names: Mapping[str, ComparedJob]) -> ComparedJob:
     """The job that a person named. Raises UnknownName, and SmTrnError for one that others cannot be compared with."""
-    given = Counter(row.record.label for row in rows)
-    known = {row.label: row for row in rows}
-    known |= {row.record.label: row for row in rows if given[row.record.label] == 1}
-    if name not in known:
-        wanted = ", ".join(map(repr, known))
-        raise UnknownName(f"baseline: got {name!r}, wanted one of {wanted}{suggestion(name, known)}")
-    chosen = known[name]
+    if name not in names:
+        wanted = ", ".join(repr(row.label) for row in rows)
+        raise UnknownName(f"baseline: got {name!r}, wanted one of {wanted}{suggestion(name, names)}")
+    chosen = names[name]
     measured = [row for row in rows if not row.emulated and row is not chosen]
     if chosen.emulated and measured:
         raise SmTrnError(
-            f"{name} cannot be the baseline of {measured[0].label}: it ran in the emulator\n"
-            f"  got     an emulated job, whose seconds are this machine's\n"
-            f"  wanted  a measured job\n"
-            f"  fix     drop the baseline, or name {measured[0].label}"
+            f"{name} cannot be the baseline of {measured[0].label}: it ran in the emulator, and its seconds are this machine's; "
+            f"drop the baseline, or name {measured[0].label}"
         )
     other = next((row for row in measured if row.record.workload != chosen.record.workload), None)
     if other is not None:
+        works = " and ".join(row.record.workload or "no recorded workload" for row in (chosen, other))
         raise SmTrnError(
-            f"{name} cannot be the baseline of {other.label}: different work\n"
-            f"  got     {chosen.record.workload or 'no recorded workload'}\n"
-            f"          {other.record.workload or 'no recorded workload'}\n"
-            f"  wanted  same script, data and schedule for a percentage to mean something\n"
-            f"  fix     drop the baseline: each workload then gets a section and a baseline\n"
-            f"          of its own"
+            f"{name} cannot be the baseline of {other.label}: different work\n  got     {works}\n"
+            "  wanted  the same script, data and schedule, for a percentage to mean something\n"
+            "  fix     drop the baseline: each workload then gets a section and a baseline of its own"
         )
     return chosen
 
 
-def _section(workload: str, own: Sequence[Row], chosen: Row | None) -> Section:
+def _section(workload: str, own: Sequence[ComparedJob], chosen: ComparedJob | None) -> Section:
     """The jobs of one workload: against the baseline, or ranked where they differ in hyperparameters only."""
     emulated = own[0].emulated
     asked = not emulated and any(row is chosen for row in own)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from ...core.formatting import numbers as fmt
-from ...core.pricing.book import PriceBook
 from ..columns import price_table
 from ..figures import charts_of
 from ..pages import render
 from ..sections.findings import Finding, Kind, section_findings
-from ..sections.section import Section, section_prices
+from ..sections.section import Section
 from .tables import REHEARSED, compared_table, settings_left
 
 if TYPE_CHECKING:
     from ..figures.chart import Chart
 
-FIGURED = 12  # workloads that have figures: each takes more than a second, and half a megabyte of the page
+FIGURED = 12  # sections that have figures: each takes more than a second, and half a megabyte of the page
 _AT_THE_TOP = frozenset({Kind.SWEEP, Kind.THROUGHPUT, Kind.BILLABLE, Kind.COST, Kind.SPOT, Kind.FLIP, Kind.RUNS})
 
 
@@ -40,37 +38,20 @@ class Picture:
 
 
 def pictures(sections: Sequence[Section]) -> tuple[Picture, ...]:
-    """Every figure that has something to show. Of many workloads, the ``FIGURED`` with the most jobs have figures."""
-    chosen = sorted(sections, key=lambda section: -len(section.rows))[:FIGURED]
-    names: dict[str, str] = {}  # of files, by workload
-    for section in sections:
-        stem = re.sub(r"[^a-z0-9]+", "-", section.workload.lower()).strip("-")[:40].strip("-") or "jobs"
-        if section.workload not in names:
-            names[section.workload] = f"{stem}-{len(names)}" if stem in names.values() else stem
+    """Every figure that has something to show, of the first ``FIGURED`` sections. Of several sections a file's name has the number."""
     shown: list[Picture] = []
-    for section in sections:
-        if not any(section is each for each in chosen):
-            continue
-        tail = f"-{names[section.workload]}" if len(names) > 1 else ""
-        tail += "-emulated" if section.emulated else ""
+    for number, section in enumerate(sections[:FIGURED], 1):
+        tail = (f"-{number}" if len(sections) > 1 else "") + ("-emulated" if section.emulated else "")
         shown += [Picture(name=f"{chart.name}{tail}", section=section, chart=chart) for chart in charts_of(section)]
     return tuple(shown)
 
 
-def comparison_page(
-    sections: Sequence[Section],
-    book: PriceBook,
-    shown: Sequence[Picture],
-    *,
-    command: str,
-    now: datetime | None,
-) -> str:
-    """The whole document. ``command`` makes the comparison again; ``now`` is written on it when given."""
+def comparison_page(sections: Sequence[Section], shown: Sequence[Picture], *, now: datetime | None) -> str:
+    """The whole document. ``now`` is written on it when given."""
     rows = [row for section in sections for row in section.rows]
     rehearsed = [row.label for row in rows if row.emulated]
     parts = [_part(section, shown, number) for number, section in enumerate(sections, 1)]
-    prices = dict.fromkeys(price for section in sections for price in section_prices(section, book))
-    used = [row.price for row in rows if row.price is not None]
+    prices = dict.fromkeys(row.price for row in rows if row.price is not None)
     return render(
         "comparison.html",
         kind="comparison",
@@ -79,8 +60,7 @@ def comparison_page(
         spoken=[each.rest or each.text for each in section_findings(sections[0]) if each.kind in _AT_THE_TOP][:8],
         emulated=fmt.listing(rehearsed) if rehearsed else "",
         sections=parts,
-        prices=price_table(prices, "Every dated price of these instances", used) if prices else None,
-        command=command,
+        prices=price_table(prices) if prices else None,
         now=now,
     )
 
@@ -122,7 +102,7 @@ def _part(section: Section, shown: Sequence[Picture], number: int) -> dict[str, 
     spoken = _AT_THE_TOP if number == 1 else frozenset()
     notes: list[Finding | str] = [finding for finding in findings if finding.kind not in spoken]
     if not drawn and section.measured:
-        notes.append(f"No figures: of many workloads, the {FIGURED} with the most jobs have them.")
+        notes.append(f"No figures: of many workloads, the first {FIGURED} have them.")
     elif drawn and not any(picture.chart.name == "loss" for picture in drawn):
         notes.append(f"No loss curves: no loss in the log of {fmt.listing([row.label for row in section.rows])}.")
     return {

@@ -9,7 +9,7 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.formatting.table import Cell, Column, Mark, Row, Table, cells_of
 from ..columns import BY_NAME, COLUMNS, machines_of, status_cell
-from ..sections.rows import Row as Job
+from ..sections.rows import ComparedJob
 from ..sections.section import Delta, Section
 from ..sections.sweep import TRAINING_LOSS, Setting, Sweep, setting_text, typed_settings
 
@@ -58,7 +58,7 @@ def _timed(section: Section, names: Sequence[str]) -> list[Column]:
     return [BY_NAME[name] for name in names if name not in {"wall_s", "spot_saved_usd"}]
 
 
-def _job_row(job: Job, columns: Sequence[Column], delta: Delta, *, base: bool = False) -> Row:
+def _job_row(job: ComparedJob, columns: Sequence[Column], delta: Delta, *, base: bool = False) -> Row:
     machines = machines_of(job, None)
     mark = Mark(slot=job.slot, hollow=job.emulated)
     suffix = ", baseline" if base else ""
@@ -108,7 +108,7 @@ def settings_left(sweep: Sweep, shown: Iterable[str] | None = None) -> str:
     return f"Also different, as in compare.csv: {fmt.listing(left)}." if left else ""
 
 
-def file_table(sections: Sequence[Section], jobs: Sequence[Job], names: Sequence[str]) -> Table:
+def file_table(sections: Sequence[Section], jobs: Sequence[ComparedJob], names: Sequence[str]) -> Table:
     """Every column of every job, and one for each hyperparameter of ``names``."""
     home = {job.label: section for section in sections for job in section.rows}
     columns = [BY_NAME[name] for name in COLUMNS]

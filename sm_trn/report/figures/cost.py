@@ -7,7 +7,7 @@ from decimal import Decimal
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import EMULATED_COST, Missing, missing_cost, no_price_for
 from ..sections.findings import Kind, section_headline
-from ..sections.rows import Row
+from ..sections.rows import ComparedJob
 from ..sections.section import Section, flip_price, price_dates
 from .bars import LISTED, Bar, bar_chart
 from .chart import Chart
@@ -24,11 +24,11 @@ def chart(section: Section) -> Chart:
     )  # fmt: skip
 
 
-def _usd(row: Row) -> Decimal:
+def _usd(row: ComparedJob) -> Decimal:
     return row.cost.usd if row.cost is not None else Decimal("inf")
 
 
-def _bar(row: Row) -> Bar:
+def _bar(row: ComparedJob) -> Bar:
     job = row.snapshot
     if row.cost is None or row.price is None:
         reason = missing_cost(emulated=False, billed=job.billable_s is not None, in_tokens=job.in_tokens)
@@ -51,7 +51,7 @@ def _bar(row: Row) -> Bar:
     )
 
 
-def _parts(row: Row, cost: float) -> tuple[tuple[str, float], ...]:
+def _parts(row: ComparedJob, cost: float) -> tuple[tuple[str, float], ...]:
     """The cost by phase; nothing where the phases are not recorded."""
     if row.phases is None:
         return ()
@@ -69,7 +69,7 @@ def _level(section: Section) -> tuple[float | None, str]:
     return float(min(costs)), f"Dashed line: level, if {flip[0].instance} cost {fmt.usd_per_hour(flip[1])}."
 
 
-def _title(section: Section, known: list[Row]) -> str:
+def _title(section: Section, known: list[ComparedJob]) -> str:
     if not section.measured:
         return f"{EMULATED_COST}, nothing was billed"
     headline = section_headline(section, Kind.COST)
@@ -84,7 +84,7 @@ def _title(section: Section, known: list[Row]) -> str:
     return fmt.listing([f"{row.label} cost {fmt.usd(row.cost.usd)}" for row in known if row.cost])
 
 
-def _subtitle(known: list[Row]) -> str:
+def _subtitle(known: list[ComparedJob]) -> str:
     prices = [row.price for row in known if row.price is not None]
     if not prices:
         return "Billable hours × instances × price per hour."

@@ -13,7 +13,7 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.apart import cut_apart
 from ...core.formatting.theme import SLOTS, marker, role
 from ...core.specs.metrics import MetricPoint
-from ..sections.rows import Row
+from ..sections.rows import ComparedJob
 from ..sections.section import Section
 from .chart import Chart, Style
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SMOOTHED, MEAN = 200, 11  # of more points the mean of so many neighbours is drawn
 _STEP, _EPOCH, _USD = "optimizer step", "epoch", "US dollars"
 _MINUTES, _HERE = "minutes since submit", "seconds on this machine"
-_Curve = tuple[Row, list[tuple[float, float]]]  # a job with its finite losses along one axis
+_Curve = tuple[ComparedJob, list[tuple[float, float]]]  # a job with its finite losses along one axis
 
 
 def chart(section: Section) -> Chart:
@@ -44,7 +44,7 @@ def chart(section: Section) -> Chart:
     )
 
 
-def _panels(rows: Sequence[Row], *, emulated: bool) -> list[tuple[str, list[_Curve]]]:
+def _panels(rows: Sequence[ComparedJob], *, emulated: bool) -> list[tuple[str, list[_Curve]]]:
     """The axes that are known, with their curves, the best final loss first."""
     ranked = sorted(rows, key=lambda row: (not math.isfinite(row.final_loss or math.nan), row.final_loss or 0))
     curves = {
@@ -57,7 +57,7 @@ def _panels(rows: Sequence[Row], *, emulated: bool) -> list[tuple[str, list[_Cur
     return [(axis, curves[axis]) for axis in (work, price) if curves[axis]]
 
 
-def _points(row: Row, axis: str) -> list[tuple[float, float]]:
+def _points(row: ComparedJob, axis: str) -> list[tuple[float, float]]:
     """The losses up to the first that is not finite."""
     points: list[tuple[float, float]] = []
     for point in row.record.series("loss"):
@@ -69,7 +69,7 @@ def _points(row: Row, axis: str) -> list[tuple[float, float]]:
     return points
 
 
-def _place(row: Row, point: MetricPoint, axis: str) -> float | None:
+def _place(row: ComparedJob, point: MetricPoint, axis: str) -> float | None:
     """Where a point lies on an axis; None where that is not known."""
     if axis in {_EPOCH, _STEP}:
         return point.epoch if axis == _EPOCH else point.step
@@ -105,7 +105,7 @@ def _draw(axes: Sequence[Axes], panels: list[tuple[str, list[_Curve]]], style: S
     _name(axes[last], panels[last][1][:SLOTS], style)
 
 
-def _line(ax: Axes, row: Row, points: list[tuple[float, float]], style: Style, *, named: bool) -> None:
+def _line(ax: Axes, row: ComparedJob, points: list[tuple[float, float]], style: Style, *, named: bool) -> None:
     color = style.palette[role(row.slot) if named else "axis"]
     xs, ys = np.array(points).T
     if len(xs) > SMOOTHED:
@@ -132,7 +132,7 @@ def _name(ax: Axes, curves: Sequence[_Curve], style: Style) -> None:
     for place, (_, number) in zip(places, ends, strict=True):
         row, points = curves[number]
         final = points[-1][1] if row.final_loss is None else row.final_loss
-        failed = row.status.word == "failed"
+        failed = row.look.word == "failed"
         text = "✗ failed" if failed else fmt.loss(final)
         color = style.palette["err" if failed or not math.isfinite(final) else role(row.slot)]
         ax.annotate(f"{names[number]}\n{text}", (1, place - over), (6, 0), xycoords="axes fraction", textcoords="offset points",
@@ -140,7 +140,7 @@ def _name(ax: Axes, curves: Sequence[_Curve], style: Style) -> None:
                     color=color)  # fmt: skip
 
 
-def _title(rows: Sequence[Row]) -> str:
+def _title(rows: Sequence[ComparedJob]) -> str:
     known = [(row.label, row.final_loss) for row in rows if row.final_loss is not None]
     finite = [(label, value) for label, value in known if math.isfinite(value)]
     broken = [label for label, value in known if not math.isfinite(value)]
@@ -153,7 +153,7 @@ def _title(rows: Sequence[Row]) -> str:
     return ", ".join(ended) or "No loss is known"
 
 
-def _foot(rows: Sequence[Row], panels: list[tuple[str, list[_Curve]]]) -> list[str]:
+def _foot(rows: Sequence[ComparedJob], panels: list[tuple[str, list[_Curve]]]) -> list[str]:
     foot = []
     drawn = {row.label for _, curves in panels for row, _ in curves}
     without = [row.label for row in rows if row.label not in drawn]

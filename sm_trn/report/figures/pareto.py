@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from ...core.formatting import numbers as fmt
 from ...core.formatting.printable import cut
 from ...core.formatting.theme import SLOTS, marker, role
-from ..sections.rows import Row
+from ..sections.rows import ComparedJob
 from ..sections.section import Section
 from .chart import Chart, Style
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NAMED = 8  # points that may have a name beside them
 _Place = tuple[float, float]  # minutes and US dollars
-_Point = tuple[Row, _Place]
+_Point = tuple[ComparedJob, _Place]
 
 
 def chart(section: Section) -> Chart:

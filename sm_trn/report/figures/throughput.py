@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ..sections.findings import QUANTITY, Kind, section_headline
-from ..sections.rows import NEEDED_STEPS, Row
+from ..sections.rows import NEEDED_STEPS, ComparedJob
 from ..sections.section import Section
 from .bars import LISTED, Bar, bar_chart
 from .chart import Chart
@@ -24,9 +24,9 @@ def chart(section: Section) -> Chart:
     )  # fmt: skip
 
 
-def _bar(row: Row, unit: str) -> Bar:
+def _bar(row: ComparedJob, unit: str) -> Bar:
     detail = fmt.instances(row.snapshot.instance, row.snapshot.count)
-    rate = row.rate(unit)
+    rate = row.throughput(unit)
     if rate is None:
         short = f"{Missing.TOO_SHORT}: {row.too_short} steps, needs {NEEDED_STEPS}"
         text = short if row.too_short is not None else str(Missing.NOT_LOGGED)
@@ -45,7 +45,7 @@ def _title(section: Section) -> str:
     headline = section_headline(section, Kind.THROUGHPUT)
     if headline:
         return headline
-    known = [(row, rate.median) for row in section.measured if (rate := row.rate(section.unit)) is not None]
+    known = [(row, rate.median) for row in section.measured if (rate := row.throughput(section.unit)) is not None]
     if not known:
         return "No throughput is known"
     if len(known) > 2:

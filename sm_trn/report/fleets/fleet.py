@@ -22,7 +22,6 @@ from ...core.formatting.text import Layout, Screen, table_lines
 from ...core.pricing.book import PriceBook, snapshot_book
 from ...core.pricing.cost import CENT
 from ...core.specs.snapshot import JobSnapshot
-from ...diagnosis.health.health import Health
 from ..columns import FLEET_COLUMNS, jobs_table, price_table
 from ..jobs import WatchRow
 from .rows import IN_PAGE, SHOWN, TAG, FleetGroup, group_of, group_table, namer, total
@@ -74,9 +73,6 @@ class Fleet(HasCard):
     def findings(self) -> Iterator[str]:
         """What the sums say, what they leave out, and at which prices."""
         yield from self._spent()
-        for row in self.rows:
-            if row.health is not None and row.sick:
-                yield f"{row.name}: {row.health.verdict.word}, {row.reason}. Next: {row.next_command}"
         unpriced = sorted({row.snapshot.instance for row in self.rows if row.unpriced and row.snapshot.instance})
         if unpriced:
             jobs = fmt.jobs(sum(row.unpriced for row in self.rows))
@@ -176,7 +172,7 @@ class Fleet(HasCard):
             heading=f"{self.title}, by {by}",
             sums=group_table(self.by(by), by, f"Sums by {by}"),
             jobs=jobs_table(self.rows, IN_PAGE, title="Jobs, newest first."),
-            prices=price_table(prices, "Prices used", prices),
+            prices=price_table(prices),
             now=now,
         )
 
@@ -197,10 +193,9 @@ def fleet(
     at: date | str | None = None,
     title: str = "Jobs",
     cut: int | None = None,
-    healths: Mapping[str, Health] | None = None,
 ) -> Fleet:
     """The costs of many jobs, each a snapshot or a snapshot with its tags, at the newest price on or before ``at``. ``cut``
-    says that only so many were looked at; ``healths``, by name, are those of jobs whose log was read.
+    says that only so many were looked at.
     """
     prices = snapshot_book() if book is None else book
     day = at.isoformat() if isinstance(at, date) else at
@@ -211,7 +206,6 @@ def fleet(
             WatchRow(
                 snapshot=job,
                 price=None if job.emulated else prices.of(job.machines, job.region, at=day),
-                health=(healths or {}).get(job.name),
                 tags=MappingProxyType(dict(tags or {})),
                 tags_read=tags is not None,
                 log_read=False,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from datetime import date, datetime, time, timezone
 
 from ...core.ports import JobQuery
 from ...core.session.cloud import Cloud
 from ...core.session.details import fetch_details, fetch_tags, listed
-from ...core.session.log_reader import JobLog
 from ...core.specs.snapshot import JobSnapshot
-from ...diagnosis.guard.live import JobGuards
-from ...diagnosis.health.health import Health
 
 MOST = 5_000
 
@@ -27,15 +23,6 @@ def fetch_jobs(
         return [(job, None) for job in jobs], len(seen) > limit
     known = [(job, dict(own)) for job, own in zip(jobs, fetch_tags(cloud.backend, jobs), strict=True)]
     return [(job, own) for job, own in known if tag is None or own.get(tag[0]) == tag[1]], len(seen) > limit
-
-
-def fetch_healths(cloud: Cloud, jobs: Iterable[JobSnapshot]) -> dict[str, Health]:
-    """How the jobs that train are, by one reading of each log; one that cannot be read is left out."""
-    guards, now = JobGuards(cloud=cloud, guards={}), datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc)
-    training = {job.name: job for job in jobs if job.secondary == "Training" and not job.terminal}
-    for name in training:
-        guards.read(JobLog(cloud=cloud, name=name), training)
-    return {name: guards.health(job, now) for name, job in training.items()}
 
 
 def moment(day: date | str | None, *, end: bool = False) -> datetime | None:

@@ -1,24 +1,21 @@
 // The live page: pieces of HTML that the server has made and escaped, put into their places as they come.
 // The one place that takes markup is `put`. The page's policy lets no script of a piece run.
 
-const job = document.body.dataset.job;
 const ended = document.getElementById("ended");
 let source = null, timer = 0;
 
 function put(id, html) {
   const place = document.getElementById(id);
   if (!place) return;
-  const atEnd = place.scrollTop + place.clientHeight >= place.scrollHeight - 30;
   const shape = document.createElement("template");
   shape.innerHTML = html;
   place.replaceChildren(shape.content);
-  if (id === "log" && atEnd) place.scrollTop = place.scrollHeight;
   document.title = `${document.querySelector("h1")?.textContent ?? "live"} – sm_trn`;
 }
 
 function connect() {
   close();
-  source = new EventSource(`/api/live${job ? `?job=${encodeURIComponent(job)}` : ""}`);
+  source = new EventSource("/api/live");
   source.onmessage = (event) => {
     clearTimeout(timer);
     ended.hidden = true;

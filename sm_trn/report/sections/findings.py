@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, no_price_for
-from .rows import Row, settings
+from .rows import ComparedJob, settings
 from .section import Section, flip_price, price_dates
 from .sweep import sweep_headline, sweep_rest, sweep_sentence
 
@@ -100,11 +100,11 @@ def _swept(section: Section) -> Iterator[Finding]:
         yield Finding(kind=Kind.SWEEP_DIFFERS, text=text, workload=sweep.workload)
 
 
-def _about(section: Section, row: Row, base: Row, kind: Kind, text: str = "") -> Finding:
+def _about(section: Section, row: ComparedJob, base: ComparedJob, kind: Kind, text: str = "") -> Finding:
     return Finding(kind=kind, text=text, workload=section.workload, job=row.label, base=base.label)
 
 
-def _compared(section: Section, row: Row, base: Row) -> Iterator[Finding]:
+def _compared(section: Section, row: ComparedJob, base: ComparedJob) -> Iterator[Finding]:
     """A measured job against its baseline: throughput, time, cost, the price at which the order flips, and what else differs."""
     delta = section.delta(row)
     yield from _throughput(section, row, base)
@@ -152,9 +152,9 @@ def _difference(
     )
 
 
-def _throughput(section: Section, row: Row, base: Row) -> Iterator[Finding]:
+def _throughput(section: Section, row: ComparedJob, base: ComparedJob) -> Iterator[Finding]:
     change, unit = section.delta(row).speedup_pct, section.unit
-    ours, theirs = row.rate(unit), base.rate(unit)
+    ours, theirs = row.throughput(unit), base.throughput(unit)
     if change is None or ours is None or theirs is None:
         return
     whiskers = [0.0 if rate.low is None or rate.high is None else rate.high - rate.low for rate in (ours, theirs)]
@@ -163,7 +163,7 @@ def _throughput(section: Section, row: Row, base: Row) -> Iterator[Finding]:
     yield _difference(_about(section, row, base, Kind.THROUGHPUT), change, values, QUANTITY[unit], unit, same=inside)
 
 
-def _cost(section: Section, row: Row, base: Row) -> Iterator[Finding]:
+def _cost(section: Section, row: ComparedJob, base: ComparedJob) -> Iterator[Finding]:
     saving, ours, theirs = section.delta(row).cost_saving_pct, row.cost, base.cost
     if saving is None or ours is None or theirs is None:
         return
@@ -182,7 +182,7 @@ def _cost(section: Section, row: Row, base: Row) -> Iterator[Finding]:
         yield _about(section, row, base, Kind.FLIP, text)
 
 
-def _changed(section: Section, row: Row, base: Row) -> Iterator[Finding]:
+def _changed(section: Section, row: ComparedJob, base: ComparedJob) -> Iterator[Finding]:
     ours, theirs = settings(row), settings(base)
     changed = [key for key in sorted(ours.keys() | theirs.keys()) if ours.get(key) != theirs.get(key)]
     if not changed or not ours or not theirs:
@@ -210,7 +210,7 @@ def _runs(section: Section) -> Iterator[Finding]:
     """What the numbers stand on."""
     if not section.measured:
         return
-    rates = [(row, rate) for row in section.measured if (rate := row.rate(section.unit)) is not None]
+    rates = [(row, rate) for row in section.measured if (rate := row.throughput(section.unit)) is not None]
     words = ["One run each" if len(section.measured) > 1 else "One run"]
     if any(rate.windows for _, rate in rates):
         words.append("throughput is the median of the log's windows, the first left out")
@@ -224,7 +224,7 @@ def _runs(section: Section) -> Iterator[Finding]:
 def _missing(section: Section) -> Iterator[Finding]:
     """What is missing, in words, with the thing to type."""
 
-    def missing(row: Row, text: str) -> Finding:
+    def missing(row: ComparedJob, text: str) -> Finding:
         return Finding(kind=Kind.MISSING, text=f"{row.label}{text}", job=row.label, workload=section.workload)
 
     for row in section.rows:
@@ -239,4 +239,4 @@ def _missing(section: Section) -> Iterator[Finding]:
             price = no_price_for(row.snapshot.instance, row.region)
             yield missing(row, f": {price}; sm-trn catalog update{there} asks AWS for it.")
         if not row.completed and len(section.measured) > 1 and section.sweep is None:
-            yield missing(row, f" {row.status.predicate}: its billable time and cost are not compared.")
+            yield missing(row, f" {row.look.predicate}: its billable time and cost are not compared.")

@@ -9,16 +9,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 
 from ...core.formatting import numbers as fmt
 from ...core.formatting.printable import one_line
 from ...core.logs.throughput import Throughput, throughput
-from ...core.pricing.book import Price, PriceBook
-from ...core.pricing.cost import JobCost, job_cost
+from ...core.pricing.book import PriceBook
 from ...core.specs.record import JobRecord, Origin
-from ...core.specs.snapshot import JobSnapshot, JobStatus
-from ...core.status import StatusLook, status_look
+from ...core.specs.snapshot import JobStatus
 from ...diagnosis.health.health import health
 from ..jobs import WatchRow
 
@@ -40,21 +37,15 @@ class Phases:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One job. What is not known is None. ``region`` is whose prices it has.
+class ComparedJob(WatchRow):
+    """One job of a comparison. What is not known is None. ``region`` is whose prices it has.
 
     ``too_short`` holds the steps of a log that is too short for a rate.
     """
 
     record: JobRecord
-    label: str
     slot: int
     region: str
-    status: StatusLook
-    emulated: bool
-    price: Price | None
-    cost: JobCost | None
-    on_demand_usd: Decimal | None
     iterations: Throughput | None
     samples: Throughput | None
     too_short: int | None
@@ -63,12 +54,8 @@ class Row:
     final_loss: float | None
 
     @property
-    def snapshot(self) -> JobSnapshot:
-        return self.record.snapshot
-
-    @property
-    def look(self) -> StatusLook:
-        return self.status
+    def emulated(self) -> bool:
+        return is_emulated(self.record)
 
     @property
     def billable_s(self) -> float | None:
@@ -90,48 +77,43 @@ class Row:
             return None
         return (job.ended - job.created).total_seconds()
 
-    @property
-    def baselines(self) -> list[float]:
-        """The accuracies of simple models, such as the majority's label, as far as the log has them."""
-        names = [point for point in self.record.points if point.name.startswith("baseline_")]
-        return [point.value for point in names if point.name.endswith("_accuracy") and math.isfinite(point.value)]
-
-    def rate(self, unit: str) -> Throughput | None:
+    def throughput(self, unit: str) -> Throughput | None:
         return self.samples if unit == "samples/s" else self.iterations
 
     def usd_per_1000(self, unit: str) -> float | None:
         """Price of 1,000 iterations or samples at the measured rate: what steady training costs, start-up left out."""
-        rate = self.rate(unit)
+        rate = self.throughput(unit)
         if self.price is None or rate is None or rate.median <= 0:
             return None
         return float(self.price.usd_per_hour) * self.snapshot.count / 3600 / rate.median * 1000
 
 
-def read_row(
+def is_emulated(record: JobRecord) -> bool:
+    """Return True if the record's origin or its job's ARN says that the job was emulated."""
+    return record.origin is Origin.EMULATED or record.snapshot.emulated
+
+
+def read_job(
     record: JobRecord, *, label: str, slot: int, book: PriceBook, at: date | str | None, region: str | None = None
-) -> Row:
-    """The row of a record, priced at the newest price on or before ``at`` in ``region`` (its own when None)."""
-    job, points = record.snapshot, record.points
-    emulated = record.origin is Origin.EMULATED or job.emulated  # either is enough
+) -> ComparedJob:
+    """Read a record, priced at the newest price on or before ``at`` in ``region`` (its own when None)."""
+    job, points, emulated = record.snapshot, record.points, is_emulated(record)
     steps = max((point.step for point in points if point.step is not None and math.isfinite(point.step)), default=None)
     too_short = None if emulated or steps is None or steps >= NEEDED_STEPS else int(steps)
     if not record.series("steps_per_second"):
         too_short = None
     rated = not emulated and too_short is None
     iterations = throughput(points, unit="it/s") if rated else None
-    price = None if emulated else book.of(job.machines, region or job.region, at=at)
     accuracy = record.last("eval_accuracy")
     final_loss = record.last("loss")
-    return Row(
+    return ComparedJob(
+        snapshot=job,
         record=record,
         label=label,
         slot=slot,
         region=region or job.region,
-        status=status_look(job, health(job, None, points, now=math.nan).verdict),
-        emulated=emulated,
-        price=price,
-        cost=None if emulated else job_cost(job, price),
-        on_demand_usd=WatchRow(snapshot=job, price=price).on_demand_usd,
+        health=health(job, None, points, now=math.nan),
+        price=None if emulated else book.of(job.machines, region or job.region, at=at),
         iterations=iterations,
         samples=throughput(points, unit="samples/s") if rated else None,
         too_short=too_short,
@@ -141,14 +123,14 @@ def read_row(
     )
 
 
-def samples_per_iteration(row: Row) -> float | None:
+def samples_per_iteration(row: ComparedJob) -> float | None:
     """The global batch, as the two rates of one log give it."""
     if row.samples is None or row.iterations is None or row.iterations.median <= 0:
         return None
     return row.samples.median / row.iterations.median
 
 
-def settings(row: Row) -> Mapping[str, str]:
+def settings(row: ComparedJob) -> Mapping[str, str]:
     """Hyperparameters that are the script's own, as a person would write them."""
     return {
         one_line(key): one_line(_plain(value))

@@ -8,9 +8,9 @@ from decimal import Decimal
 from operator import attrgetter
 
 from ...core.formatting import numbers as fmt
-from ...core.pricing.book import Price, PriceBook
+from ...core.pricing.book import Price
 from ...core.pricing.cost import break_even
-from .rows import Row, samples_per_iteration
+from .rows import ComparedJob, samples_per_iteration
 from .sweep import Sweep
 
 
@@ -37,19 +37,19 @@ class Section:
     """
 
     workload: str
-    rows: tuple[Row, ...]
-    base: Row | None
+    rows: tuple[ComparedJob, ...]
+    base: ComparedJob | None
     unit: str
     emulated: bool = False
     sweep: Sweep | None = None
 
     @property
-    def measured(self) -> tuple[Row, ...]:
+    def measured(self) -> tuple[ComparedJob, ...]:
         """The jobs that have rates, costs and seconds of AWS."""
         return () if self.emulated else self.rows
 
     @property
-    def others(self) -> tuple[Row, ...]:
+    def others(self) -> tuple[ComparedJob, ...]:
         """The measured jobs that are compared with the baseline."""
         return tuple(row for row in self.measured if row is not self.base)
 
@@ -59,16 +59,16 @@ class Section:
         return any(row.snapshot.spot for row in self.measured)
 
     @property
-    def seconds_of(self) -> Callable[[Row], float | None]:
+    def seconds_of(self) -> Callable[[ComparedJob], float | None]:
         """How figures of time read a job: billable seconds, or with spot in the section those from submit to end."""
         return attrgetter("wall_s" if self.on_spot else "billable_s")
 
-    def delta(self, row: Row) -> Delta:
+    def delta(self, row: ComparedJob) -> Delta:
         base = self.base
         if base is None or row is base:
             return Delta()
         finished = row.completed and base.completed
-        ours, theirs = row.rate(self.unit), base.rate(self.unit)
+        ours, theirs = row.throughput(self.unit), base.throughput(self.unit)
         spot = row.snapshot.spot or base.snapshot.spot
         return Delta(
             speedup_pct=_more(ours.median, theirs.median) if ours and theirs else None,
@@ -78,7 +78,7 @@ class Section:
         )
 
 
-def section_unit(rows: Sequence[Row]) -> str:
+def section_unit(rows: Sequence[ComparedJob]) -> str:
     """Iterations, unless the jobs' batches differ or only samples are known: then samples per second is the fair rate."""
     batches = [size for size in map(samples_per_iteration, rows) if size is not None]
     uneven = len(batches) == len(rows) and len(batches) > 1 and max(batches) > 1.01 * min(batches)
@@ -86,7 +86,7 @@ def section_unit(rows: Sequence[Row]) -> str:
     return "samples/s" if uneven or only_samples else "it/s"
 
 
-def flip_price(section: Section, row: Row) -> tuple[Price, Decimal] | None:
+def flip_price(section: Section, row: ComparedJob) -> tuple[Price, Decimal] | None:
     """The price of the dearer of ``row`` and the baseline, and the one at which it would have cost the same as the other.
 
     None where it says nothing: not compared, or both pay the same price.
@@ -110,12 +110,6 @@ def price_dates(prices: Sequence[Price]) -> str:
     return fmt.listing(
         [f"{price.as_of} ({price.instance}{', inferred' if price.inferred else ''})" for price in unique.values()]
     )
-
-
-def section_prices(section: Section, book: PriceBook) -> tuple[Price, ...]:
-    """Every dated price of the instance types of a section, newest first within a type."""
-    places = dict.fromkeys((row.snapshot.instance, row.region) for row in section.measured)
-    return tuple(price for name, region in places for price in reversed(book.history(name, region)))
 
 
 def _more(value: float, base: float) -> float | None:

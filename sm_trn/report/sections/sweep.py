@@ -15,7 +15,7 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.specs.snapshot import JobStatus
 from ...core.specs.value import suggestion
-from .rows import Row, settings
+from .rows import ComparedJob, settings
 
 LEAST = 3  # jobs of a sweep: two are a pair, which percentages say better
 TRAINING_LOSS = "loss"
@@ -38,7 +38,7 @@ _OWN = frozenset(
 class Trial:
     """One job of a sweep. ``rank`` and ``value`` are None where the job has no result, and ``note`` says why."""
 
-    row: Row = field(repr=False)
+    row: ComparedJob = field(repr=False)
     metric: str
     settings: Mapping[str, Setting]
     value: float | None
@@ -110,7 +110,7 @@ def _setup(names: Sequence[str], trials: Sequence[Trial]) -> Setup:
     )
 
 
-def varied(rows: Sequence[Row]) -> tuple[str, ...]:
+def varied(rows: Sequence[ComparedJob]) -> tuple[str, ...]:
     """The scripts' own hyperparameters that differ between the jobs, in the first job's order, seeds last."""
     told = [settings(row) for row in rows]
     names = dict.fromkeys(name for each in told for name in each)
@@ -118,7 +118,7 @@ def varied(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(sorted(differ, key=lambda name: name in _SEEDS))
 
 
-def typed_settings(row: Row, names: Sequence[str]) -> Mapping[str, Setting]:
+def typed_settings(row: ComparedJob, names: Sequence[str]) -> Mapping[str, Setting]:
     """Those of the job's hyperparameters that are named: numbers as numbers."""
     own = row.snapshot.hyperparameters
     return MappingProxyType({name: _number(own[name], settings(row)[name]) for name in names if name in own})
@@ -141,7 +141,7 @@ def setting_key(value: Setting | None) -> tuple[bool, bool, float, str]:
     return value is None, not number, float(value) if number and value is not None else 0.0, str(value)
 
 
-def find_sweep(rows: Sequence[Row], *, workload: str) -> Sweep | None:
+def find_sweep(rows: Sequence[ComparedJob], *, workload: str) -> Sweep | None:
     """The ranking of ``rows`` if they are a sweep: three or more jobs on the same instances, in the same image and with the
     same strategy, whose hyperparameters differ.
     """
@@ -150,7 +150,7 @@ def find_sweep(rows: Sequence[Row], *, workload: str) -> Sweep | None:
     return ranking(rows, metric=None, lowest=None, workload=workload)
 
 
-def ranking(rows: Sequence[Row], *, metric: str | None, lowest: bool | None, workload: str) -> Sweep:
+def ranking(rows: Sequence[ComparedJob], *, metric: str | None, lowest: bool | None, workload: str) -> Sweep:
     """``rows`` by a metric: by the first that the jobs logged of accuracy, F1, exact match, others, evaluation and training loss.
 
     Raises UnknownName for a metric that no job logged.
@@ -166,7 +166,7 @@ def ranking(rows: Sequence[Row], *, metric: str | None, lowest: bool | None, wor
     down = lower_is_better(metric) if lowest is None else lowest
     names = varied(rows)
 
-    def place(result: tuple[Row, float | None, str]) -> tuple[Any, ...]:
+    def place(result: tuple[ComparedJob, float | None, str]) -> tuple[Any, ...]:
         row, value, _ = result
         settings = typed_settings(row, names)
         order = tuple(setting_key(settings.get(name)) for name in names)
@@ -211,20 +211,20 @@ def preferred(logged: Iterable[str], *, trained: bool) -> list[str]:
     return list(dict.fromkeys([*first, *higher, *evaluations, *([TRAINING_LOSS] if trained else []), *others]))
 
 
-def _result(row: Row, metric: str) -> tuple[float | None, str]:
+def _result(row: ComparedJob, metric: str) -> tuple[float | None, str]:
     """The job's value of the metric, or None and why."""
     if row.final_loss is not None and not math.isfinite(row.final_loss):
         step = next((point.step for point in row.record.series("loss") if not math.isfinite(point.value)), None)
         return None, f"✗ {fmt.not_finite(row.final_loss)}" + (f" at step {fmt.count(step)}" if step is not None else "")
     if row.snapshot.status not in {JobStatus.COMPLETED, JobStatus.STOPPED}:
-        return None, f"{row.status.glyph} {row.status.word}"
+        return None, f"{row.look.glyph} {row.look.word}"
     value = row.final_loss if metric == TRAINING_LOSS else row.record.last(metric)
     if value is None:
         value = row.snapshot.final_metrics.get(metric)  # the service's own, of a job whose log was not read
     return (value, "") if value is not None and math.isfinite(value) else (None, str(Missing.NOT_LOGGED))
 
 
-def _ground(row: Row) -> tuple[object, ...]:
+def _ground(row: ComparedJob) -> tuple[object, ...]:
     """What has to be the same for hyperparameters alone to differ: instances, image, and what starts the workers."""
     job = row.snapshot
     toolkit = {

@@ -37,24 +37,15 @@ HEADERS: Mapping[str, str] = MappingProxyType(
         "Cache-Control": "no-store",
     }
 )
-_PAGE = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, '
-    'initial-scale=1"><title>sm_trn</title></head><body><main><h1>{title}</h1><p>{words}</p></main></body></html>'
-)
-_ONWARD = _PAGE.replace("<title>", '<meta http-equiv="refresh" content="0;url=/"><title>').format(
-    title="sm_trn", words='<a href="/">Open the page</a>'
+# After a link in a file, which is another site, a redirect would go without the new cookie; a page's own refresh has it.
+_ONWARD = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>sm_trn</title>'
+    '</head><body><main><a href="/">Open the page</a></main></body></html>'
 )
 _NO_COOKIE = (
-    "This page needs its link",
-    'Open the link that <code>sm-trn ui</code> printed. If you have opened it in this browser already, <a href="/">go on</a>.',
+    "This page needs its link: open the one that sm-trn ui printed. A browser that has opened it goes on at {home}"
 )
-_USED = (
-    "This link was used already",
-    (
-        'A link works once. In the browser that used it, <a href="/">open the page</a>; for another browser, start '
-        "<code>sm-trn ui</code> again."
-    ),
-)
+_USED = "This link was used already; it works once. The browser that used it goes on at {home}; for another one start sm-trn ui again."
 
 
 @dataclass
@@ -70,7 +61,11 @@ class Keys:
     @property
     def url(self) -> str:
         """The link for the terminal."""
-        return f"http://127.0.0.1:{self.port}/?{TOKEN}={self.token}"
+        return f"{self.home}?{TOKEN}={self.token}"
+
+    @property
+    def home(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
 
     @property
     def cookie_name(self) -> str:
@@ -128,9 +123,9 @@ class Access:
         if token is not None and scope["path"] == "/" and scope["method"] == "GET":
             return self._exchange(token[0], headers)
         if not self._keys.known(headers.get("cookie", "")):
-            return _page(_NO_COOKIE, 401)
+            return _text(_NO_COOKIE.format(home=self._keys.home), 401)
         if scope["method"] not in {"GET", "HEAD"}:
-            return Response("This page only reads\n", 405, {"Allow": "GET, HEAD"}, "text/plain")
+            return _text("This page only reads", 405, {"Allow": "GET, HEAD"})
         return None
 
     def _foreign(self, scope: Scope, headers: Headers) -> Response | None:
@@ -146,8 +141,7 @@ class Access:
         if not self._keys.take(token):
             if self._keys.known(headers.get("cookie", "")):  # the same browser opened its link again
                 return RedirectResponse("/", 303)
-            return _page(_USED, 401)
-        # After a link in a file, which is another site, a redirect would go without the new cookie; a page's own refresh has it.
+            return _text(_USED.format(home=self._keys.home), 401)
         direct = headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
         answer = RedirectResponse("/", 303) if direct else HTMLResponse(_ONWARD)
         answer.set_cookie(self._keys.cookie_name, self._keys.cookie, httponly=True, samesite="strict", path="/")
@@ -166,10 +160,5 @@ def _own(scope: Scope, headers: Headers) -> bool:
     return site in {"none", "same-origin"} or followed
 
 
-def _text(words: str, status: int) -> Response:
-    return Response(f"{words}\n", status, media_type="text/plain")
-
-
-def _page(notice: tuple[str, str], status: int) -> Response:
-    title, words = notice
-    return HTMLResponse(_PAGE.format(title=title, words=words), status)
+def _text(words: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(f"{words}\n", status, headers, "text/plain")

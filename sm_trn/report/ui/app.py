@@ -10,7 +10,7 @@ from importlib.resources import files
 import orjson
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ..pages import render, style_sheet
@@ -31,8 +31,12 @@ class Page:
     def app(self) -> Access:
         """The whole ASGI application."""
         routes = [
-            Route("/", lambda _request: self._shell("Jobs", "")),
-            Route("/job", self._job),
+            Route(
+                "/",
+                lambda _request: HTMLResponse(
+                    render("live.html", kind="live", title="Jobs", pieces=self.watcher.board.pieces)
+                ),
+            ),
             Route("/static/live.css", lambda _request: Response(str(style_sheet()), media_type="text/css")),
             Route("/static/live.js", self._script),
             Route("/favicon.ico", lambda _request: Response(status_code=204)),  # browsers ask for one
@@ -40,39 +44,29 @@ class Page:
         ]
         return Access(Starlette(routes=routes), self.keys)
 
-    def _job(self, request: Request) -> Response:
-        name = request.query_params.get("name", "")
-        if name not in self.watcher.known:
-            return PlainTextResponse(f"No job {name!r} is shown here.\n", 404)
-        return self._shell(name, name)
-
-    def _shell(self, title: str, opened: str) -> Response:
-        _, pieces = self.watcher.board.since(0, opened)
-        return HTMLResponse(render("live.html", kind="live", title=title, opened=opened, pieces=pieces))
-
     def _script(self, _request: Request) -> Response:
         script = files("sm_trn.report").joinpath("html").joinpath("live.js").read_text("utf-8")
         return Response(script, media_type="text/javascript")
 
-    async def _live(self, request: Request) -> Response:
-        opened = request.query_params.get("job", "")
-        news = self._news(opened if opened in self.watcher.known else "")
-        return StreamingResponse(news, media_type="text/event-stream")
+    async def _live(self, _request: Request) -> Response:
+        return StreamingResponse(self._news(), media_type="text/event-stream")
 
-    async def _news(self, opened: str) -> AsyncIterator[bytes]:
+    async def _news(self) -> AsyncIterator[bytes]:
         """News for one tab, for as long as it listens."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
             loop.call_soon_threadsafe(changed.set)
 
-        with self.watcher.board.listening(wake, opened):
-            version = 0
-            while not self.watcher.board.closed:
+        board, sent = self.watcher.board, dict[str, str]()
+        with board.listening(wake):
+            while not board.closed:
                 changed.clear()
-                version, pieces = self.watcher.board.since(version, opened)
-                if pieces:
-                    yield b"data: " + orjson.dumps(pieces) + b"\n\n"
+                pieces = board.pieces
+                news = {place: html for place, html in pieces.items() if sent.get(place) != html}
+                sent = dict(pieces)
+                if news:
+                    yield b"data: " + orjson.dumps(news) + b"\n\n"
                     await asyncio.sleep(PAUSE_S)
                 try:
                     await asyncio.wait_for(changed.wait(), HEARTBEAT_S)

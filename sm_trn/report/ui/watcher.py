@@ -1,4 +1,4 @@
-"""The one poller behind all tabs: finds jobs, looks at those that run, reads the logs of those that are looked at.
+"""The one poller behind all tabs: finds jobs, looks at those that run, and reads their logs.
 
 It asks only while a tab is visible, and what it asks does not depend on how many are. It must not know how anything is sent.
 """
@@ -9,29 +9,31 @@ import functools
 import itertools
 import random
 import threading
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
 from ...core.errors import CloudError
 from ...core.formatting import numbers as fmt
-from ...core.logs.events import LogEvent
 from ...core.ports import JobQuery, Trouble
 from ...core.session.details import fetch_details, listed
 from ...core.session.handles import Session
 from ...core.session.pace import next_look_s
 from ...core.specs.snapshot import JobSnapshot
 from ...diagnosis.guard.live import JobGuards
+from ..columns import jobs_table
 from ..jobs import WatchRow
 from ..pages import render
 from ..watch.display import Display
 from ..watch.progress import LOGGED, Progress, Reader
+from ..watch.text import causes, folded_words, heading, notes, ordered
 from .board import Board
-from .views import LINES, job_piece, list_piece, log_piece
 
 FIND_EVERY_S, FIND_EMULATED_S = 60.0, 2.0  # between two lists that look for new jobs
-READ_EVERY_S, READ_EMULATED_S = 20.0, 0.5  # between two looks at opened logs, of whichever job: more jobs wait longer
+NEWEST = 500  # jobs that the page shows, and all that run
+ENDED_READ = 20  # the newest jobs, whose logs are read although they have ended: did they learn anything?
+SHOWN = 200  # rows of the list
+COLUMNS = ("status", "phases", "machines", "step", "rate", "loss", "left", "cost_usd", "checkpoint", "interruptions")
 
 
 class Watcher:
@@ -41,20 +43,18 @@ class Watcher:
         self,
         session: Session,
         *,
-        limit: int = 500,
-        containing: str = "",
+        limit: int = NEWEST,
         pause: Callable[[float], None] | None = None,
     ) -> None:
         self.session = session
         self.known: dict[str, JobSnapshot] = {}  # as last seen, by name
         self._limit = limit
-        self._query = JobQuery(containing=containing)
+        self._query = JobQuery()
         self._wake = threading.Event()
         self.board = Board(self._wake.set)
         self._ended = threading.Event()
         self._pause = pause or self._wait
         self._readers: dict[str, Reader] = {}
-        self._tails: dict[str, deque[LogEvent]] = {}  # the ends of the logs that are looked at
         self._guards = JobGuards(cloud=session, guards={})
         self._progress = Progress(readers=(), display=Display(), cloud=session, guards=self._guards)
         self._found_at: float | None = None
@@ -106,11 +106,8 @@ class Watcher:
         self._wake.clear()
 
     def _due_s(self) -> float:
-        """Until the next look: of the jobs that run, of the logs that are looked at, or for new jobs."""
-        emulated = self.session.emulated
-        longest = FIND_EMULATED_S if emulated else FIND_EVERY_S
-        if self.board.opened:
-            longest = READ_EMULATED_S if emulated else READ_EVERY_S
+        """Until the next look: at the jobs that run, or for new ones."""
+        longest = FIND_EMULATED_S if self.session.emulated else FIND_EVERY_S
         running = [job for job in self.known.values() if not job.over]
         if not running:
             return longest
@@ -136,37 +133,22 @@ class Watcher:
         if self._found_at is None or not 0 <= now - self._found_at < every_s:
             newest = list(itertools.islice(listed(self.session.backend, self._query), self._limit))
             self._found_at = now
-            kept = {job.name for job in newest} | set(self.board.opened)
-            self._forget([name for name, job in self.known.items() if job.over and name not in kept])
+            kept = {job.name for job in newest}
+            for name in [name for name, job in self.known.items() if job.over and name not in kept]:
+                del self.known[name]
+                self._readers.pop(name, None)
+                self._guards.forget(name)
         new = [job for job in newest if first or job.name not in self.known or not self.known[job.name].over]
         listed_now = {job.name for job in newest}
         new += [job for job in self.known.values() if not job.over and job.name not in listed_now]
         for job in fetch_details(self.session.backend, self._query, new):
             self.known[job.name] = job
-            if not first or not job.over:
+            if not first or not job.over or len(self._readers) < ENDED_READ:
                 self._readers.setdefault(job.name, Reader(name=job.name, label=job.name))
 
-    def _forget(self, names: list[str]) -> None:
-        for name in names:
-            del self.known[name]
-            self._readers.pop(name, None)
-            self._guards.forget(name)
-
     def _read(self) -> None:
-        """The numbers of jobs that run, and the whole log of those that are looked at."""
-        opened = [name for name in self.board.opened if name in self.known]
-        for name in opened:
-            if name not in self._tails:
-                self._tails[name] = deque(maxlen=LINES)
-                self._readers[name] = Reader(name=name, label=name, heard=self._tails[name].extend)
-                self._guards.forget(name)  # the log is read again, from its beginning
-            self._readers[name].every_s = READ_EVERY_S * len(opened)
-        for name in self._tails.keys() - set(opened):
-            del self._tails[name]
-            if name in self._readers:
-                self._readers[name].every_s = None
-        first = sorted(self._readers.values(), key=lambda reader: reader.name not in opened)
-        self._progress.readers = [reader for reader in first if not reader.complete][:LOGGED]
+        """The numbers of jobs that run."""
+        self._progress.readers = [reader for reader in self._readers.values() if not reader.complete][:LOGGED]
         notes: list[str] = []
         self._progress.look(self.known, self._now(), notes.append)
         self._note = "; ".join(notes) or self._note
@@ -183,10 +165,6 @@ class Watcher:
                 rows[name] = WatchRow(snapshot=seen, label=name, price=price, log_read=False)
             else:
                 rows[name] = reader.row(seen, price, self._guards.health(job, now))
-        opened = {}
-        for name in self.board.opened:
-            if name in rows and name in self._tails:
-                opened[name] = {"job": job_piece(rows[name], now), "log": log_piece(self._tails[name])}
         seen_piece = render(
             "live_seen.html",
             where="EMULATED on this machine" if self.session.emulated else f"AWS {self.session.region}",
@@ -194,4 +172,16 @@ class Watcher:
             trouble=self._trouble,
             note=self._note,
         )
-        self.board.publish({"seen": seen_piece, "jobs": list_piece([*rows.values()], now)}, opened)
+        self.board.publish({"seen": seen_piece, "jobs": list_piece([*rows.values()], now)})
+
+
+def list_piece(rows: Sequence[WatchRow], now: datetime) -> str:
+    """What needs somebody, then every job, what needs somebody first."""
+    several = ordered(rows)
+    return render(
+        "live_list.html",
+        heading=heading(several, now) if rows else "No training jobs here yet.",
+        causes=list(causes(several)),
+        jobs=jobs_table(several[:SHOWN], COLUMNS, now),
+        notes=[*folded_words(several[SHOWN:], now), *notes(several, now)],
+    )

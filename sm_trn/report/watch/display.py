@@ -120,49 +120,41 @@ class TerminalDisplay(Display):
 
 
 class NotebookDisplay(Display):
-    """One output updated in place with static HTML; lines on ``stream`` where IPython is not there.
+    """One output updated in place with static HTML. ``display`` is IPython's function of that name, or one with its signature."""
 
-    ``display`` is IPython's function of that name, or one with its signature.
-    """
-
-    def __init__(self, stream: TextIO | None = None, *, display: Callable[..., Any] | None = None) -> None:
-        self._display = display or ipython_display()
-        self._lines = LineDisplay(stream or sys.stdout)
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display = display
         self._handle: Any = None
         self._rows: tuple[WatchRow, ...] = ()
         self._notes: tuple[str, ...] = ()
 
     def show(self, rows: Sequence[WatchRow], now: datetime) -> None:
         self._rows = tuple(rows)
-        if self._display is None:
-            self._lines.show(rows, now)
-        else:
-            self._update(now)
+        self._update(now)
 
     def note(self, text: str, now: datetime) -> None:
         """Below the rows, the last three."""
         self._notes = (*self._notes, f"{fmt.clock(now)} {text}")[-3:]
-        if self._display is None:
-            self._lines.note(text, now)
-        else:
-            self._update(now)
+        self._update(now)
 
     def close(self, words: str = "") -> None:
-        self._lines.close(words)
+        if words:
+            self._display({"text/plain": words}, raw=True)
 
     def _update(self, now: datetime) -> None:
         plain = "\n".join([watch_text(self._rows, now), *self._notes])
         bundle = {"text/html": watch_html(self._rows, now, self._notes), "text/plain": plain}
         if self._handle is not None:
             self._handle.update(bundle, raw=True)
-        elif self._display is not None:
+        else:
             self._handle = self._display(bundle, raw=True, display_id=True)
 
 
 def display_for(stream: TextIO, notebook: bool | None = None, *, environ: Mapping[str, str] = os.environ) -> Display:
     """The display that fits: a notebook's when running in one (or told so), a terminal's for a capable terminal, else lines."""
-    if in_notebook() if notebook is None else notebook:
-        return NotebookDisplay(stream)
+    display = ipython_display() if (in_notebook() if notebook is None else notebook) else None
+    if display is not None:
+        return NotebookDisplay(display)
     if wants_redraw(stream, environ):
         return TerminalDisplay(stream, environ=environ)
     return LineDisplay(stream)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from ...core.errors import CloudError
 from ...core.logs.events import LogEvent
 from ...core.logs.metrics import MetricReader
 from ...core.logs.script import ExceptionReader
-from ...core.ports import LogCursor, Trouble
+from ...core.ports import LogCursor, StoredObjects, Trouble
 from ...core.pricing.book import Price
 from ...core.session.cloud import Cloud
 from ...core.session.names import short_names
@@ -26,7 +26,7 @@ from ...core.session.observers import Notify, Observer, Watched
 from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot, JobStatus
-from ..jobs import Checkpoints, WatchRow
+from ..jobs import WatchRow
 
 if TYPE_CHECKING:
     from ...diagnosis.guard.live import JobGuards
@@ -45,7 +45,7 @@ SPEAKING = {"Training", "Uploading", "Stopping"}  # phases in which a log grows
 
 @dataclass(kw_only=True)
 class Reader:
-    """The newest numbers of one job's log, read on from where the last look ended. ``heard`` is told the lines, too."""
+    """The newest numbers of one job's log, read on from where the last look ended."""
 
     name: str
     label: str
@@ -53,18 +53,15 @@ class Reader:
     points: deque[MetricPoint] = field(default_factory=lambda: deque(maxlen=NEWEST))
     total_steps: int | None = None
     raised: ExceptionReader = field(default_factory=ExceptionReader)
-    heard: Callable[[Sequence[LogEvent]], None] = lambda _events: None
-    every_s: float | None = None  # between two looks, where somebody wants to see more than others
     cursor: LogCursor = field(default_factory=LogCursor)
     looked: float | None = None
     looks: int = 0
     complete: bool = False
-    checkpoints: Checkpoints | None = None
+    checkpoints: StoredObjects | None = None
     checkpoints_looked: float | None = None
 
     def read(self, events: Sequence[LogEvent]) -> None:
         self.raised.read(events)
-        self.heard(events)
         for point in self.metrics.read(events):
             self.points.append(point)
             if point.name == "total_steps" and self.total_steps is None and math.isfinite(point.value):
@@ -152,7 +149,7 @@ class Progress(Observer):
     def _due(self, reader: Reader, job: JobSnapshot, now: float) -> bool:
         if reader.complete or job.secondary not in SPEAKING:
             return False
-        every_s = reader.every_s or (LOG_EVERY_S if reader.looks > 1 else LOG_FIRST_S)
+        every_s = LOG_EVERY_S if reader.looks > 1 else LOG_FIRST_S
         return job.emulated or reader.looked is None or abs(now - reader.looked) >= every_s
 
     def _advance(self, reader: Reader, job: JobSnapshot, notify: Notify) -> bool:
@@ -197,10 +194,9 @@ class Progress(Observer):
             return
         reader.checkpoints_looked = now
         try:
-            found = self.cloud.storage.fetch_objects(uri)
+            reader.checkpoints = self.cloud.storage.fetch_objects(uri)
         except CloudError:
             return  # an age that is not known now is shown as it was
-        reader.checkpoints = None if found is None else Checkpoints(count=found.count, newest=found.newest)
 
 
 def progress_of(session: Cloud, jobs: Sequence[Watched], display: Display, guards: JobGuards | None = None) -> Progress:

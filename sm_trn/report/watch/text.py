@@ -196,7 +196,7 @@ def facts_words(row: WatchRow, now: datetime) -> Iterator[tuple[str, str]]:
         yield "billable", words_of(row, "billed", now) + (f" × {job.count}" if job.count > 1 else "")
     yield "cost", cost_words(row, now)
     if row.checkpoints is not None:
-        age = row.checkpoints.age_s(now)
+        age = row.checkpoint_age_s(now)
         objects = f"{fmt.count(row.checkpoints.count)} objects"
         yield "checkpoint", str(Missing.NONE_YET) if age is None else f"newest {fmt.compact(age)} old, {objects}"
     if job.interruptions:
