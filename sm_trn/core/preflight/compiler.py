@@ -16,14 +16,6 @@ from ..strategies.xla import PyTorchXLA
 XLA_FLOOR = {"huggingface": "1.11", "pytorch": "1.12"}
 
 _RULES = rules_of(__package__)
-COMP001 = _RULES["COMP001"]
-COMP002 = _RULES["COMP002"]
-COMP003 = _RULES["COMP003"]
-COMP004 = _RULES["COMP004"]
-COMP005 = _RULES["COMP005"]
-COMP006 = _RULES["COMP006"]
-COMP007 = _RULES["COMP007"]
-COMP008 = _RULES["COMP008"]
 
 
 def instance_class(job: JobSpec) -> Iterator[Problem]:
@@ -34,7 +26,7 @@ def instance_class(job: JobSpec) -> Iterator[Problem]:
     if not job.compiled or known or not name:  # groups: LIMIT019
         return
     there = images.processor(name)
-    yield COMP001.problem(
+    yield _RULES["COMP001"].problem(
         Field("compiler"),
         "SageMaker Training Compiler does not run on this instance",
         got=f"{name!r} ({there.upper()})",
@@ -50,7 +42,7 @@ def versions(job: JobSpec) -> Iterator[Problem]:
     own = bool(job.image_uri) or isinstance(job.framework, (*images.NEURON, Container))
     if not job.compiled or own or images.matching(job):
         return
-    yield COMP002.problem(
+    yield _RULES["COMP002"].problem(
         Field("compiler"),
         "SageMaker Training Compiler has no image of these versions",
         got=images.describe(job),
@@ -64,7 +56,7 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     if not job.compiled:
         return
     if isinstance(job.distribution, SMDataParallel):
-        yield COMP004.problem(
+        yield _RULES["COMP004"].problem(
             Field("distribution"),
             "SageMaker Training Compiler does not work with smdistributed",
             got=repr(SMDataParallel.name),
@@ -75,7 +67,7 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     floor = XLA_FLOOR.get(job.framework.family)
     needs = floor is not None and tuple(map(int, floor.split("."))) <= _minor(job.framework.pytorch)
     if needs and not isinstance(job.distribution, PyTorchXLA) and (job.compute.count > 1 or job.distribution):
-        yield COMP003.problem(
+        yield _RULES["COMP003"].problem(
             Field("distribution"),
             "compiled training on several workers needs the compiler's own launcher",
             got=repr(job.distribution.name) if job.distribution else f"none, on {job.compute.count} instances",
@@ -90,7 +82,7 @@ def launcher_version(job: JobSpec) -> Iterator[Problem]:
     if not job.compiled or floor is None or not isinstance(job.distribution, PyTorchXLA):
         return
     if _minor(job.framework.pytorch) < _minor(floor):
-        yield COMP007.problem(
+        yield _RULES["COMP007"].problem(
             Field("framework.pytorch"),
             f"{PyTorchXLA.name!r} is not in the compiler's containers before PyTorch {floor}",
             got=repr(job.framework.pytorch),
@@ -103,7 +95,7 @@ def own_image(job: JobSpec) -> Iterator[Problem]:
     """COMP005: the compiler is part of its container; another image has none."""
     own = job.image_uri or (isinstance(job.framework, Container) and job.framework.algorithm)
     if job.compiled and own:
-        yield COMP005.problem(
+        yield _RULES["COMP005"].problem(
             Field("image_uri"),
             "the Training Compiler lives in its own containers",
             got=repr(own),
@@ -120,7 +112,7 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
         if runs
     ]
     if job.compiled and asked:
-        yield COMP008.problem(
+        yield _RULES["COMP008"].problem(
             Field(asked[0]),
             "profiler and debugger slow compiled training down, or break it",
             got=", ".join(f"{name}=True" for name in asked),
@@ -132,7 +124,7 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
 def frozen(job: JobSpec) -> Iterator[Problem]:
     """COMP006: AWS's notice."""
     if job.compiled:
-        yield COMP006.problem(
+        yield _RULES["COMP006"].problem(
             Field("compiler"),
             compiler.COMPILER_NOTICE,
             got=f"{type(job.framework).__name__} {images.describe(job)}"

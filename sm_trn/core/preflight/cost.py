@@ -15,9 +15,6 @@ DEAR_USD = 1000
 REGION = "us-west-2"  # the region of most rows of the shipped price table; a session re-prices for its own
 
 _RULES = rules_of(__package__)
-COST001 = _RULES["COST001"]
-COST002 = _RULES["COST002"]
-COST003 = _RULES["COST003"]
 
 
 def most_it_can_cost(job: JobSpec) -> Iterator[Problem]:
@@ -26,7 +23,7 @@ def most_it_can_cost(job: JobSpec) -> Iterator[Problem]:
     most = ceiling(job, price)
     if most is None or price is None or most < DEAR_USD:
         return
-    yield COST001.problem(
+    yield _RULES["COST001"].problem(
         Field("max_run_s"),
         f"a job that hangs is billed up to ${most:,.2f}",
         got=f"{most_billed_s(job) / 3600:g} h × {job.compute.hosts} × {price}",
@@ -39,7 +36,7 @@ def unknown_price(job: JobSpec) -> Iterator[Problem]:
     for instance in job.compute.instances:
         if find_instance(instance) is None or snapshot_book().find(instance, REGION):
             continue
-        yield COST002.problem(
+        yield _RULES["COST002"].problem(
             Field("compute.groups" if job.compute.groups else "compute.instance"),
             no_price_for(instance, REGION),
             fix=Advice("give one where costs are computed"),
@@ -49,7 +46,7 @@ def unknown_price(job: JobSpec) -> Iterator[Problem]:
 def other_bills(job: JobSpec) -> Iterator[Problem]:
     """COST003: jobs that are billed by tokens, and jobs that may run on other machines than the one that is priced."""
     if job.serverless is not None:
-        yield COST003.problem(
+        yield _RULES["COST003"].problem(
             Field("serverless"),
             "this job is billed by tokens, so no price is shown",
             got=job.serverless.base_model_arn,
@@ -57,7 +54,7 @@ def other_bills(job: JobSpec) -> Iterator[Problem]:
         )
     elif len(job.compute.preferences) > 1:
         first, *others = job.compute.instances
-        yield COST003.problem(
+        yield _RULES["COST003"].problem(
             Field("compute.preferences"),
             f"costs and ceilings are those of {first}",
             got=f"{', '.join(others)} as well",

@@ -34,21 +34,6 @@ PLACEHOLDER = re.compile(r"YOUR-[A-Z][A-Z0-9-]*")  # a word that stands for what
 _TAG = frozenset("_.:/=+-@")
 
 _RULES = rules_of(__package__)
-DATA002 = _RULES["DATA002"]
-DATA003 = _RULES["DATA003"]
-DATA006 = _RULES["DATA006"]
-DATA004 = _RULES["DATA004"]
-LIMIT015 = _RULES["LIMIT015"]
-LIMIT016 = _RULES["LIMIT016"]
-LIMIT017 = _RULES["LIMIT017"]
-LIMIT018 = _RULES["LIMIT018"]
-LIMIT019 = _RULES["LIMIT019"]
-LIMIT020 = _RULES["LIMIT020"]
-LIMIT021 = _RULES["LIMIT021"]
-LIMIT022 = _RULES["LIMIT022"]
-LIMIT023 = _RULES["LIMIT023"]
-LIMIT024 = _RULES["LIMIT024"]
-LIMIT025 = _RULES["LIMIT025"]
 
 
 def warm_pool(job: JobSpec) -> Iterator[Problem]:
@@ -57,7 +42,7 @@ def warm_pool(job: JobSpec) -> Iterator[Problem]:
     if keep is None or (0 <= keep <= most and job.spot is None):
         return
     spot = job.spot is not None
-    yield LIMIT015.problem(
+    yield _RULES["LIMIT015"].problem(
         Field("compute.keep_alive_s"),
         "spot machines cannot be kept warm" if spot else "machines cannot be kept warm for that long",
         got=f"{keep:,} s{' on spot' if spot else ''}",
@@ -71,7 +56,7 @@ def retries(job: JobSpec) -> Iterator[Problem]:
     """LIMIT016: 1 to 30 attempts."""
     if job.retries is not None and not 1 <= job.retries <= limits.maximum("MaximumRetryAttempts"):
         yield _illegal(
-LIMIT016, "retries", "not a number of attempts", str(job.retries),
+_RULES["LIMIT016"], "retries", "not a number of attempts", str(job.retries),
             f"1 to {limits.maximum('MaximumRetryAttempts')}, or nothing", "leave retries out",
         )  # fmt: skip
 
@@ -81,7 +66,7 @@ def numbers(job: JobSpec) -> Iterator[Problem]:
     for name, value in job.hyperparameters.items():
         if isinstance(value, float) and not math.isfinite(value):
             yield _illegal(
-LIMIT017, f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
+_RULES["LIMIT017"], f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
             )  # fmt: skip
 
 
@@ -90,7 +75,7 @@ def own_image(job: JobSpec) -> Iterator[Problem]:
     uri = job.image_uri
     if uri is not None and (not limits.matches("AlgorithmImage", uri) or not uri or re.search(r"\s", uri)):
         yield _illegal(
-LIMIT018, "image_uri", "not an image's URI", f"{uri[:60]!r}, {len(uri)} characters",
+_RULES["LIMIT018"], "image_uri", "not an image's URI", f"{uri[:60]!r}, {len(uri)} characters",
             f"account.dkr.ecr.region.amazonaws.com/repository:tag, at most {limits.maximum('AlgorithmImage')}",
             "leave image_uri out, or correct it",
         )  # fmt: skip
@@ -102,30 +87,35 @@ def groups(job: JobSpec) -> Iterator[Problem]:
     most = limits.maximum("InstanceGroups")
     if len(names) > most:
         yield _illegal(
-            LIMIT019, "compute.groups", "too many groups", str(len(names)), f"at most {most}", "merge some of them"
+            _RULES["LIMIT019"],
+            "compute.groups",
+            "too many groups",
+            str(len(names)),
+            f"at most {most}",
+            "merge some of them",
         )
     for index, name in enumerate(names):
         if name in names[:index] or not limits.matches("InstanceGroupName", name):
             yield _illegal(
-LIMIT019, f"compute.groups[{index}].name", "every group needs a name of its own", repr(name),
+_RULES["LIMIT019"], f"compute.groups[{index}].name", "every group needs a name of its own", repr(name),
                 f"another name, at most {limits.maximum('InstanceGroupName')} characters", Change(name=f"{index + 1}-{name[:60]}"),
             )  # fmt: skip
     for group in job.compute.groups:
         if group.instance not in limits.members("TrainingInstanceType"):
             yield _illegal(
-LIMIT019, f"compute.groups.{group.name}.instance", "SageMaker training has no such instance type", repr(group.instance),
+_RULES["LIMIT019"], f"compute.groups.{group.name}.instance", "SageMaker training has no such instance type", repr(group.instance),
                 "a type of the API", "correct the name",
             )  # fmt: skip
     if names and job.compiled:
         yield _illegal(
-LIMIT019, "compute.groups", "SageMaker Training Compiler takes no instance groups", f"{len(names)} groups",
+_RULES["LIMIT019"], "compute.groups", "SageMaker Training Compiler takes no instance groups", f"{len(names)} groups",
             "one instance type", Change(compute=Compute("ml.p4d.24xlarge", count=job.compute.hosts)),
         )  # fmt: skip
     for channel, value in job.channels.items():
         strange = [name for name in value.groups if name not in names]
         if strange:
             yield _illegal(
-LIMIT019, f"inputs.{channel}.groups", "the channel is for groups that the job does not have",
+_RULES["LIMIT019"], f"inputs.{channel}.groups", "the channel is for groups that the job does not have",
                 ", ".join(map(repr, strange)), ", ".join(map(repr, names)) or "no groups", "correct the names, or leave groups out",
             )  # fmt: skip
 
@@ -136,7 +126,7 @@ def tags(job: JobSpec) -> Iterator[Problem]:
         legal = 1 <= len(key) <= limits.maximum("TagKey") and len(value) <= limits.maximum("TagValue")
         if not legal or key.lower().startswith("aws:") or not all(map(_taggable, key + value)):
             yield _illegal(
-LIMIT020, f"tags.{key}", "not a legal tag", f"{key[:40]!r} = {value[:40]!r}",
+_RULES["LIMIT020"], f"tags.{key}", "not a legal tag", f"{key[:40]!r} = {value[:40]!r}",
                 "letters, digits, spaces and _.:/=+-@, not starting with aws:; "
                 f"at most {limits.maximum('TagKey')} and {limits.maximum('TagValue')} characters",
                 "rename it, or leave it out",
@@ -155,7 +145,7 @@ def network(job: JobSpec) -> Iterator[Problem]:
         wrong = [text for text in found if not text or not limits.matches(one, text)]
         if len(found) > limits.maximum(shape) or wrong:
             yield _illegal(
-LIMIT021, f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(found)),
+_RULES["LIMIT021"], f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(found)),
                 f"at most {limits.maximum(shape)} ids of letters, digits and hyphens", "correct the list",
             )  # fmt: skip
 
@@ -167,7 +157,7 @@ def modes(job: JobSpec) -> Iterator[Problem]:
             continue
         if channel.mode is InputMode.FAST_FILE or channel.record_wrapping != "RecordIO":
             yield _illegal(
-LIMIT024, f"inputs.{name}", "an augmented manifest comes through a pipe, as RecordIO",
+_RULES["LIMIT024"], f"inputs.{name}", "an augmented manifest comes through a pipe, as RecordIO",
                 f"{channel.mode.value if channel.mode else 'File'}, {channel.record_wrapping or 'no wrapping'}",
                 "Pipe and RecordIO", Change(mode=InputMode.PIPE, record_wrapping="RecordIO"),
             )  # fmt: skip
@@ -179,7 +169,7 @@ def no_way_out(job: JobSpec) -> Iterator[Problem]:
         return
     model = next((name for name in source.models_named(job) if not name.startswith(("/", "tiny-"))), "")
     if model:
-        yield LIMIT025.problem(
+        yield _RULES["LIMIT025"].problem(
             Field("network.isolation"),
             "a container without network cannot download a model",
             got=repr(model),
@@ -199,7 +189,7 @@ def gated_model(job: JobSpec) -> Iterator[Problem]:
     found = reading.words(job)
     if found is not None and found.any_of(*FETCHES_TOKEN):
         return
-    yield DATA004.problem(
+    yield _RULES["DATA004"].problem(
         Field("environment.HF_TOKEN"),
         f"the Hugging Face hub gives {model} to those only who show a token",
         severity=Severity.INFO if source.elsewhere(job) else Severity.WARNING,
@@ -215,7 +205,9 @@ def keys(job: JobSpec) -> Iterator[Problem]:
     """LIMIT022: a KMS key is an id, an alias or an ARN."""
     for where, key in (("compute.volume_kms_key", job.compute.volume_kms_key), ("output.kms_key", job.output.kms_key)):
         if key is not None and (not key or not limits.matches("KmsKeyId", key)):
-            yield _illegal(LIMIT022, where, "not a KMS key", repr(key), "a key id, alias or ARN", "alias/your-key")
+            yield _illegal(
+                _RULES["LIMIT022"], where, "not a KMS key", repr(key), "a key id, alias or ARN", "alias/your-key"
+            )
 
 
 def wording(job: JobSpec) -> Iterator[Problem]:
@@ -232,7 +224,7 @@ def wording(job: JobSpec) -> Iterator[Problem]:
         if not limits.matches(shape, text):
             most = limits.maximum(shape)
             yield _illegal(
-                LIMIT023,
+                _RULES["LIMIT023"],
                 where,
                 "not a legal name",
                 repr(text[:40]),
@@ -244,7 +236,7 @@ def wording(job: JobSpec) -> Iterator[Problem]:
             word = getattr(channel, field)
             if word is not None and word not in limits.members(shape):
                 yield _illegal(
-LIMIT023, f"inputs.{name}.{field}", f"no such {field.replace('_', ' ')}", repr(word),
+_RULES["LIMIT023"], f"inputs.{name}.{field}", f"no such {field.replace('_', ' ')}", repr(word),
                     " or ".join(map(repr, limits.members(shape))), f"leave {field} out",
                 )  # fmt: skip
 
@@ -260,7 +252,12 @@ def places(job: JobSpec) -> Iterator[Problem]:
     ):
         if uri is not None and not (limits.matches("S3Uri", uri) and bucket_and_key(uri)):
             yield _illegal(
-                DATA002, where, "not a place in S3", repr(uri), "s3://bucket/prefix", "s3://your-bucket/prefix"
+                _RULES["DATA002"],
+                where,
+                "not a place in S3",
+                repr(uri),
+                "s3://bucket/prefix",
+                "s3://your-bucket/prefix",
             )
 
 
@@ -273,7 +270,7 @@ def secrets(job: JobSpec) -> Iterator[Problem]:
     ]
     for where, name, value in given:
         if isinstance(value, str) and (is_named_secret(name, value) or holds_secret(value)):
-            yield DATA003.problem(
+            yield _RULES["DATA003"].problem(
                 Field(where),
                 f"{name} would be readable by everyone who may describe the job",
                 got=f"{len(value)} characters in the request",
@@ -288,7 +285,7 @@ def placeholders(job: JobSpec) -> Iterator[Problem]:
         part = getattr(job, name)
         for where, value in _texts(part, name) if name != "kept" and _has_placeholder(part) else ():
             if found := PLACEHOLDER.search(value):
-                yield DATA006.problem(
+                yield _RULES["DATA006"].problem(
                     Field(where),
                     f"{found[0]} is a placeholder",
                     got=repr(value),

@@ -51,15 +51,6 @@ GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 BATCH_FLAGS = ("per_device_train_batch_size", "batch_size", "train_batch_size")
 
 _RULES = rules_of(__package__)
-DIST008 = _RULES["DIST008"]
-DIST009 = _RULES["DIST009"]
-DIST024 = _RULES["DIST024"]
-DIST025 = _RULES["DIST025"]
-DIST020 = _RULES["DIST020"]
-DIST021 = _RULES["DIST021"]
-DIST022 = _RULES["DIST022"]
-SCALE001 = _RULES["SCALE001"]
-SCALE002 = _RULES["SCALE002"]
 
 
 def distribution(job: JobSpec) -> Iterator[Problem]:
@@ -81,7 +72,7 @@ def groups(job: JobSpec) -> Iterator[Problem]:
     )  # which takes none: _distribution_configuration
     if not names or alone or said or isinstance(chosen, SingleProcess):
         return
-    yield DIST025.problem(
+    yield _RULES["DIST025"].problem(
         Field("distribution"),
         f"{chosen.name!r} cannot be started on these instance groups",
         got=f"{len(names)} groups: {', '.join(names)}",
@@ -99,7 +90,7 @@ def newer_cuda(job: JobSpec) -> Iterator[Problem]:
     image = job.image_uri or ""
     if CUDA_12 not in image or plan(job).library not in {Library.SMDDP, Library.SMP}:
         return
-    yield DIST024.problem(
+    yield _RULES["DIST024"].problem(
         Field("image_uri"),
         f"{strategy(job).name!r} does not run in this image: its CUDA is newer than the library's",
         got=repr(image),
@@ -116,7 +107,7 @@ def hosts_apart(job: JobSpec) -> Iterator[Problem]:
     found = reading.words(job)
     if found is not None and found.any_of(*JOINS_HOSTS):
         return
-    yield DIST008.problem(
+    yield _RULES["DIST008"].problem(
         Field("distribution"),
         "each host would train a separate model" + (", unless the script joins them" if source.elsewhere(job) else ""),
         severity=Severity.INFO if source.elsewhere(job) else Severity.WARNING,
@@ -136,7 +127,7 @@ def idle_accelerators(job: JobSpec) -> Iterator[Problem]:
         return
     trainer = found is not None and found.any_of("Trainer") and instance.accelerator is Accelerator.CUDA
     alone = f"one process would use one of {instance.workers} accelerators of {job.compute.instances[0]!r}"
-    yield DIST009.problem(
+    yield _RULES["DIST009"].problem(
         Field("distribution"),
         f"Trainer would drive {instance.workers} GPUs from one process, which is slower than a worker for each"
         if trainer
@@ -234,7 +225,7 @@ def parallel_sizes(job: JobSpec) -> Iterator[Problem]:
         stages = pipeline if workers % pipeline == 0 else 1
         legal = [size for size in range(1, workers + 1) if workers % (size * stages) == 0]
         near = [asked] if asked in legal else next_to(asked, legal)
-        yield DIST020.problem(
+        yield _RULES["DIST020"].problem(
             Field("neuron.tensor_parallel"),
             "tensor × pipeline parallel workers do not divide all workers",
             got=f"{asked} × {pipeline} of {workers} workers",
@@ -248,7 +239,7 @@ def no_neuron_cores(job: JobSpec) -> Iterator[Problem]:
     rows = [row for name in job.compute.instances if (row := find_instance(name)) is not None]
     if job.neuron in {None, NeuronOptions()} or not rows or any(row.accelerator is Accelerator.NEURON for row in rows):
         return
-    yield DIST021.problem(
+    yield _RULES["DIST021"].problem(
         Field("neuron"),
         "Neuron options mean nothing without NeuronCores",
         got=", ".join(f"{row.name!r} ({row.accelerator.name})" for row in rows),
@@ -260,7 +251,7 @@ def no_neuron_cores(job: JobSpec) -> Iterator[Problem]:
 def lost_compilation(job: JobSpec) -> Iterator[Problem]:
     """DIST022: a job that only compiles leaves nothing behind unless its cache lies in S3."""
     if job.neuron is not None and job.neuron.precompile and not job.neuron.cache_s3_uri:
-        yield DIST022.problem(
+        yield _RULES["DIST022"].problem(
             Field("neuron.precompile"),
             "what is compiled ahead would end with the machine",
             got="cache_s3_uri is not set",
@@ -283,7 +274,7 @@ def global_batch(job: JobSpec) -> Iterator[Problem]:
         return
     steps = int(_number(job, "gradient_accumulation_steps") or 1)
     accumulated = f" × {steps} accumulated" if steps > 1 else ""
-    yield SCALE001.problem(
+    yield _RULES["SCALE001"].problem(
         Field("hyperparameters.learning_rate"),
         f"the learning rate acts on {batch * replicas * steps} samples a step",
         got=f"{rate:g} for {batch} per worker × {replicas} workers{accumulated}",
@@ -302,7 +293,7 @@ def compiled_batch(job: JobSpec) -> Iterator[Problem]:
     if row is None or batch >= row.compiled_batch or (row.batch is not None and batch > row.batch):
         return
     without = f", {row.batch} without" if row.batch else ""
-    yield SCALE002.problem(
+    yield _RULES["SCALE002"].problem(
         Field("hyperparameters"),
         f"with the compiler a larger batch fits: AWS tried {row.compiled_batch} for {row.model!r}{without}",
         got=f"{batch} per worker",

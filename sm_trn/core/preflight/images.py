@@ -12,15 +12,6 @@ from ..specs.job import JobSpec
 from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Severity, rules_of
 
 _RULES = rules_of(__package__)
-IMG001 = _RULES["IMG001"]
-IMG002 = _RULES["IMG002"]
-IMG003 = _RULES["IMG003"]
-IMG004 = _RULES["IMG004"]
-IMG005 = _RULES["IMG005"]
-IMG006 = _RULES["IMG006"]
-IMG007 = _RULES["IMG007"]
-IMG008 = _RULES["IMG008"]
-IMG009 = _RULES["IMG009"]
 
 
 def unknown_image(job: JobSpec) -> Iterator[Problem]:
@@ -30,7 +21,7 @@ def unknown_image(job: JobSpec) -> Iterator[Problem]:
     if job.compiled and not isinstance(job.framework, images.NEURON):
         return  # COMP002 says it, with the compiler's own list
     if images.newer_than_table(job):
-        yield IMG001.problem(
+        yield _RULES["IMG001"].problem(
             Field("framework"),
             "newer than this package's table of images",
             got=images.describe(job),
@@ -40,7 +31,7 @@ def unknown_image(job: JobSpec) -> Iterator[Problem]:
         )
         return
     good = images.nearest(job)
-    yield IMG001.problem(
+    yield _RULES["IMG001"].problem(
         Field("framework"),
         f"no {job.framework.family} image has these versions",
         got=images.describe(job),
@@ -57,7 +48,7 @@ def wrong_python(job: JobSpec) -> Iterator[Problem]:
     versions = images.matching(job)
     if _named(job) or _misfit(job) or not versions or images.choose(job) is not None:
         return
-    yield IMG002.problem(
+    yield _RULES["IMG002"].problem(
         Field("framework.python"),
         "the container of these versions has another Python",
         got=repr(job.framework.python),
@@ -82,7 +73,7 @@ def no_image(job: JobSpec) -> Iterator[Problem]:
     if not isinstance(framework, Container) or job.serverless is not None:
         return
     if bool(job.image_uri) == bool(framework.algorithm):
-        yield IMG006.problem(
+        yield _RULES["IMG006"].problem(
             Field("image_uri"),
             "a Container needs an image or an algorithm",
             got="both" if job.image_uri else "neither",
@@ -97,7 +88,7 @@ def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
     if strange is None:
         return
     there = images.processor(strange)
-    yield IMG003.problem(
+    yield _RULES["IMG003"].problem(
         Field("framework"),
         f"{type(job.framework).__name__} containers do not run on this instance",
         got=f"{strange!r} ({there.upper()})",
@@ -114,7 +105,7 @@ def old_gpus(job: JobSpec) -> Iterator[Problem]:
     if _named(job) or _misfit(job) or row is None or not (reason := images.unfit(row, job)):
         return
     p2 = images.machine(job).startswith("ml.p2.")
-    yield IMG007.problem(
+    yield _RULES["IMG007"].problem(
         Field("framework.version"),
         reason,
         got=f"pytorch {job.framework.pytorch!r} on {images.machine(job)!r}",
@@ -155,7 +146,7 @@ def support_ended(job: JobSpec) -> Iterator[Problem]:
     row = images.choose(job)
     if job.image_uri or row is None or row.xla_training:
         return
-    yield IMG004.problem(
+    yield _RULES["IMG004"].problem(
         Field("framework.neuron_sdk"),
         "Neuron dropped PyTorch/XLA training in 2.30",
         got=f"Neuron {row.neuron_sdk!r}",
@@ -172,7 +163,7 @@ def out_of_patch(job: JobSpec, today: date) -> Iterator[Problem]:
     good = images.nearest(job)
     if good is not None and (good.end_of_patch or "") <= today.isoformat():
         good = None
-    yield IMG008.problem(
+    yield _RULES["IMG008"].problem(
         Field("framework"),
         f"AWS has not patched this image since {row.end_of_patch}",
         got=images.describe(job),
@@ -189,7 +180,7 @@ def trainium_road(job: JobSpec) -> Iterator[Problem]:
     """IMG009: AWS ended training through PyTorch/XLA in 2026; what was published before runs on."""
     if not isinstance(job.framework, images.NEURON) or _misfit(job):
         return
-    yield IMG009.problem(
+    yield _RULES["IMG009"].problem(
         Field("framework"),
         "AWS dropped PyTorch/XLA training in Neuron 2.30 (2026-05-21)",
         consequence="images up to Neuron 2.29.1 still run; nothing newer will come for trn1, "
@@ -207,7 +198,7 @@ def mixed_versions(job: JobSpec) -> Iterator[Problem]:
         return
     if framework.transformers.count(".") == framework.pytorch.count("."):
         return
-    yield IMG005.problem(
+    yield _RULES["IMG005"].problem(
         Field("framework"),
         "transformers and pytorch must both be short or both be full versions",
         got=f"transformers {framework.transformers!r}, pytorch {framework.pytorch!r}",

@@ -18,20 +18,6 @@ COMPILER_HYPERPARAMETERS = 2
 SUFFIX = 21  # characters that submit adds to make a name unique: -YYMMDD-HHMMSS-xxxxxx
 
 _RULES = rules_of(__package__)
-LIMIT001 = _RULES["LIMIT001"]
-LIMIT002 = _RULES["LIMIT002"]
-LIMIT003 = _RULES["LIMIT003"]
-LIMIT004 = _RULES["LIMIT004"]
-LIMIT005 = _RULES["LIMIT005"]
-LIMIT006 = _RULES["LIMIT006"]
-LIMIT007 = _RULES["LIMIT007"]
-LIMIT008 = _RULES["LIMIT008"]
-LIMIT009 = _RULES["LIMIT009"]
-LIMIT010 = _RULES["LIMIT010"]
-LIMIT011 = _RULES["LIMIT011"]
-LIMIT012 = _RULES["LIMIT012"]
-LIMIT013 = _RULES["LIMIT013"]
-LIMIT014 = _RULES["LIMIT014"]
 
 
 def _over(rule: Rule, *, where: str, what: str, got: int, shape: str, fix: str) -> Iterator[Problem]:
@@ -46,7 +32,7 @@ def instance_exists(job: JobSpec) -> Iterator[Problem]:
     for instance in job.compute.instances:
         if instance in known or (instance == SERVERLESS and job.serverless is not None):
             continue
-        yield LIMIT001.problem(
+        yield _RULES["LIMIT001"].problem(
             Field("compute.groups" if job.compute.groups else "compute.instance"),
             "SageMaker training has no such instance type",
             got=repr(instance),
@@ -59,7 +45,7 @@ def name(job: JobSpec) -> Iterator[Problem]:
     """LIMIT002, LIMIT003: letters, digits and single hyphens; submit adds a suffix to make it unique."""
     if not limits.matches("TrainingJobName", job.name[:63]):
         legal = re.sub(r"[^a-zA-Z0-9]+", "-", job.name).strip("-") or "job"
-        yield LIMIT002.problem(
+        yield _RULES["LIMIT002"].problem(
             Field("name"),
             "not a legal training job name",
             got=repr(job.name),
@@ -67,7 +53,7 @@ def name(job: JobSpec) -> Iterator[Problem]:
             fix=Change(name=legal),
         )
     elif len(job.name) > limits.maximum("TrainingJobName") - SUFFIX:
-        yield LIMIT003.problem(
+        yield _RULES["LIMIT003"].problem(
             Field("name"),
             "too long for the suffix that makes it unique",
             got=f"{len(job.name)} characters",
@@ -82,7 +68,7 @@ def hyperparameters(job: JobSpec) -> Iterator[Problem]:
     injected = injected if job.script is not None else 0
     passed = sum(part.at.startswith("/HyperParameters/") and part.instead_of is None for part in job.kept)
     yield from _over(
-        LIMIT004,
+        _RULES["LIMIT004"],
         where="hyperparameters",
         what=f"too many hyperparameters, {injected} of them for the training toolkit",
         got=len(job.arguments) + injected + passed,
@@ -93,7 +79,7 @@ def hyperparameters(job: JobSpec) -> Iterator[Problem]:
     for key, value in job.hyperparameters.items():
         text = str(value)
         if len(text) + 2 * isinstance(value, str) > longest or "\n" in text:
-            yield LIMIT005.problem(
+            yield _RULES["LIMIT005"].problem(
                 Field(f"hyperparameters.{key}"),
                 "a value is one line of limited length",
                 got=f"{len(text):,} characters" + (", several lines" if "\n" in text else ""),
@@ -105,7 +91,7 @@ def hyperparameters(job: JobSpec) -> Iterator[Problem]:
 def run_time(job: JobSpec) -> Iterator[Problem]:
     """LIMIT006, LIMIT007: 28 days by the API, 5 days by the default quota."""
     if job.max_run_s > limits.MAX_RUN_S:
-        yield LIMIT006.problem(
+        yield _RULES["LIMIT006"].problem(
             Field("max_run_s"),
             "a training job runs for 28 days at most",
             got=f"{job.max_run_s:,} s",
@@ -113,7 +99,7 @@ def run_time(job: JobSpec) -> Iterator[Problem]:
             fix=Change("and resume from checkpoints", max_run_s=86_400),
         )
     elif job.max_run_s > limits.MAX_RUN_QUOTA_S:
-        yield LIMIT007.problem(
+        yield _RULES["LIMIT007"].problem(
             Field("max_run_s"),
             "above the default account quota",
             got=f"{job.max_run_s:,} s",
@@ -125,7 +111,7 @@ def run_time(job: JobSpec) -> Iterator[Problem]:
 def metrics(job: JobSpec) -> Iterator[Problem]:
     """LIMIT008, LIMIT009: 40 definitions; the API takes a regex without a group, or a broken one, and finds nothing with it."""
     yield from _over(
-        LIMIT008,
+        _RULES["LIMIT008"],
         where="metrics",
         what="too many metric definitions",
         got=len(job.metrics),
@@ -142,7 +128,7 @@ def metrics(job: JobSpec) -> Iterator[Problem]:
         if len(rule.regex) > longest:
             fault, refused = f"{len(rule.regex):,} characters", True
         if fault:
-            yield LIMIT009.problem(
+            yield _RULES["LIMIT009"].problem(
                 Field(f"metrics[{index}]"),
                 f"metric {rule.name!r} would never be found",
                 severity=Severity.ERROR if refused else Severity.WARNING,
@@ -155,7 +141,7 @@ def metrics(job: JobSpec) -> Iterator[Problem]:
 def environment(job: JobSpec) -> Iterator[Problem]:
     """LIMIT010: names are identifiers; values are short."""
     yield from _over(
-        LIMIT010,
+        _RULES["LIMIT010"],
         where="environment",
         what="too many variables",
         got=len(job.environment),
@@ -164,7 +150,7 @@ def environment(job: JobSpec) -> Iterator[Problem]:
     )
     for key, value in job.environment.items():
         if not limits.matches("TrainingEnvironmentKey", key) or not limits.matches("TrainingEnvironmentValue", value):
-            yield LIMIT010.problem(
+            yield _RULES["LIMIT010"].problem(
                 Field(f"environment.{key}"),
                 "not a legal environment variable",
                 got=f"{key!r} with {len(value):,} characters",
@@ -176,10 +162,15 @@ def environment(job: JobSpec) -> Iterator[Problem]:
 def counts(job: JobSpec) -> Iterator[Problem]:
     """LIMIT011, LIMIT013: tags and channels, and what a channel may be called."""
     yield from _over(
-        LIMIT011, where="tags", what="too many tags", got=len(job.tags), shape="TagList", fix="drop some of them"
+        _RULES["LIMIT011"],
+        where="tags",
+        what="too many tags",
+        got=len(job.tags),
+        shape="TagList",
+        fix="drop some of them",
     )
     yield from _over(
-        LIMIT011,
+        _RULES["LIMIT011"],
         where="inputs",
         what="too many channels",
         got=len(job.inputs),
@@ -188,7 +179,7 @@ def counts(job: JobSpec) -> Iterator[Problem]:
     )
     for channel in job.inputs:
         if not limits.matches("ChannelName", channel):
-            yield LIMIT013.problem(
+            yield _RULES["LIMIT013"].problem(
                 Field(f"inputs.{channel}"),
                 "not a legal channel name",
                 got=repr(channel),
@@ -202,7 +193,7 @@ def volume(job: JobSpec) -> Iterator[Problem]:
     instance = find_instance(job.compute.instance)
     default = 30
     if instance is not None and instance.nvme and job.compute.volume_gb != default:
-        yield LIMIT012.problem(
+        yield _RULES["LIMIT012"].problem(
             Field("compute.volume_gb"),
             f"volume_gb has no effect: {instance.name} has NVMe storage only",
             got=f"{job.compute.volume_gb} GB",
@@ -227,7 +218,7 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
         f"{are} refused in an account that did not use SageMaker Debugger before {limits.DEBUGGER_CLOSED}; "
         f"elsewhere {they} time" + (", and the rules start processing jobs" if rules else "")
     )
-    yield LIMIT014.problem(
+    yield _RULES["LIMIT014"].problem(
         Field(asked[0]),
         f"{' and '.join(asked)} {'would not run here' if ignored else refused}",
         got=", ".join(f"{name}=True" for name in asked),

@@ -39,22 +39,13 @@ _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}")
 VALUES = tuple(field for field in fields.JOB if field.spec.startswith(CHECKED))
 
 _RULES = rules_of(__package__)
-KEPT001 = _RULES["KEPT001"]
-KEPT002 = _RULES["KEPT002"]
-LIMIT026 = _RULES["LIMIT026"]
-LIMIT027 = _RULES["LIMIT027"]
-LIMIT028 = _RULES["LIMIT028"]
-LIMIT029 = _RULES["LIMIT029"]
-LIMIT030 = _RULES["LIMIT030"]
-LIMIT031 = _RULES["LIMIT031"]
-NET005 = _RULES["NET005"]
 
 
 def listed(job: JobSpec) -> Iterator[Problem]:
     """KEPT001: what is not in the spec's own words is sent again word for word."""
     if job.kept:
         more = f", and {len(job.kept) - SHOWN} more" if len(job.kept) > SHOWN else ""
-        yield KEPT001.problem(
+        yield _RULES["KEPT001"].problem(
             Field("kept"),
             "parts of the original request are sent again as they were",
             got=", ".join(map(_short, job.kept[:SHOWN])) + more,
@@ -73,7 +64,7 @@ def against_the_model(job: JobSpec) -> Iterator[Problem]:
             fault = (part.at, "the field", "a field of CreateTrainingJob")
         if fault is not None:
             where, got, wanted = fault
-            yield KEPT002.problem(
+            yield _RULES["KEPT002"].problem(
                 Field("kept"),
                 f"the service refuses {where.lstrip('/')}",
                 got=got,
@@ -153,7 +144,7 @@ def values(job: JobSpec) -> Iterator[Problem]:
     for place, got, wanted in faults(REQUEST, fields.write(VALUES, job, "request"), partial=True):
         named = place.lstrip("/").replace("/", ".")
         field = next((each.spec for each in VALUES if f"{named}.".startswith(f"{each.request}.")), named)
-        yield LIMIT026.problem(
+        yield _RULES["LIMIT026"].problem(
             Field(field), f"the API refuses {named}", got=got, wanted=wanted, fix=Advice("correct the value")
         )
 
@@ -168,27 +159,29 @@ def preferences(job: JobSpec) -> Iterator[Problem]:
     one = "one of the two"
     if job.spot is not None:
         what = "instance preferences exclude spot"
-        yield LIMIT027.problem(where, what, got="spot", wanted=one, fix=Change(spot=None))
+        yield _RULES["LIMIT027"].problem(where, what, got="spot", wanted=one, fix=Change(spot=None))
     if compute.placement is not None:
         what = "instance preferences exclude a placement"
-        yield LIMIT027.problem(where, what, got="placement", wanted=one, fix=Advice("leave placement out"))
+        yield _RULES["LIMIT027"].problem(where, what, got="placement", wanted=one, fix=Advice("leave placement out"))
     if None in counts and any(counts):
         what, wanted = "some preferences say a count", "a count of each, or of none"
         got = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
-        yield LIMIT027.problem(where, what, got=got, wanted=wanted, fix=Advice("give every preference its count"))
+        yield _RULES["LIMIT027"].problem(
+            where, what, got=got, wanted=wanted, fix=Advice("give every preference its count")
+        )
     if len(set(names)) < len(names):
         what, fix = "an instance type appears twice", Advice("leave the second out")
-        yield LIMIT027.problem(where, what, got=", ".join(names), wanted="each once", fix=fix)
+        yield _RULES["LIMIT027"].problem(where, what, got=", ".join(names), wanted="each once", fix=fix)
     if compute.training_plan and any(each.training_plan for each in compute.preferences):
         what = "a training plan of the job excludes plans of preferences"
-        yield LIMIT027.problem(where, what, got="both", wanted=one, fix=Advice("keep the preferences' own"))
+        yield _RULES["LIMIT027"].problem(where, what, got="both", wanted=one, fix=Advice("keep the preferences' own"))
 
 
 def pending(job: JobSpec) -> Iterator[Problem]:
     """LIMIT028: a wait for capacity that has no effect."""
     rows = find_instances(job.compute.instances)
     if job.max_pending_s is not None and rows and all(row.accelerator is Accelerator.CPU for row in rows):
-        yield LIMIT028.problem(
+        yield _RULES["LIMIT028"].problem(
             Field("max_pending_s"),
             "it has no effect on jobs of CPU instances",
             got=f"{job.max_pending_s} s, {', '.join(job.compute.instances)}",
@@ -202,7 +195,7 @@ def serverless(job: JobSpec) -> Iterator[Problem]:
     if asked is None:
         return
     if job.compute.instance != SERVERLESS:
-        yield LIMIT029.problem(
+        yield _RULES["LIMIT029"].problem(
             Field("compute"),
             "the service chooses the machines of a serverless job",
             got=", ".join(job.compute.instances),
@@ -210,7 +203,7 @@ def serverless(job: JobSpec) -> Iterator[Problem]:
             fix=Change(compute=Compute(SERVERLESS)),
         )
     if asked.job_type == "Evaluation" and asked.evaluation_type is None:
-        yield LIMIT029.problem(
+        yield _RULES["LIMIT029"].problem(
             Field("serverless.evaluation_type"),
             "an evaluation says what it evaluates",
             got="nothing",
@@ -223,7 +216,7 @@ def attributes(job: JobSpec) -> Iterator[Problem]:
     """LIMIT030: attribute names without an augmented manifest."""
     for name, channel in job.channels.items():
         if channel.attribute_names and channel.kind is not S3Kind.AUGMENTED_MANIFEST:
-            yield LIMIT030.problem(
+            yield _RULES["LIMIT030"].problem(
                 Field(f"inputs.{name}.attribute_names"),
                 "attribute names are those of an augmented manifest",
                 got=f"{channel.kind.value} with {', '.join(channel.attribute_names)}",
@@ -240,11 +233,11 @@ def queue(job: JobSpec) -> Iterator[Problem]:
     for field, value in (("name", place.name), ("share", place.share), ("quota_share", place.quota_share)):
         if value is not None and not value.startswith("arn:") and _NAME.fullmatch(value) is None:
             wanted = f"at most {_LONGEST_NAME} letters, digits, hyphens and underscores"
-            yield LIMIT031.problem(
+            yield _RULES["LIMIT031"].problem(
                 Field(f"queue.{field}"), "Batch refuses the name", got=value, wanted=wanted, fix=Advice("correct it")
             )
     if place.timeout_s < job.max_run_s:
-        yield LIMIT031.problem(
+        yield _RULES["LIMIT031"].problem(
             Field("queue.timeout_s"),
             "Batch ends an attempt before the job's own time is over",
             got=f"{place.timeout_s} s, max_run_s {job.max_run_s} s",
@@ -260,7 +253,7 @@ def registry(job: JobSpec) -> Iterator[Problem]:
         and job.registry.access is RegistryAccess.VPC
         and not (job.network and job.network.subnets)
     ):
-        yield NET005.problem(
+        yield _RULES["NET005"].problem(
             Field("registry"),
             "the registry is in your network, and the job has none",
             got="registry=Registry(), no subnets",

@@ -24,10 +24,6 @@ DRIVERS = "sm_drivers"  # the channel of SDK v3's launchers: sagemaker-train 1.2
 LOG = "in the log, `Selected provider is efa` proves it and `NET/Socket` denies it"
 
 _RULES = rules_of(__package__)
-NET001 = _RULES["NET001"]
-NET002 = _RULES["NET002"]
-NET003 = _RULES["NET003"]
-NET004 = _RULES["NET004"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +85,7 @@ def selected(job: JobSpec) -> Iterator[Problem]:
     if way.launcher and instance in way.launcher.efa:
         return
     if way.selects is False:
-        yield NET001.problem(
+        yield _RULES["NET001"].problem(
             Field("environment"),
             f"nothing selects EFA between {job.compute.hosts} hosts; gradients may go over TCP",
             got=f"{instance!r}, {way.words}",
@@ -98,7 +94,7 @@ def selected(job: JobSpec) -> Iterator[Problem]:
             evidence=way.build.source if way.build else "",
         )
     elif not (way.selects and instance in efa.named()) and "NCCL_DEBUG" not in job.environment:
-        yield NET002.problem(
+        yield _RULES["NET002"].problem(
             Field("environment"),
             f"it cannot be told whether {job.compute.hosts} hosts will use EFA; {LOG}",
             got=f"{instance!r}, {way.words}",
@@ -124,7 +120,7 @@ def neuron_hosts(job: JobSpec) -> Iterator[Problem]:
         return
     if job.script is not None and job.script.source_dir is None:
         return  # a shipped script, which sets them itself: kit/device.py
-    yield NET002.problem(
+    yield _RULES["NET002"].problem(
         Field("neuron"),
         f"{rows[0].name!r} is in no list of the toolkit: only the script can have selected EFA between {job.compute.hosts} hosts",
         got=f"no {PROVIDER}",
@@ -145,7 +141,7 @@ def overwritten(job: JobSpec) -> Iterator[Problem]:
     for name, value in _sets(way.launcher, runner, rows[0].name).items():
         said = job.environment.get(name)
         if said is not None and said.lower() != value:
-            yield NET003.problem(
+            yield _RULES["NET003"].problem(
                 Field("environment"),
                 f"the launcher sets {name}={value} after the job's environment, so this value never arrives",
                 got=f"{name}={said}",
@@ -166,7 +162,7 @@ def protocol(job: JobSpec) -> Iterator[Problem]:
     way = _way(job)
     if way.launcher is None or not way.launcher.simple or way.selects is not True:
         return
-    yield NET004.problem(
+    yield _RULES["NET004"].problem(
         Field("distribution"),
         "torchrun's launcher sets NCCL_PROTO=simple, and the image's plugin would choose the protocol itself",
         got=way.words,

@@ -45,8 +45,6 @@ _PEM_READ = 4_000_000  # bytes: a bundle of all public authorities has 300,000
 _SECRET = re.compile("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES), re.IGNORECASE)
 
 _RULES = rules_of(__package__)
-SCRIPT011 = _RULES["SCRIPT011"]
-SCRIPT013 = _RULES["SCRIPT013"]
 SOURCE_FILES = 20_000  # a source of more is not looked through: a home folder, or a data set, in the place of the code
 
 
@@ -97,7 +95,7 @@ def source_files(job: JobSpec) -> Iterator[Problem]:
     files = packed_files(folder, job.script.dependencies)
     where = Field("script.source_dir")
     if len(files) > SOURCE_FILES:
-        yield SCRIPT013.problem(
+        yield _RULES["SCRIPT013"].problem(
             where,
             "it holds more than code, and all of it would be uploaded",
             got=f"more than {SOURCE_FILES:,} files",
@@ -108,7 +106,7 @@ def source_files(job: JobSpec) -> Iterator[Problem]:
     if not found:
         return
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    yield SCRIPT011.problem(
+    yield _RULES["SCRIPT011"].problem(
         where,
         "files that look like keys or passwords would be uploaded with the source",
         got=", ".join(map(repr, found[:3])) + more,

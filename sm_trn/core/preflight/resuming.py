@@ -10,10 +10,6 @@ from ..specs.problems import Advice, AnyOf, Change, Field, Problem, rules_of
 from ..specs.snapshot import JobSnapshot, JobStatus
 
 _RULES = rules_of(__package__)
-SPOT010 = _RULES["SPOT010"]
-SPOT011 = _RULES["SPOT011"]
-SPOT012 = _RULES["SPOT012"]
-SPOT013 = _RULES["SPOT013"]
 
 
 def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterator[Problem]:
@@ -22,7 +18,7 @@ def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterato
     ``stored`` is how many objects lie there; None when nobody has looked.
     """
     if not snapshot.terminal:
-        yield SPOT010.problem(
+        yield _RULES["SPOT010"].problem(
             Field("status"),
             "the job has not ended",
             consequence="two jobs would write the same checkpoints",
@@ -31,7 +27,7 @@ def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterato
             fix=Advice(f"sm-trn stop {snapshot.name}, or wait for it: an interrupted spot job goes on by itself"),
         )
     elif snapshot.status is JobStatus.COMPLETED:
-        yield SPOT012.problem(
+        yield _RULES["SPOT012"].problem(
             Field("status"),
             "the job has finished",
             consequence="there is nothing to go on with",
@@ -40,7 +36,7 @@ def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterato
             fix=Advice("resubmit it with more to do"),
         )
     if job.checkpoints is None:
-        yield SPOT011.problem(
+        yield _RULES["SPOT011"].problem(
             Field("checkpoint"),
             "the job keeps no checkpoints in S3: it would start again at step 0",
             got="no CheckpointConfig",
@@ -51,7 +47,7 @@ def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterato
             ),
         )
     elif stored == 0:
-        yield SPOT013.problem(
+        yield _RULES["SPOT013"].problem(
             Field("checkpoint"),
             "the job has left no checkpoint: it would start again at step 0",
             got=f"no objects in {job.checkpoints.s3_uri}",

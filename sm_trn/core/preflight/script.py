@@ -22,14 +22,6 @@ from ..strategies import plan
 from . import source
 
 _RULES = rules_of(__package__)
-DATA001 = _RULES["DATA001"]
-DATA005 = _RULES["DATA005"]
-SCRIPT001 = _RULES["SCRIPT001"]
-SCRIPT012 = _RULES["SCRIPT012"]
-SCRIPT002 = _RULES["SCRIPT002"]
-SCRIPT003 = _RULES["SCRIPT003"]
-SCRIPT010 = _RULES["SCRIPT010"]
-SCRIPT005 = _RULES["SCRIPT005"]
 ASKS_FIRST = "is_available"  # a script that asks whether there is CUDA is taken to have an answer for "no"
 
 
@@ -51,7 +43,7 @@ def missing(job: JobSpec) -> Iterator[Problem]:
             if folder.is_dir()
             else "correct source_dir: no such folder"
         )
-    yield SCRIPT001.problem(
+    yield _RULES["SCRIPT001"].problem(
         Field("script"), "the entry script does not exist", got=repr(job.script.entry), wanted=wanted, fix=Advice(fix)
     )
 
@@ -64,7 +56,7 @@ def dependencies(job: JobSpec) -> Iterator[Problem]:
     where, listed = Field("script.dependencies"), ", ".join(map(repr, script.dependencies))
     if (script.source_dir or "").startswith("s3://"):
         fix = Advice("pack them into the source, or name its folder on this machine")
-        yield SCRIPT012.problem(
+        yield _RULES["SCRIPT012"].problem(
             where, "the source lies in S3, and nothing is packed beside it", got=listed, wanted="none", fix=fix
         )
         return
@@ -76,7 +68,7 @@ def dependencies(job: JobSpec) -> Iterator[Problem]:
             what, wanted, fix = "there is no such file or folder", "a path of this machine", Advice("correct the path")
         else:
             continue
-        yield SCRIPT012.problem(where, what, got=repr(path), wanted=wanted, fix=fix)
+        yield _RULES["SCRIPT012"].problem(where, what, got=repr(path), wanted=wanted, fix=fix)
 
 
 def no_script(job: JobSpec) -> Iterator[Problem]:
@@ -85,7 +77,7 @@ def no_script(job: JobSpec) -> Iterator[Problem]:
         return
     asked = [name for name in ("distribution", "compiler", "neuron") if getattr(job, name) is not None]
     if asked or not (isinstance(job.framework, Container) or job.image_uri):
-        yield SCRIPT010.problem(
+        yield _RULES["SCRIPT010"].problem(
             Field("script"),
             "there is nothing to run",
             got=f"no script, with {', '.join(asked) or type(job.framework).__name__}",
@@ -102,7 +94,7 @@ def not_python(job: JobSpec) -> Iterator[Problem]:
     if job.script is None or job.distribution is None or job.script.entry.endswith(".py"):
         return
     if plan(job).runner in {Runner.TORCHRUN, Runner.XLA_SPAWN}:
-        yield SCRIPT002.problem(
+        yield _RULES["SCRIPT002"].problem(
             Field("script.entry"),
             f"{job.distribution.name!r} starts Python scripts only",
             got=repr(job.script.entry),
@@ -117,7 +109,7 @@ def missing_data(job: JobSpec) -> Iterator[Problem]:
         uri = channel.uri
         if uri.startswith("s3://") or Path(uri).exists():
             continue
-        yield DATA001.problem(
+        yield _RULES["DATA001"].problem(
             Field(f"inputs.{name}"),
             "no such data",
             got=repr(uri),
@@ -137,7 +129,7 @@ def syntax(job: JobSpec) -> Iterator[Problem]:
         line = getattr(error, "lineno", None) or 1
         there = re.fullmatch(r"py(\d)(\d+)", getattr(job.framework, "python", None) or "")
         newer = there is not None and (int(there[1]), int(there[2])) > sys.version_info[:2]
-        yield SCRIPT003.problem(
+        yield _RULES["SCRIPT003"].problem(
             Line(job.script.entry, line),
             f"the script is not valid Python {sys.version_info[0]}.{sys.version_info[1]}",
             got=str(getattr(error, "msg", error)),
@@ -151,7 +143,7 @@ def file_systems(job: JobSpec) -> Iterator[Problem]:
     """DATA005: a file system that the containers could not mount."""
     for name, system in job.file_systems.items():
         if job.network is None or not job.network.subnets:
-            yield DATA005.problem(
+            yield _RULES["DATA005"].problem(
                 Field(f"inputs.{name}"),
                 "the job has no network that reaches the file system",
                 got=f"{system.kind.value} {system.file_system_id!r} and no subnets",
@@ -161,7 +153,7 @@ def file_systems(job: JobSpec) -> Iterator[Problem]:
                 ),
             )
         if not system.directory.startswith("/"):
-            yield DATA005.problem(
+            yield _RULES["DATA005"].problem(
                 Field(f"inputs.{name}.directory"),
                 "not a folder of a file system",
                 got=repr(system.directory),
@@ -181,7 +173,7 @@ def hard_coded_cuda(job: JobSpec) -> Iterator[Problem]:
         return
     first = min(uses, key=lambda node: node.lineno)
     others = f", and {len(uses) - 1} more" if len(uses) > 1 else ""
-    yield SCRIPT005.problem(
+    yield _RULES["SCRIPT005"].problem(
         Line(source.entry_name(job), first.lineno),
         "the script names CUDA without asking whether it is there",
         got=f"{ast.unparse(first)[:60]} for {rows[0].name!r} ({rows[0].accelerator.name}){others}",

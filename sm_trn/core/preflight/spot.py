@@ -24,22 +24,12 @@ SAVE_STEPS = 500  # transformers, TrainingArguments.save_steps
 TRAINER_FLAGS = frozenset({"save_strategy", "save_steps", "save_total_limit", "overwrite_output_dir", "do_train"})
 
 _RULES = rules_of(__package__)
-SPOT001 = _RULES["SPOT001"]
-SPOT002 = _RULES["SPOT002"]
-SPOT003 = _RULES["SPOT003"]
-SPOT004 = _RULES["SPOT004"]
-SPOT005 = _RULES["SPOT005"]
-SPOT007 = _RULES["SPOT007"]
-SPOT008 = _RULES["SPOT008"]
-SPOT009 = _RULES["SPOT009"]
-SCRIPT009 = _RULES["SCRIPT009"]
-SPOT006 = _RULES["SPOT006"]
 
 
 def wait_shorter_than_run(job: JobSpec) -> Iterator[Problem]:
     """SPOT001: max_wait covers waiting and running. The SDK sends it, the service refuses it."""
     if job.spot is not None and job.spot.max_wait_s < job.max_run_s:
-        yield SPOT001.problem(
+        yield _RULES["SPOT001"].problem(
             Field("spot.max_wait_s"),
             "max_wait_s is shorter than max_run_s",
             got=f"{job.spot.max_wait_s:,} s",
@@ -52,7 +42,7 @@ def wait_without_spot(job: JobSpec) -> Iterator[Problem]:
     """SPOT008: a request that waits for spot but does not ask for it; the service refuses it."""
     wait, asked = job.kept_at(WAIT), job.kept_at(ASKED) is True
     if job.spot is None and wait is not None and not asked:
-        yield SPOT008.problem(
+        yield _RULES["SPOT008"].problem(
             Field("spot"),
             "the request has a longest wait for spot, but does not ask for spot",
             got=f"MaxWaitTimeInSeconds {wait!r} and no EnableManagedSpotTraining",
@@ -68,7 +58,7 @@ def spot_without_wait(job: JobSpec) -> Iterator[Problem]:
     wait = job.kept_at(WAIT)
     long_enough = type(wait) is int and wait >= job.max_run_s
     if job.spot is None and job.kept_at(ASKED) is True and not long_enough:
-        yield SPOT009.problem(
+        yield _RULES["SPOT009"].problem(
             Field("spot"),
             "the request asks for spot without a longest wait that covers the run",
             got=f"MaxWaitTimeInSeconds {wait!r}" if wait is not None else "no MaxWaitTimeInSeconds",
@@ -81,7 +71,7 @@ def checkpoint_uri(job: JobSpec) -> Iterator[Problem]:
     """SPOT002: a checkpoint place that is not in S3."""
     uri = job.spot.checkpoint_s3_uri if job.spot else None
     if uri is not None and not (limits.matches("S3Uri", uri) and bucket_and_key(uri)):
-        yield SPOT002.problem(
+        yield _RULES["SPOT002"].problem(
             Field("spot.checkpoint_s3_uri"),
             "checkpoints are kept in S3",
             got=repr(uri),
@@ -93,7 +83,7 @@ def checkpoint_uri(job: JobSpec) -> Iterator[Problem]:
 def local_path_alone(job: JobSpec) -> Iterator[Problem]:
     """SPOT003: a local checkpoint path without S3 is dropped silently by the SDK."""
     if job.spot is not None and job.spot.checkpoint_local_path and not job.spot.checkpoint_s3_uri:
-        yield SPOT003.problem(
+        yield _RULES["SPOT003"].problem(
             Field("spot.checkpoint_local_path"),
             "a local checkpoint path does nothing without checkpoint_s3_uri",
             got=repr(job.spot.checkpoint_local_path),
@@ -111,7 +101,7 @@ def no_checkpoint(job: JobSpec) -> Iterator[Problem]:
     if price is not None:
         most = usd_for(WallSeconds(job.max_run_s), job.compute.count, price.usd_per_hour)
         lost = f"an interruption in the last hour runs up to ${most:,.2f} again (on-demand, {price.as_of})"
-    yield SPOT004.problem(
+    yield _RULES["SPOT004"].problem(
         Field("spot"),
         "an interruption would start again at step 0",
         consequence=lost,
@@ -129,7 +119,7 @@ def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
     named = any(path in str(value) for value in job.hyperparameters.values())
     if job.script is None or named or source.mentions(job, "checkpoint") is not False:
         return
-    yield SPOT005.problem(
+    yield _RULES["SPOT005"].problem(
         Field("script"),
         "the script never mentions checkpoints",
         consequence="an interruption would start again at step 0",
@@ -143,7 +133,7 @@ def two_places(job: JobSpec) -> Iterator[Problem]:
     """SPOT007: a job has one place for checkpoints; of two, the spot's is taken."""
     if job.checkpoint is None or job.checkpoints in {None, job.checkpoint}:
         return
-    yield SPOT007.problem(
+    yield _RULES["SPOT007"].problem(
         Field("checkpoint"),
         "checkpoints are given two places",
         got=f"{job.checkpoint.s3_uri!r} beside the spot's own",
@@ -160,7 +150,7 @@ def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
     output = str(job.hyperparameters.get("output_dir", ""))
     never = job.hyperparameters.get("save_strategy") == "no"
     if output and (never or not inside(output, path)) and _trainer(job):
-        yield SPOT006.problem(
+        yield _RULES["SPOT006"].problem(
             Field("hyperparameters.save_strategy" if never else "hyperparameters.output_dir"),
             f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}",
             consequence="an interruption would start again at step 0",
@@ -180,7 +170,7 @@ def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
     if "save_strategy" not in sent and isinstance(steps, int) and isinstance(every, (int, float)) and 0 < steps < every:
         return  # ends before the first checkpoint
     strategy = f"save_strategy={sent['save_strategy']!r}" if "save_strategy" in sent else "without save_strategy"
-    yield SCRIPT009.problem(
+    yield _RULES["SCRIPT009"].problem(
         Field("hyperparameters.output_dir"),
         "the Trainer's checkpoints would be packed into the model",
         got=f"output_dir={output!r}, {strategy}",
