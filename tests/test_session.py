@@ -14,7 +14,6 @@ from hypothesis import strategies as some
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.core.session.launches import unique_name
 from sm_trn.core.session.pace import next_delay
 from sm_trn.core.specs import JobStatus, Origin, dump_record, parse_snapshot
 from sm_trn.wiring import Session
@@ -230,12 +229,6 @@ def test_the_pace_is_never_hasty_and_never_slow(attempt: int, account: str) -> N
     assert 0.5 <= next_delay(snapshot, attempt) <= 30
 
 
-def test_names_made_in_the_same_instant_differ_and_are_legal() -> None:
-    names = {unique_name("x" * 42, 1_700_000_000.0) for _ in range(2000)}
-    assert len(names) > 1990
-    assert all(re.fullmatch(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}", name) for name in names)
-
-
 def test_reading_on_from_a_cursor_neither_loses_nor_repeats(session: Session, tiny: st.JobSpec) -> None:
     job = session.submit(tiny.replace(hyperparameters={"steps": 20, "pause": 0.1}))
     lines: list[str] = []
@@ -244,10 +237,6 @@ def test_reading_on_from_a_cursor_neither_loses_nor_repeats(session: Session, ti
     job.wait(progress=False)
     reader.join(30)
     assert [event.text for event in job.logs()] == lines
-
-
-def test_a_job_of_somebody_else_is_watched_like_our_own(session: Session, done: st.TrainingJob) -> None:
-    assert session.wait([session.attach(done.name)], progress=False)[0].terminal
 
 
 def test_estimators_need_a_role(tmp_path: Path) -> None:

@@ -22,10 +22,6 @@ SDK_DEFAULTS: Final = "sagemaker.yaml"  # in it: the defaults of SageMaker's SDK
 _ADMIN_DEFAULTS: Final = "SAGEMAKER_ADMIN_CONFIG_OVERRIDE"
 
 
-def _cores() -> int:
-    return os.cpu_count() or 1
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How an emulator behaves; fixed for the life of its process.
@@ -41,7 +37,7 @@ class Options:
     spot_discount: float = 0.70
     stop_grace_s: float = 30.0
     start_delay_s: float = 0.0
-    max_jobs: int = field(default_factory=_cores)
+    max_jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     port: int = 0
     strict: bool = False
     job_python: str = sys.executable

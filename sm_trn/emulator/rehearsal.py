@@ -36,7 +36,7 @@ class Rehearsal(HasCard):
     """What interruptions did to a job. ``files`` says of each file of the model whether both runs wrote the same bytes.
 
     ``redone`` is how many steps were done again, at most; None when the log names no steps.
-    ``resumed``: the interrupted run was interrupted, and had written a checkpoint to go on from.
+    ``doubt`` says why nothing shows that it resumed; it is empty where its steps, or epochs, went on from a checkpoint.
     ``evaluations`` holds the last value of every ``eval_…`` metric, of the plain run and of the interrupted one.
     """
 
@@ -46,9 +46,9 @@ class Rehearsal(HasCard):
     interruptions: int
     steps: int | None
     redone: int | None
-    resumed: bool
+    doubt: str
     files: Mapping[str, bool]
-    evaluations: Mapping[str, tuple[float | None, float | None]]
+    evaluations: Mapping[str, tuple[float, float | None]]
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -73,11 +73,8 @@ class Rehearsal(HasCard):
         lines = [f"on this machine: {self.interrupted} was interrupted {times}, {self.plain} never."]
         if self.interruptions < self.wanted:
             lines.append(f"{self.wanted - self.interruptions} more were wanted; the job had ended before.")
-        if not self.resumed:
-            why = (
-                "no checkpoint was written, every step was redone" if self.interruptions else "it was never interrupted"
-            )
-            return [*lines, f"Nothing was resumed: {why}."]
+        if self.doubt:
+            return [*lines, f"Nothing was resumed: {self.doubt}."]
         different = [name for name in self.weights if not self.files[name]]
         if self.identical:
             lines.append(f"The weights are bitwise identical ({', '.join(self.weights)}).")
@@ -94,8 +91,6 @@ class Rehearsal(HasCard):
             lines.append(f"None of {self.steps} steps was done again.")
         elif self.redone is not None:
             lines.append(f"At most {self.redone} of {self.steps} steps were done again, as far as the log tells.")
-        else:
-            lines.append("The log names no steps, so how many were done again is not known.")
         return lines
 
 
@@ -127,21 +122,26 @@ def rehearse(
     steps = _last_step(found)
     by_step, unit = steps is not None, "seconds of training" if steps is None else f"steps of {steps}"
     tell(f"2/2  {cut.name} runs; to be interrupted after {', '.join(f'{at:.0f}' for at in moments)} {unit}")
-    happened, resumed = _cut(session, cut, moments, by_step=by_step, notice=notice, state=state, tell=tell)
+    happened, kept = _cut(session, cut, moments, by_step=by_step, notice=notice, state=state, tell=tell)
     ended = _completed(cut, cut.snapshot())
     events = list(cut.logs())
-    read = list(points(events))
-    names = [point.name for point in found if point.name.startswith("eval_") and not point.name.endswith(_TIMES)]
+    starts = _starts(events, ended, by_step=by_step)
+    last = {point.name: point.value for point in points(events)}
+    evaluations = {
+        point.name: (point.value, last.get(point.name))
+        for point in found
+        if point.name.startswith("eval_") and not point.name.endswith(_TIMES)
+    }
     return Rehearsal(
         plain=alone.name,
         interrupted=cut.name,
         wanted=interruptions,
         interruptions=happened,
         steps=steps,
-        redone=redone_steps(_attempts(events, ended)),
-        resumed=resumed,
+        redone=redone_steps(starts) if by_step else None,
+        doubt=doubt_of(starts, kept=kept, kept_later=_has_checkpoint(session, cut)),
         files=_compared(session, plain, ended),
-        evaluations=MappingProxyType({name: (_last(found, name), _last(read, name)) for name in dict.fromkeys(names)}),
+        evaluations=MappingProxyType(evaluations),
     )
 
 
@@ -154,29 +154,45 @@ def _has_checkpoint(session: Session, job: TrainingJob) -> bool:
     return bool(found["KeyCount"])
 
 
-def redone_steps(attempts: Sequence[Sequence[int]]) -> int | None:
+def doubt_of(starts: Sequence[Sequence[float]], *, kept: bool, kept_later: bool) -> str:
+    """Why nothing shows that an interrupted job resumed. ``starts`` are the steps or epochs that each start of its script logged;
+    ``kept`` says whether there was a checkpoint after an interruption, ``kept_later`` whether there was one at the end."""
+    first = [min(counts) for counts in starts if counts]
+    if len(starts) < 2:
+        return "the job ended before it was interrupted; let it run longer"
+    if not kept_later:
+        return "no checkpoint was written, every step was redone"
+    if not kept:
+        return "the first checkpoint came after the last interruption; save more often, or interrupt later, with another --seed"
+    if not first:
+        return "its log names neither steps nor epochs, which would show it; print them: {'loss': 0.5, 'step': 10}"
+    if max(first) <= first[0]:
+        return f"checkpoints were written, and each start began again at {first[0]:g}; load the newest checkpoint first"
+    return ""
+
+
+def redone_steps(attempts: Sequence[Sequence[float]]) -> int | None:
     """How many steps were done again, at most: ``attempts`` are the steps that each start of the script logged, in order.
 
     A log that speaks every ``n`` steps leaves up to ``n - 1`` open before an interruption and as many after it: they count.
     None when no steps were logged.
     """
-    logged = [sorted(set(steps)) for steps in attempts if steps]
+    logged = [sorted({int(step) for step in steps}) for steps in attempts if steps]
     if not logged:
         return None
     every = min((after - before for steps in logged for before, after in pairwise(steps)), default=1)
     return sum(max(0, before[-1] - after[0] + 2 * every - 1) for before, after in pairwise(logged))
 
 
-def _attempts(events: Iterable[LogEvent], snapshot: JobSnapshot) -> list[list[int]]:
-    """The steps that each start of the script logged."""
-    starts = [item.started.timestamp() for item in snapshot.transitions if item.status == "Training"]
-    spoken: list[list[LogEvent]] = [[] for _ in starts]
+def _starts(events: Iterable[LogEvent], snapshot: JobSnapshot, *, by_step: bool) -> list[list[float]]:
+    """The steps, or epochs, that each start of the script logged."""
+    began = [item.started.timestamp() for item in snapshot.transitions if item.status == "Training"]
+    lines: list[list[LogEvent]] = [[] for _ in began]
     for event in events:
-        spoken[max(0, bisect_right(starts, event.time_s) - 1)].append(event)
-    return [
-        [int(p.step) for p in points(lines) if p.step is not None and not p.name.startswith(("eval_", "train_"))]
-        for lines in spoken
-    ]
+        lines[max(0, bisect_right(began, event.time_s) - 1)].append(event)
+    read = [[point for point in points(each) if not point.name.startswith(("eval_", "train_"))] for each in lines]
+    counts = [[point.step if by_step else point.epoch for point in each] for each in read]
+    return [[count for count in each if count is not None] for each in counts]
 
 
 def _on_spot(job: JobSpec, suffix: str, checkpoints: str) -> JobSpec:
@@ -208,8 +224,7 @@ def _moments(found: Sequence[MetricPoint], plain: JobSnapshot, count: int, seed:
     if last is not None:
         span = range(1, max(2, last))
         return sorted(float(step) for step in chance.sample(span, min(count, len(span))))
-    trained = sum(item.seconds(item.started) for item in plain.transitions if item.status == "Training")
-    return sorted(chance.uniform(0.0, trained) for _ in range(count))
+    return sorted(chance.uniform(0.0, _trained(plain, 0.0)) for _ in range(count))
 
 
 def _cut(
@@ -265,10 +280,6 @@ def _last_step(found: Sequence[MetricPoint]) -> int | None:
     """The last step that the log names, if it names several."""
     known = {point.step for point in found if point.step is not None}
     return int(max(known)) if len(known) > 1 else None
-
-
-def _last(found: Sequence[MetricPoint], name: str) -> float | None:
-    return next((point.value for point in reversed(found) if point.name == name), None)
 
 
 def _compared(session: Session, plain: JobSnapshot, ended: JobSnapshot) -> Mapping[str, bool]:

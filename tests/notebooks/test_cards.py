@@ -14,7 +14,7 @@ REHEARSAL = st.results.Rehearsal(
     interruptions=2,
     steps=40,
     redone=3,
-    resumed=True,
+    doubt="",
     files=MappingProxyType({"model.safetensors": True, "training_args.bin": False}),
     evaluations=MappingProxyType({}),
 )

@@ -53,7 +53,8 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
         emit(
             {
                 "identical": found.identical,
-                "resumed": found.resumed,
+                "resumed": not found.doubt,
+                "doubt": found.doubt,
                 "interruptions": found.interruptions,
                 "steps": found.steps,
                 "redone_at_most": found.redone,
@@ -65,4 +66,4 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
         )
     else:
         say(str(found))
-    return int(not (found.identical and found.resumed))
+    return int(not (found.identical and not found.doubt))

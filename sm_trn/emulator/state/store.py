@@ -37,7 +37,9 @@ class Store:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(f"{_TABLES} PRAGMA user_version = {_VERSION};")
-        self._take_room()
+        with contextlib.suppress(OSError):
+            self._write("INSERT OR REPLACE INTO records VALUES ('room', '', zeroblob(?))", _ROOM)
+        self.drop("room", "")  # the log and the free pages that it leaves are written over later
 
     def close(self) -> None:
         with self._lock:
@@ -53,12 +55,6 @@ class Store:
 
     def drop(self, kind: str, name: str) -> None:
         self._write("DELETE FROM records WHERE kind = ? AND name = ?", kind, name)
-
-    def _take_room(self) -> None:
-        """Write and delete what is as large as the room: the log and the free pages that it leaves are written over later."""
-        with contextlib.suppress(OSError):
-            self._write("INSERT OR REPLACE INTO records VALUES ('room', '', zeroblob(?))", _ROOM)
-        self.drop("room", "")
 
     def _write(self, statement: str, *values: str | float) -> None:
         with self._lock, _disk_errors():

@@ -108,15 +108,12 @@ class MetricReader:
                 value = _number(match[1] if rule.groups else match[0]) if match else math.nan
                 if math.isfinite(value):
                     self._last[name] = (name, value, at)
-                    self._give((name, value, at))
-
-    def _give(self, point: Point) -> None:
-        try:
-            self._on_point(point)
-        except OSError as error:
-            if not self._refused:
-                self._on_note(f"metrics: from here on points may be missing: {error}")
-            self._refused = True
+                    try:
+                        self._on_point((name, value, at))
+                    except OSError as error:
+                        if not self._refused:
+                            self._on_note(f"metrics: from here on points may be missing: {error}")
+                        self._refused = True
 
 
 def _number(text: str | None) -> float:

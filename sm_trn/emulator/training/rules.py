@@ -135,7 +135,11 @@ def _check_channels(body: Body, has_objects: Callable[[str, str], bool], region:
         source = channel["DataSource"].get("S3DataSource")
         if source is None:
             continue  # refused with a reason when the job starts: the request itself is legal
-        _check_source(channel, source, groups)
+        unknown = sorted(set(source.get("InstanceGroupNames") or ()) - groups)
+        if unknown:
+            raise validation(
+                f"channel {channel['ChannelName']!r}: InstanceGroupNames: got {unknown}, wanted names of ResourceConfig.InstanceGroups"
+            )
         bucket, key = parse_s3_uri(source["S3Uri"])
         if not has_objects(bucket, key):
             raise validation(  # verbatim
@@ -143,12 +147,3 @@ def _check_channels(body: Body, has_objects: Callable[[str, str], bool], region:
                 f"the bucket exists in the selected region ({region}), that objects exist under that S3 prefix, and "
                 f'that the role "{body["RoleArn"]}" has "s3:ListBucket" permissions on bucket "{bucket}".'
             )
-
-
-def _check_source(channel: Body, source: Body, groups: set[str]) -> None:
-    name = channel["ChannelName"]
-    unknown = sorted(set(source.get("InstanceGroupNames") or ()) - groups)
-    if unknown:
-        raise validation(
-            f"channel {name!r}: InstanceGroupNames: got {unknown}, wanted names of ResourceConfig.InstanceGroups"
-        )

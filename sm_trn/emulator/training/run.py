@@ -206,7 +206,9 @@ class JobRun:
             self._note,
         )
         try:
-            port = _free_port()
+            with socket.socket() as probe:  # a port that nobody has now; torchrun binds it a moment later
+                probe.bind(("127.0.0.1", 0))
+                port = int(probe.getsockname()[1])
             running = [self._start(where, port) for where in places]
             self._apply(Event.TRAIN)
             if checkpoints:
@@ -353,10 +355,3 @@ class JobRun:
         with contextlib.suppress(OSError):  # a job whose own lines cannot be kept ends by that; ours would hide why
             for line in f"sm_trn emulator: {text}".splitlines() if self._stream else ():
                 self._context.lines.append(self._stream.format("algo-1"), int(time.time() * 1000), line)
-
-
-def _free_port() -> int:
-    """A port that nobody has now; torchrun binds it a moment later."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
