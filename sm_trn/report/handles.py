@@ -30,7 +30,7 @@ class MeasuredJob(handles.TrainingJob):
     __slots__ = ()
 
     def metrics(self, *, view: MetricView = "all") -> pd.DataFrame:
-        """The numbers of the log as a tidy frame: step, epoch, host, name, value, time.
+        """The numbers of the log as a tidy frame: step, epoch, host, name, value, time, guessed.
 
         ``train``, ``eval``, ``summary``: one row a printed line, one column a number. ``final``: what the service itself kept
         (FinalMetricDataList) as ``value`` beside ``log_value``, what the same expression finds in the log – the two differ

@@ -10,14 +10,14 @@ import pandas as pd
 from ..core.logs.metrics import MetricLine
 from ..core.specs.metrics import MetricPoint
 
-METRIC_COLUMNS = ("step", "epoch", "host", "name", "value", "time")
+METRIC_COLUMNS = ("step", "epoch", "host", "name", "value", "time", "guessed")
 LINE_COLUMNS = ("step", "epoch", "host", "rank", "time")
 FINAL_COLUMNS = ("name", "value", "log_value", "time")
 
 
 def metrics_frame(points: Iterable[MetricPoint]) -> pd.DataFrame:
-    """Columns ``METRIC_COLUMNS``: step and epoch NaN where a line gave none, time as UTC timestamps, NaT where unknown."""
-    rows = [(point.step, point.epoch, point.host, point.name, point.value, point.time_s) for point in points]
+    """Columns ``METRIC_COLUMNS``: step and epoch NaN and time (UTC) NaT where unknown; guessed: neither by dict nor by rule."""
+    rows = [(p.step, p.epoch, p.host, p.name, p.value, p.time_s, p.guessed) for p in points]
     frame = pd.DataFrame(rows, columns=list(METRIC_COLUMNS))
     numbers = {name: frame[name].astype("float64") for name in ("step", "epoch", "value")}
     tidy: pd.DataFrame = frame.assign(

@@ -86,7 +86,7 @@ def test_ranks_and_hosts_count_once_and_the_jobs_own_rule_comes_along(done: st.T
 def test_views_hold_a_row_a_line(done: st.TrainingJob) -> None:
     train, evaluation, summary = (done.metrics(view=view) for view in ("train", "eval", "summary"))
     assert [1.0, 2.0, 3.0, 4.0] == list(train["epoch"])
-    assert ["step", "epoch", "host", "rank", "time", "loss", "learning_rate"] == list(train.columns)
+    assert ["step", "epoch", "host", "rank", "time", "loss", "learning_rate", "mantissa"] == list(train.columns)
     assert (0.75, True) == (evaluation["eval_accuracy"][0], math.isnan(evaluation["eval_loss"][0]))
     assert 12.5 == done.metric_log().summary["train_runtime"] == summary["train_runtime"][0]
     with pytest.raises(st.errors.UnknownName, match="view: got 'test'"):

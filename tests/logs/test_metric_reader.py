@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from sm_trn.core.logs import LogEvent, MetricReader, dicts, points
-from sm_trn.core.logs.dicts import _scanned, dicts_of
+from sm_trn.core.logs.dicts import _scanned
 from sm_trn.core.specs import TRAINER_METRICS, MetricRule
 
 DICT = "{'loss': 0.5, 'epoch': 1.0}"
@@ -134,10 +134,27 @@ def test_rules_take_the_first_group_of_every_line_and_exponents_whole() -> None:
     assert [("rate", 2.38e-05)] == found  # the service would keep 2.38
 
 
-def test_a_rule_of_a_name_that_a_dict_has_loses_against_the_dict() -> None:
-    reader = MetricReader([MetricRule("loss", r"'epoch': ([0-9.]+)"), MetricRule("mine", r"'epoch': ([0-9.]+)")])
-    found = {p.name: p.value for p in reader.read([LogEvent(1.0, "algo-1", DICT)])}
-    assert {"loss": 0.5, "mine": 1.0} == found
+@pytest.mark.parametrize(
+    ("rules", "lines", "expected"),
+    [
+        ([("loss", "'epoch': ([0-9.]+)")], [DICT], [("loss", 1.0)]),
+        ([("loss", "loss=([0-9.]+)")], ["loss=0.3", "{'loss': 9, 'step': 2}"], [("loss", 0.3), ("step", 2.0)]),
+        ([], ['{"eval_steps": 500, "loss": 3}', "{'loss': 0.5, 'step': 1}", "{'seed': 42, 'loss': 99}"], [("loss", 0.5)]),
+        ([], ["{'loss': 0.5, 'batch_size': 8, 'step': 1}"], [("loss", 0.5), ("batch_size", 8.0)]),
+        ([], ["Traceback (most recent call last):", 'load({"data": {"column": 1}})', "KeyError: 'c'", "{'a': 0.5}"], [("a", 0.5)]),
+        ([], ["step 0 loss: 1.000"], [("loss", 1.0)]),
+        ([], ["Epoch 1/3 | train loss: 0.07 | val acc: 99.5 %"], [("train_loss", 0.07), ("val_acc", 99.5)]),
+        ([], ["Test set: Accuracy: 9/10", "the loss is 3", "port: 29500", "learning_rate: 0.1", "loss: mse"], []),
+        ([("n", "n=([0-9]+)")], ["step 0 loss: 1.000"], []),
+    ],
+)  # fmt: skip
+def test_rules_win_and_settings_tracebacks_and_prose_are_no_metrics(
+    rules: list[tuple[str, str]], lines: list[str], expected: list[tuple[str, float]]
+) -> None:
+    reader = MetricReader([MetricRule(*rule) for rule in rules])
+    found = list(reader.read([LogEvent(float(at), "algo-1", line) for at, line in enumerate(lines)]))
+    assert expected == [(point.name, point.value) for point in found]
+    assert all(point.guessed is ("{" not in "".join(lines) and not rules) for point in found)
 
 
 def test_an_endless_or_wrong_rule_is_switched_off_and_named_and_the_others_go_on() -> None:
@@ -161,31 +178,11 @@ def test_views_are_by_what_a_line_holds() -> None:
 
 @pytest.mark.parametrize("prefix", ["[rank{}]: ", ""])
 def test_what_rules_find_in_another_ranks_copy_is_no_news(prefix: str) -> None:
-    """By line and in blocks: the rules' values go with the dict that they stand in."""
     rule = MetricRule("my_loss", r"'loss': ([0-9.]+)")
     events = [
         LogEvent(float(step), "algo-1", f"{prefix.format(rank)}{{'loss': 0.5, 'step': {step}}}")
         for step in range(2)
         for rank in range(2)
     ]
-    wanted = [{"loss": 0.5, "step": 0.0}, {"my_loss": 0.5}, {"loss": 0.5, "step": 1.0}, {"my_loss": 0.5}]
+    wanted = [{"loss": 0.5, "step": 0.0, "my_loss": 0.5}, {"loss": 0.5, "step": 1.0, "my_loss": 0.5}]
     assert wanted == [dict(line.values) for line in MetricReader([rule]).lines(events)]
-    assert wanted == [dict(line.values) for line in MetricReader([rule]).lines(iter(events))]
-
-
-PIECES = some.sampled_from([
-    DICT, "{'loss': nan, 'step': 3}", '{"loss": 1, "step": 2}', "{'a': {'b': 1.0}}", "{'loss': 0.5", "loss}", "SM_HPS=",
-    "[1,2]<stdout>:", "{}", "[rank1]: ", "\x1b[34m", "#033[0m", " ", "word", "it's", '"', "{'SM_X': 1.0}", "=",
-    "{'t': (1, 2), 'loss': 2.0}", "{'loss': 1.0} end}",
-])  # fmt: skip
-
-
-@given(some.lists(some.lists(PIECES, max_size=4).map("".join), max_size=12))
-def test_lines_that_are_decoded_together_say_what_each_says_alone(lines: list[str]) -> None:
-    assert repr([dicts(line) for line in lines]) == repr(dicts_of(lines))
-
-
-@given(some.lists(some.lists(PIECES, max_size=4).map("".join), max_size=12), some.booleans())
-def test_a_log_that_is_read_in_parts_says_what_it_says_line_by_line(lines: list[str], timed: bool) -> None:
-    events = [LogEvent(float(at) if timed else math.nan, f"algo-{at % 2}", line) for at, line in enumerate(lines)]
-    assert repr(list(MetricReader().lines(iter(events)))) == repr(list(MetricReader().lines(events)))

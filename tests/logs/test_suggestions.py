@@ -12,13 +12,11 @@ from hypothesis import strategies as some
 
 from sm_trn.cli.jobs.logs import _suggest
 from sm_trn.core.jobfile.in_toml import parse
-from sm_trn.core.logs import LogEvent, parse_log
-from sm_trn.core.logs.metrics import MetricReader
+from sm_trn.core.logs import LogEvent
 from sm_trn.core.logs.suggestions import Suggester
 from sm_trn.core.specs.metrics import MetricRule
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
-LOGS = sorted((CORPUS / "logs").glob("*.txt")) if CORPUS.is_dir() else []
 
 
 def events(lines: Sequence[str]) -> list[LogEvent]:
@@ -91,13 +89,3 @@ def test_the_command_writes_rules_as_a_job_file_has_them(capsys: pytest.CaptureF
 @given(some.lists(some.text(max_size=80), max_size=30))
 def test_any_text_is_looked_through(lines: list[str]) -> None:
     offered(lines)
-
-
-@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
-def test_rules_for_real_logs_read_what_stands_there(path: Path) -> None:
-    lines = parse_log(path.read_bytes()).text.split("\n")
-    suggester = Suggester()
-    suggester.hear(events(lines))
-    for each in suggester.suggestions():
-        read = MetricReader([each.rule]).rules.values(each.example)
-        assert str(each.value) == str(read[each.rule.name])

@@ -9,17 +9,12 @@ import json
 import json.scanner
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
-import orjson
-
 from ..formatting.printable import plain
-from .marks import COMPILER
 
-_ODD = ("\x1b", "#033", COMPILER)  # lines that mean more than their dict
 _DEPTH = 8  # dicts nested deeper than this are no metric line
 _NUMBER_TEXT = (
     r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,5})?|\.\d{1,400}(?:[eE][+-]?\d{1,5})?|nan|NaN|inf|Infinity)"
@@ -44,7 +39,6 @@ _CONSTANTS = {"NaN": NAN, "Infinity": math.inf, "-Infinity": -math.inf}
 _DECODER = json.JSONDecoder(parse_int=float, parse_constant=_CONSTANTS.__getitem__)
 _decode = json.scanner.make_scanner(_DECODER)  # type: ignore[arg-type]  # typeshed names the scanner's own class
 _FLOATS = {float}
-_NUMBERS = {float, int}  # whole numbers become floats
 
 
 def numbers(line: str) -> Mapping[str, float]:
@@ -78,65 +72,6 @@ def dicts(line: str) -> list[dict[str, float]]:
             found.append(tree)
         at = line.find("{", end)
     return found
-
-
-def whole_dicts(lines: Sequence[str]) -> list[dict[str, float]] | None:
-    """``dicts`` of lines that are one flat dict each and nothing else, decoded in one call; empty ones where a line has no
-    numbers. None when one of them is more, or less, than that.
-
-    A line break ends every string, so with one brace of each kind at a line's two ends no dict can reach into the next line.
-    """
-    joined, number = ",\n".join(lines), len(lines)
-    if not (joined.startswith("{") and joined.endswith("}")) or joined.count("},\n{") != number - 1:
-        return None
-    if joined.count("{") != number or joined.count("}") != number or any(odd in joined for odd in _ODD):
-        return None
-    if "'" in joined:
-        if '"' in joined:
-            return None
-        joined = joined.replace("'", '"')
-    joined = f"[{joined}]"
-    trees = _numbers_alone(joined)
-    if trees is None:
-        try:
-            trees = _DECODER.decode(joined)
-        except (ValueError, RecursionError):
-            return None
-        if not {*map(type, chain.from_iterable(map(dict.values, trees)))} <= _FLOATS:
-            return [_flat(tree) for tree in trees]
-    return trees if all(map(_are_keys, {*map(tuple, trees)})) else [_flat(tree) for tree in trees]
-
-
-def dicts_of(lines: Sequence[str]) -> list[list[dict[str, float]]]:
-    """``dicts`` of each line: those that are one dict behind a launcher's prefix, or whatever else, are decoded in one call."""
-    if any("\x1b" in line or "#033" in line for line in lines):  # colours can hide what a line begins with
-        return list(map(dicts, lines))
-    starts = [line.find("{") if line.endswith("}") and line.count("{") == 1 else -1 for line in lines]
-    trees = whole_dicts([line[at:] for line, at in zip(lines, starts, strict=True) if at >= 0])
-    if trees is None:
-        return list(map(dicts, lines))
-    rest = iter(trees)
-    found: list[list[dict[str, float]]] = []
-    for line, at in zip(lines, starts, strict=True):
-        if at < 0:
-            found.append(dicts(line) if "{" in line else [])
-            continue
-        tree = next(rest)
-        found.append([tree] if tree and not (at and line[at - 1] == "=" and _is_setting(line, at)) else [])
-    return found
-
-
-def _numbers_alone(text: str) -> list[dict[str, Any]] | None:
-    """A list of flat dicts of numbers by the fastest reader there is, three times as fast as the standard library's; None for
-    what it does not take (NaN, infinities) and for any other value."""
-    try:
-        trees: list[dict[str, Any]] = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    kinds = {*map(type, chain.from_iterable(map(dict.values, trees)))}
-    if kinds <= _FLOATS:
-        return trees
-    return [dict(zip(tree, map(float, tree.values()), strict=True)) for tree in trees] if kinds <= _NUMBERS else None
 
 
 def _is_setting(line: str, at: int) -> bool:

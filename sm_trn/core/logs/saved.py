@@ -15,8 +15,8 @@ from typing import IO
 from ..errors import SmTrnError
 from ..specs.metrics import MetricPoint, MetricRule
 from .events import LogEvent
-from .marks import HEAD, marked_lines
-from .metrics import AT_ONCE, MetricLine, MetricLog, MetricReader, uncollected
+from .marks import HEAD
+from .metrics import MetricLine, MetricLog, MetricReader
 from .rules import RuleReader
 from .sdk_output import Ending, SdkOutput, StatusLine, host_and_text, host_colours
 from .sdk_panel import is_panel
@@ -51,38 +51,14 @@ class SavedLog:
         return (LogEvent(*parse(line)) for line in lines if line)
 
     def lines(self) -> Iterator[MetricLine]:
-        """The metric lines; without ``rules`` by way of a search for braces: most of a log is never even decoded."""
-        reader = MetricReader(self.rules)
-        if self.rules:
-            yield from reader.lines(self.events())
-            return
-        raw = self._head()
-        head = raw.decode("utf-8", "replace")
-        parse = _line_parser(raw)
-        if parse is None and is_panel(head):
-            yield from reader.lines(self.events())
-            return
-        hosts = host_colours(head) if parse is None else {}
-        for lines in marked_lines(self._blocks()):
-            if parse is not None:
-                yield from reader.lines([LogEvent(*parse(line)) for line in lines])
-                continue
-            for start in range(0, len(lines), AT_ONCE):
-                part = lines[start : start + AT_ONCE]
-                found = reader.whole(part, [hosts.get("", "")] * len(part), [None] * len(part))
-                if found is not None:
-                    yield from found
-                else:
-                    said = [host_and_text(line, hosts) for line in part]
-                    yield from reader.mixed([text for _, text in said], [host for host, _ in said], [None] * len(said))
+        """The metric lines."""
+        return MetricReader(self.rules).lines(self.events())
 
     def metrics(self) -> MetricLog:
-        with uncollected():
-            return MetricLog(tuple(self.lines()))
+        return MetricLog(tuple(self.lines()))
 
     def points(self) -> tuple[MetricPoint, ...]:
-        with uncollected():
-            return tuple(point for line in self.lines() for point in line.points())
+        return tuple(point for line in self.lines() for point in line.points())
 
     def _open(self) -> IO[bytes]:
         return io.BytesIO(self.raw) if self.path is None else self.path.open("rb")

@@ -15,7 +15,7 @@ _BEGINS = "Invoking script with the following command:"
 _ENDS = ("Reporting training SUCCESS", "Reporting training FAILURE")
 _AROUND = ("sm_trn emulator: ", "bash: cannot set terminal", "bash: no job control")
 _LONGEST = 2000  # lines of a traceback, with those that led to it
-_TRACEBACK = "Traceback (most recent call last):"
+TRACEBACK = "Traceback (most recent call last):"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _USAGE = re.compile(r"\S+: error: .+")  # argparse: print_usage, then "prog: error: message"
 _RAISED = re.compile(
@@ -98,7 +98,7 @@ class ExceptionReader:
                 return
             prefix = prefix_of(event.text)
             text = plain(event.text[prefix.length :]).strip()
-            if self._worker is None and text.startswith(_TRACEBACK):
+            if self._worker is None and text.startswith(TRACEBACK):
                 self._worker = event.host, prefix.rank
             elif self._worker == (event.host, prefix.rank) and text and not _TOOLKIT.match(text):
                 self._lines.append(text)

@@ -35,6 +35,36 @@ _TITLE = re.compile(r"[A-Za-z][\w /.%@()-]*")
 _CELL = re.compile(_NUMBER + r"\s?%?")
 
 
+_RESULT = re.compile(
+    r"loss|acc(?:uracy)?(?:$|_)|(?:^|_)(?:err(?:or)?|auc|f1|rmse|mse|mae|ppl|perplexity|bleu|rouge\w*|score|map|iou)(?:$|_)"
+)
+_COUNTS = {
+    "step": "step",
+    "steps": "step",
+    "iter": "step",
+    "iteration": "step",
+    "global_step": "step",
+    "epoch": "epoch",
+}
+
+
+def guessed(line: str) -> dict[str, float]:
+    """The numbers of a line in ordinary words, ``Epoch 1/3 | train loss: 0.07 | val acc: 99.5 %``; empty where it names no result.
+
+    >>> guessed("step 0 loss: 1.000")
+    {'step': 0.0, 'loss': 1.0}
+    """
+    found: dict[str, float] = {}
+    text = plain(line)[:_LONGEST]
+    for each in _PAIR.finditer(text):
+        words = re.sub(r"\W+", "_", each["name"].lower()).strip("_")
+        name = _COUNTS.get(words.rpartition("_")[2], words)
+        whole = each["value"].isdecimal() and (each["between"].isspace() or text[each.end() : each.end() + 1] == "/")
+        if name in {"step", "epoch"} or (not whole and _NO_NAME.match(words) is None):
+            found.setdefault(name, float(each["value"]))
+    return found if any(map(_RESULT.search, found)) else {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
     """A rule for a number that a script prints: in how many lines it stood, and one of them with what the rule reads there."""

@@ -32,7 +32,7 @@ def throughput(points: Iterable[MetricPoint], *, unit: str) -> Throughput | None
     The first window holds compilation and warm-up and is left out when there are others.
     """
     window, average, _ = next(rate for rate in _RATES if rate[2] == unit)
-    known = list(points)
+    known = [point for point in points if not point.guessed]
     values = [point.value for point in known if point.name == window and math.isfinite(point.value)]
     steady = sorted(values[1:] or values)
     if steady:

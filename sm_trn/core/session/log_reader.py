@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import CloudError
 from ..formatting.printable import printable
 from ..logs.events import LogEvent
-from ..logs.metrics import MetricLine, MetricLog, MetricReader
+from ..logs.metrics import MetricLine, MetricLog, MetricReader, of_settings
 from ..logs.script import ScriptLines, exception_of
 from ..logs.selection import LogFilter, since_s
 from ..ports import OTHER_ACCOUNT, LogBatch, LogCursor, Trouble
@@ -183,7 +183,7 @@ class JobLog:
         read: dict[str, float] = {}
         reader = MetricReader(defined).rules
         for event in self.events() if defined else ():
-            read.update(reader.values(event.text))
+            read.update(reader.values(event.text) if not of_settings(event.text) else {})
         times = {item["MetricName"]: item.get("Timestamp") for item in snapshot.raw.get("FinalMetricDataList") or ()}
         return [
             (name, value, _epoch_s(times.get(name)), read.get(name)) for name, value in snapshot.final_metrics.items()

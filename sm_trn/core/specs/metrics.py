@@ -22,7 +22,7 @@ class MetricRule:
 
 @dataclass(frozen=True, slots=True)
 class MetricPoint:
-    """One number out of a log. ``time_s`` is epoch seconds; what the line did not say is None."""
+    """One number out of a log. ``time_s`` is epoch seconds; what the line did not say is None. ``guessed``: by no dict or rule."""
 
     name: str
     value: float
@@ -31,6 +31,7 @@ class MetricPoint:
     epoch: float | None = None
     time_s: float | None = None
     host: str = ""
+    guessed: bool = False
 
 
 def _of_trainer(name: str, key: str) -> MetricRule:

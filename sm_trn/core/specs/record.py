@@ -66,6 +66,7 @@ def dump_record(item: JobRecord) -> str:
                 ("epoch", p.epoch),
                 ("time_s", p.time_s),
                 ("host", p.host or None),
+                ("guessed", p.guessed or None),
             )
             if value is not None
         }
@@ -108,7 +109,7 @@ def parse_record(text: str, *, where: str = "record") -> JobRecord:
 
 
 def _optional(point: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: point[key] for key in ("step", "epoch", "time_s", "host") if key in point}
+    return {key: point[key] for key in ("step", "epoch", "time_s", "host", "guessed") if key in point}
 
 
 def _plain(value: object) -> object:
