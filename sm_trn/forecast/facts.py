@@ -38,8 +38,6 @@ WRITTEN = frozenset({
     "fp16", "tf32", "optim", "gradient_checkpointing", "output_dir", "save_strategy", "save_steps", "save_total_limit", "group_by_length",
     "attn_implementation",
 })  # fmt: skip
-# Classes of Trainer's arguments, and all whose names end so: batches of 8 and 3 epochs by default (transformers 4.21 to 5.17).
-_TRAINERS = ("TrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "ORPOConfig", "RewardConfig")
 
 
 class Known(TypedDict, total=False):
@@ -172,7 +170,7 @@ def facts_of(job: JobSpec, known: Known) -> Facts:
     written = {name: values for name, values in reading.keywords(job).items() if name in WRITTEN and len(values) == 1}
     stated |= {name: next(iter(values)) for name, values in written.items()}
     words, defaults = source_words(job).all, dict[str, Json]()
-    if any(word.endswith(_TRAINERS) for word in words):  # where the script names none of them itself
+    if any(word.endswith(reading.TRAINERS) for word in words):  # where the script names none of them itself
         named = words | stated.keys() | given.keys()
         defaults |= {BATCH[0]: 8} if named.isdisjoint(BATCH) else {}
         defaults |= {EPOCHS[0]: 3} if named.isdisjoint((*EPOCHS, *STEPS)) else {}

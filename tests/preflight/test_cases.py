@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from sm_trn.core.errors import InvalidJobFile
 from sm_trn.core.jobfile import load_jobs
 from sm_trn.core.specs import JobSpec, Problem, Severity
 
-SHARED = Path(os.environ.get("SM_TRN_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "preflight_cases.json"
 ARGUMENTS = (
     "import argparse\np = argparse.ArgumentParser()\np.add_argument('--a', {})\nprint('checkpoint')\np.parse_args()\n"
 )
@@ -201,14 +198,3 @@ def test_spot_cannot_be_written_without_max_wait() -> None:
     text = '{"name": "a", "script": {"entry": "a.py"}, "framework": {"kind": "neuronx", "pytorch": "2.9.0"},'
     with pytest.raises(InvalidJobFile, match='missing key "max_wait_s"'):
         load_jobs(text + ' "compute": {"instance": "ml.trn1.32xlarge"}, "spot": {}}', "json")
-
-
-@pytest.mark.skipif(
-    not SHARED.is_file(), reason="the list of known cases (preflight_cases.json) is not on this machine"
-)
-def test_every_known_case_has_its_place_here() -> None:
-    known = json.loads(SHARED.read_text("utf-8"))["cases"]
-    wanted = {case["id"]: case["severity"] for case in known if case["severity"] in {"error", "warning", "info"}}
-    assert set(wanted) == set(CASES) | set(IMPOSSIBLE)
-    for name, cases in CASES.items():
-        assert wanted[name] in {case.severity.value for case in cases}

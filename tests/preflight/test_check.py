@@ -240,8 +240,6 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         "HuggingFace",
         "PyTorch",
     ),
-    ("COST001", "a", lambda j: j, "24 h × 2 × $25.25/h", ""),
-    ("COST002", "c", lambda j: j.replace(compute=st.Compute("ml.trn2.48xlarge")), "", ""),
 ]
 
 

@@ -164,12 +164,6 @@ def test_a_script_that_was_changed_is_read_again(source: str) -> None:
     assert 0 == len(of("SCRIPT003", source, "def mended(): ...\n", job))
 
 
-def test_the_trainer_is_recognised_by_its_arguments_too(source: str) -> None:
-    job = jobs.spot(source).replace(hyperparameters={"output_dir": "/opt/ml/model"})
-    assert [] == of("SPOT006", source, "checkpoint = 1\n", job)
-    assert 1 == len(of("SPOT006", source, "from transformers import TrainingArguments  # checkpoint\n", job))
-
-
 def test_shipped_scripts_know_where_checkpoints_belong(source: str) -> None:
     job = jobs.spot(source).replace(script=st.Script("train_text_classification.py"), hyperparameters={"save_steps": 5})
     assert [] == [problem for problem in st.check(job) if problem.id in {"SPOT005", "SPOT006", "SCRIPT009"}]

@@ -12,7 +12,6 @@ from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Problems
 from . import (
     compiler,
-    cost,
     data,
     distribution,
     images,
@@ -35,7 +34,6 @@ RULES: tuple[JobRule, ...] = (
     *data.RULES,
     *script.RULES,
     *packing.RULES,
-    *cost.RULES,
     *modelled.RULES,
 )
 

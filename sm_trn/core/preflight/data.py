@@ -282,8 +282,7 @@ def secrets(job: JobSpec) -> Iterator[Problem]:
 def placeholders(job: JobSpec) -> Iterator[Problem]:
     """DATA006: a word that stands for what is not known is no place, and no value."""
     for name in JobSpec.__dataclass_fields__:
-        part = getattr(job, name)
-        for where, value in _texts(part, name) if name != "kept" and _has_placeholder(part) else ():
+        for where, value in _texts(getattr(job, name), name) if name != "kept" else ():
             if found := PLACEHOLDER.search(value):
                 yield _RULES["DATA006"].problem(
                     Field(where),
@@ -307,18 +306,6 @@ def _texts(value: object, where: str) -> Iterator[tuple[str, str]]:
     else:
         for name in getattr(value, "__dataclass_fields__", ()):
             yield from _texts(getattr(value, name), f"{where}.{name}")
-
-
-def _has_placeholder(value: object) -> bool:
-    if value is None or isinstance(value, (bool, int)):
-        return False
-    if isinstance(value, str):
-        return "YOUR-" in value
-    if isinstance(value, tuple):
-        return any(map(_has_placeholder, value))
-    if isinstance(value, Mapping):
-        return any(map(_has_placeholder, value.values()))
-    return any(_has_placeholder(getattr(value, name)) for name in getattr(value, "__dataclass_fields__", ()))
 
 
 def _taggable(character: str) -> bool:

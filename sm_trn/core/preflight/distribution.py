@@ -14,7 +14,7 @@ from ..specs.job import JobSpec
 from ..specs.launch import Library
 from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Severity, rules_of
 from ..strategies import GROUPS_HYPERPARAMETER, plan, strategy
-from ..strategies.rules import DIST004, DIST006
+from ..strategies.rules import RULES as OF_STRATEGIES
 from ..strategies.single import SingleProcess
 from ..strategies.smddp import SMDataParallel
 from ..strategies.smp import SMModelParallel
@@ -156,7 +156,7 @@ def without_smddp(job: JobSpec) -> Iterator[Problem]:
     if not elsewhere:
         return
     torchs_own = _uses_torchs_own(job)
-    yield DIST004.problem(
+    yield OF_STRATEGIES["DIST004"].problem(
         Field("compute.instance"),
         f"{SMDataParallel.name!r} does not run on this instance",
         consequence=f"{torchs_own}, only its launcher is used"
@@ -178,7 +178,7 @@ def images_without_smddp(job: JobSpec) -> Iterator[Problem]:
     cuda = all(each.accelerator is Accelerator.CUDA for each in find_instances(job.compute.instances))
     if row is None or not cuda or row.pytorch in compiler.SMDDP_PYTORCH:
         return
-    yield DIST006.problem(
+    yield OF_STRATEGIES["DIST006"].problem(
         Field("framework"),
         f"{SMDataParallel.name!r} is not in the container of this PyTorch version",
         got=f"pytorch {job.framework.pytorch!r}",

@@ -1,4 +1,4 @@
-"""KEPT rules, and LIMIT rules of newer parts of a request: what the service's own model says of them.
+"""KEPT rules, and LIMIT rules of newer parts of a request: what the service's own model says of them; COST003.
 
 KEPT is of parts of an attached job's request that the spec has no words for.
 """
@@ -262,6 +262,25 @@ def registry(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def other_bills(job: JobSpec) -> Iterator[Problem]:
+    """COST003: jobs that are billed by tokens, and jobs that may run on other machines than the one that is priced."""
+    if job.serverless is not None:
+        yield _RULES["COST003"].problem(
+            Field("serverless"),
+            "this job is billed by tokens, so no price is shown",
+            got=job.serverless.base_model_arn,
+            fix=Advice("look its price up: https://aws.amazon.com/sagemaker/ai/pricing/"),
+        )
+    elif len(job.compute.preferences) > 1:
+        first, *others = job.compute.instances
+        yield _RULES["COST003"].problem(
+            Field("compute.preferences"),
+            f"costs and ceilings are those of {first}",
+            got=f"{', '.join(others)} as well",
+            fix=Advice("nothing, if that is meant"),
+        )
+
+
 RULES = (
     listed,
     against_the_model,
@@ -272,4 +291,5 @@ RULES = (
     attributes,
     queue,
     registry,
+    other_bills,
 )

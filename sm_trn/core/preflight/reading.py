@@ -11,13 +11,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from ..specs.job import JobSpec
+from ..specs.problems import Line
 from . import source
 
 FILES = 200  # of a source folder that are looked at: a folder with more is a data set
 SUFFIXES = frozenset({".py", ".sh", ".json", ".yaml", ".yml"})
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
+# Classes of Trainer's arguments, and all whose names end so (transformers 4.21 to 5.17, trl 0.8 to 1.11).
+TRAINERS = ("TrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "ORPOConfig", "RewardConfig")
+_SETTING = re.compile(
+    r"""(?m)^[\s{]*["']?(\w+)["']?\s*:\s*["']?([^"'#,\n{}\[]+?)["']?,?\s*(?:#.*)?$"""
+)  # of JSON and YAML
+_VARIABLE = re.compile(r"os\.(?:environ\[|environ\.get\(|getenv\()'(\w+)'")
 _TEXT_CAP = 2_000  # characters of a text in a program: longer ones are prose or data
 
 
@@ -39,33 +47,155 @@ class Words:
         return tuple(word for word in words if word in self.all)
 
 
-def words(job: JobSpec) -> Words | None:
-    """The words of the job's own source; None when it lies in S3 or in git, is not there, or is a shipped script.
-
-    A shipped script is ours: what it does is known, and it needs a launcher for its workers.
+def files(job: JobSpec) -> tuple[Path, ...]:
+    """The entry script of the job's own source and every file of its folder that it, its arguments, or a file reached before imports or
+    names; empty where the source lies in S3 or in git, is not there, or is a shipped script, of which it is known what it does.
     """
     folder, entry = source.source_folder(job), source.entry_path(job)
     if folder is None or job.script is None or job.script.source_dir is None or source.text(entry) is None:
-        return None
-    named = " ".join(str(value) for value in job.hyperparameters.values())
-    found = [_of_file(path) for path in _reached(folder, entry, named)]
+        return ()
+    return tuple(_reached(folder, entry, " ".join(map(str, job.hyperparameters.values()))))
+
+
+def words(job: JobSpec) -> Words | None:
+    """The words of the job's own source; None where ``files`` has none."""
+    found = [_of_file(path) for path in files(job)]
     sure = frozenset().union(*(each.all - each.undecided for each in found))
     everything = frozenset().union(*(each.all for each in found))
     asked_for = frozenset().union(*(each.asked_for for each in found))
     used = frozenset().union(*(each.all - each.undecided - each.asked_for for each in found))
-    return Words(everything, everything - sure, asked_for - used)
+    return Words(everything, everything - sure, asked_for - used) if found else None
 
 
 def keywords(job: JobSpec) -> dict[str, frozenset[object]]:
     """What the source gives to arguments by name, where it stands there: ``{"padding": {"max_length"}}``. Empty as ``words`` is None."""
-    folder, entry = source.source_folder(job), source.entry_path(job)
     found: dict[str, frozenset[object]] = {}
-    if folder is None or words(job) is None:
-        return found
-    for path in _reached(folder, entry, ""):
+    for path in files(job):
         for name, values in _given(source.text(path) or "").items() if path.suffix == ".py" else ():
             found[name] = found.get(name, frozenset()) | values
     return found
+
+
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
+
+class Literals:
+    """The values of expressions of a job's source, as far as they are literals, names that are bound once to one, hyperparameters or
+    literal defaults of arguments, settings of a file of configuration, or variables of the job's environment.
+
+    ``calls`` are all of the source's with their files, ``sent`` the settings from outside, ``text`` the source without comments.
+    """
+
+    def __init__(self, texts: Pairs, arguments: Pairs, environment: Pairs) -> None:
+        self.text = "\n".join(re.sub(r"(?m)(^|\s)#.*$", "", text) for _, text in texts)
+        self.calls: list[tuple[Path, ast.Call]] = []
+        self._trees: list[ast.Module] = []
+        self._names: dict[str, ast.expr | None] = {}
+        self._defaults: dict[str, ast.expr] = {}
+        self._variables = {
+            "SM_MODEL_DIR": "/opt/ml/model",
+            "SM_OUTPUT_DATA_DIR": "/opt/ml/output/data",
+            **dict(environment),
+        }
+        self.sent: dict[str, str] = {}
+        for file, text in texts:
+            path = Path(file)
+            if path.suffix != ".py":
+                self.sent |= dict(_SETTING.findall(text))
+            elif source.parses(text):
+                self.calls += [(path, call) for call in source.calls(text)]
+                self._trees.append(source.tree(text))
+        self.sent |= {name.replace("-", "_"): value for name, value in arguments}
+        for tree in self._trees:
+            self._bind(tree)
+        for _, call in self.calls:
+            self._argue(call)
+
+    def _bind(self, tree: ast.Module) -> None:
+        """Note the names of a program: those of parameters, and those that are bound twice, are unknown."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.arg):
+                self._names[node.arg] = None
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Attribute):
+                        self.sent.pop(target.attr, None)
+                        self._names[f".{target.attr}"] = None
+                    elif isinstance(target, ast.Name):
+                        self._names[target.id] = None if target.id in self._names else node.value
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self._names.setdefault(node.id, None)
+
+    def _argue(self, call: ast.Call) -> None:
+        """Note what a parser or Trainer's arguments have by default."""
+        name, given = ast.unparse(call.func), {each.arg: each.value for each in call.keywords}
+        if name.endswith("add_argument") and "default" in given:
+            flags = [each.value for each in call.args if isinstance(each, ast.Constant)]
+            self._defaults |= {str(flag).lstrip("-").replace("-", "_"): given["default"] for flag in flags}
+        elif name.endswith(TRAINERS):
+            given |= {"output_dir": call.args[0]} if call.args else {}
+            for word in {"output_dir", "save_strategy"} & given.keys():
+                self._defaults.setdefault(word, given[word])
+
+    def value(self, node: ast.expr | None, *, tries: int = 8) -> object:
+        """The value of an expression; None where it is not known."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if tries == 0 or node is None:
+            return None
+        if isinstance(node, ast.Name) and node.id in self._names:
+            return self.value(self._names[node.id], tries=tries - 1)
+        if isinstance(node, ast.Attribute):
+            return self.setting(node.attr, tries=tries - 1)
+        variable = _VARIABLE.match(ast.unparse(node))
+        return self._variables.get(variable[1]) if variable is not None else None
+
+    def place(self, node: ast.expr, *, tries: int = 8) -> str | None:
+        """What the path begins with that an expression joins; None where it is not known."""
+        if isinstance(node, ast.Name) and self._names.get(node.id) is not None and tries:
+            return self.place(self._names[node.id], tries=tries - 1)  # type: ignore[arg-type]  # see the line above
+        if isinstance(node, ast.JoinedStr) and node.values:
+            return self.place(node.values[0], tries=tries)
+        if isinstance(node, ast.FormattedValue):
+            return self.place(node.value, tries=tries)
+        if isinstance(node, ast.BinOp):
+            return self.place(node.left, tries=tries)
+        if isinstance(node, ast.Call) and node.args and re.search(r"(join|Path|str|path)$", ast.unparse(node.func)):
+            return self.place(node.args[0], tries=tries)
+        value = self.value(node, tries=tries)
+        return value if isinstance(value, str) else None
+
+    def setting(self, name: str, *, tries: int = 8) -> object:
+        """The value of an argument of the script, or of its Trainer; None where it is not known."""
+        if name in self.sent or f".{name}" in self._names:
+            return self.sent.get(name)
+        return self.value(self._defaults.get(name), tries=tries)
+
+    def where(self, keyword: str, otherwise: str) -> Line:
+        """Where a call is given an argument by name."""
+        lines = (
+            (path.name, call.lineno) for path, call in self.calls if any(each.arg == keyword for each in call.keywords)
+        )
+        return Line(*next(lines, (otherwise, 1)))
+
+    def guarded(self, words: re.Pattern[str]) -> set[ast.AST]:
+        """The nodes that stand in a ``try``, or under a condition that has one of some words."""
+        nodes = [node for tree in self._trees for node in ast.walk(tree)]
+        blocks: list[ast.AST] = [
+            node for node in nodes if isinstance(node, (ast.If, ast.IfExp)) and words.search(ast.unparse(node.test))
+        ]
+        blocks += [node for node in nodes if isinstance(node, ast.Try)]
+        return {node for block in blocks for node in ast.walk(block)}
+
+
+def literals(job: JobSpec) -> Literals:
+    """The literal values of the job's own source; those of no source where ``files`` has none."""
+    texts = tuple((str(path), source.text(path) or "") for path in files(job))
+    arguments = tuple((name, str(value)) for name, value in job.arguments.items())
+    return _literals(texts, arguments, tuple(job.environment.items()))
+
+
+_literals = functools.lru_cache(maxsize=8)(Literals)
 
 
 @functools.lru_cache(maxsize=source.KEPT)

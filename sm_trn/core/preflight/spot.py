@@ -1,28 +1,39 @@
-"""SPOT rules, and SCRIPT009: waiting, interruption, checkpoints and where the Trainer keeps them."""
+"""SPOT rules, SCRIPT009 and SCRIPT024: interruptions, and what a job leaves beside the places that SageMaker keeps.
+
+Of a source only places that it writes out count; where one is computed, nothing is said.
+"""
 
 from __future__ import annotations
 
+import ast
+import posixpath
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..catalog import limits
-from ..pricing.book import snapshot_book
-from ..pricing.cost import usd_for
 from ..specs.compute import Spot
 from ..specs.job import JobSpec
 from ..specs.places import bucket_and_key
-from ..specs.problems import Advice, Change, Field, Problem, rules_of
-from ..specs.units import WallSeconds
-from . import source
+from ..specs.problems import Advice, Change, Field, Line, Problem, rules_of
+from . import reading, source
 
 HOUR_S = 3600
 # Where a request says it, beside what a spec has words for.
 WAIT, ASKED = "/StoppingCondition/MaxWaitTimeInSeconds", "/EnableManagedSpotTraining"
-DEFAULT_PATH = "/opt/ml/checkpoints"  # API reference, CheckpointConfig.LocalPath
 
-MODEL = "/opt/ml/model"
+# API reference, CheckpointConfig.LocalPath; developer guide, "Amazon SageMaker Training Storage Folders".
+CHECKPOINTS, MODEL, CODE = "/opt/ml/checkpoints", "/opt/ml/model", "/opt/ml/code"
 SAVE_STEPS = 500  # transformers, TrainingArguments.save_steps
 TRAINER_FLAGS = frozenset({"save_strategy", "save_steps", "save_total_limit", "overwrite_output_dir", "do_train"})
-
+# Which argument of a call is the place that is saved to, by the end of its name.
+_SAVES = {"torch.save": 1, "joblib.dump": 1, "save_file": 1, "save_pretrained": 0, "save_model": 0}
+# Words of a source that may keep what it saves otherwise than by its place.
+_KEEPS = re.compile(
+    r"SM_MODEL_DIR|SM_OUTPUT|SM_TRAINING_ENV|/opt/ml/(?:model|output)|sagemaker_(?:training|containers)|boto3|s3fs|s3://|fsspec|smart_open"
+    r"|push_to_hub|hub_model_id|[Uu]pload|mlflow|log_artifact|log_model|subprocess|Popen|os\.system|os\.exec|runpy|aws s3|copytree|move\("
+)
+_LOOKS_FIRST = re.compile(r"check_?point|ckpt|exist|is_?dir|is_?file|listdir|glob|resum|last|len\(", re.IGNORECASE)
 _RULES = rules_of(__package__)
 
 
@@ -96,36 +107,12 @@ def no_checkpoint(job: JobSpec) -> Iterator[Problem]:
     """SPOT004: legal, and every interruption starts at step 0."""
     if job.spot is None or job.checkpoints is not None:
         return
-    price = snapshot_book().find(job.compute.instance, "us-west-2")
-    lost = ""
-    if price is not None:
-        most = usd_for(WallSeconds(job.max_run_s), job.compute.count, price.usd_per_hour)
-        lost = f"an interruption in the last hour runs up to ${most:,.2f} again (on-demand, {price.as_of})"
     yield _RULES["SPOT004"].problem(
         Field("spot"),
         "an interruption would start again at step 0",
-        consequence=lost,
         got="checkpoint_s3_uri is not set",
         wanted="a place for checkpoints",
         fix=Change(checkpoint_s3_uri=f"s3://your-bucket/checkpoints/{job.name}"),
-    )
-
-
-def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
-    """SPOT005: checkpoints are configured, but nothing in the source mentions them."""
-    if job.spot is None or job.checkpoints is None:
-        return
-    path = job.checkpoints.local_path or DEFAULT_PATH
-    named = any(path in str(value) for value in job.hyperparameters.values())
-    if job.script is None or named or source.mentions(job, "checkpoint") is not False:
-        return
-    yield _RULES["SPOT005"].problem(
-        Field("script"),
-        "the script never mentions checkpoints",
-        consequence="an interruption would start again at step 0",
-        got=repr(job.script.entry),
-        wanted=f"saving to and resuming from {path}",
-        fix=Advice("see sm_spot.py among the shipped scripts: sm-trn init --script sm_spot.py"),
     )
 
 
@@ -142,22 +129,146 @@ def two_places(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
-    """SPOT006: the Trainer's checkpoints do not reach S3, or there are none: an interruption starts again at step 0."""
-    if job.spot is None or job.checkpoints is None:
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A call that saves, and its place as a path of the container; None where that is computed."""
+
+    where: Line
+    call: str
+    place: str | None
+
+
+def results(job: JobSpec) -> tuple[Result, ...]:
+    """What the job's own source saves, and the folder of its Trainer."""
+    if not _own(job):
+        return ()
+    literals, found = reading.literals(job), list[Result]()
+    for path, call in literals.calls:
+        name = ast.unparse(call.func)
+        position = next((at for end, at in _SAVES.items() if f".{name}".endswith(f".{end}")), None)
+        trainer = name.endswith(reading.TRAINERS)
+        if position is None and not trainer:
+            continue
+        named = {each.arg: each.value for each in call.keywords}
+        place = named.get("output_dir") if trainer else named.get("f", named.get("save_directory"))
+        place = place or next(iter(call.args[position or 0 :]), None)
+        if place is None and name.endswith("save_model"):
+            continue  # to the folder of its Trainer
+        known = literals.place(place) if place is not None else literals.sent.get("output_dir")
+        at = posixpath.normpath(posixpath.join(CODE, str(known))) if known is not None else None
+        found.append(Result(Line(path.name, call.lineno), name, at))
+    if re.search(r"HfArgumentParser|TrlParser", literals.text) and "output_dir" in literals.sent:
+        at = posixpath.normpath(posixpath.join(CODE, str(literals.sent["output_dir"])))
+        found.append(Result(Line(source.entry_name(job), 1), "the Trainer", at))
+    return tuple(found)
+
+
+def no_model(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT024: what is saved elsewhere than in SM_MODEL_DIR is gone with the container."""
+    found = results(job)
+    given = " ".join(map(str, (*job.arguments.values(), *job.environment.values())))
+    kept = ("/opt/ml/input", "/opt/ml/output", MODEL, CHECKPOINTS, checkpoint_path(job))
+    if not found or _KEEPS.search(f"{reading.literals(job).text} {given}"):
         return
-    path = job.checkpoints.local_path or DEFAULT_PATH
-    output = str(job.hyperparameters.get("output_dir", ""))
-    never = job.hyperparameters.get("save_strategy") == "no"
-    if output and (never or not inside(output, path)) and _trainer(job):
-        yield _RULES["SPOT006"].problem(
-            Field("hyperparameters.save_strategy" if never else "hyperparameters.output_dir"),
-            f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}",
-            consequence="an interruption would start again at step 0",
-            got="save_strategy='no'" if never else f"output_dir={output!r}",
-            wanted=f"checkpoints under {path}",
-            fix=Change(output_dir=path, **({"save_strategy": "steps"} if never else {})),
+    if any(each.place is None or inside(each.place, *kept) for each in found):
+        return
+    yield _RULES["SCRIPT024"].problem(
+        found[0].where,
+        "the script saves nothing where SageMaker keeps it: the job would leave no model",
+        got=f"{(found[0].place or '').removeprefix(CODE + '/')!r} of {found[0].call}",
+        wanted=f"a place in {MODEL}, which is packed into model.tar.gz",
+        fix=Advice("save to os.environ['SM_MODEL_DIR'] at the end"),
+    )
+
+
+def checkpoints_not_kept(job: JobSpec) -> Iterator[Problem]:
+    """SPOT014: without a place in S3 nothing of /opt/ml/checkpoints outlives the job. SPOT004 says it of spot."""
+    if job.checkpoints is not None or job.spot is not None or job.script is None:
+        return
+    sent = [name for name, value in job.hyperparameters.items() if inside(str(value), CHECKPOINTS)]
+    written = [each for each in results(job) if each.place is not None and inside(each.place, CHECKPOINTS)]
+    if sent or written:
+        yield _RULES["SPOT014"].problem(
+            Field(f"hyperparameters.{sent[0]}") if sent else written[0].where,
+            "checkpoints are written that nothing keeps",
+            got=f"{CHECKPOINTS} and no checkpoint",
+            wanted="a place for checkpoints in S3",
+            fix=Advice(f'checkpoint = Checkpoint(s3_uri="s3://your-bucket/checkpoints/{job.name}")'),
         )
+
+
+def script_ignores_checkpoints(job: JobSpec) -> Iterator[Problem]:
+    """SPOT005: checkpoints are configured, but nothing in the source mentions them."""
+    path = checkpoint_path(job)
+    if (
+        job.checkpoints is None
+        or job.script is None
+        or any(path in str(value) for value in job.hyperparameters.values())
+    ):
+        return
+    if (
+        source.mentions(job, "checkpoint") is not False
+        or source.mentions(job, path)
+        or (job.spot is None and _trainer(job))
+    ):
+        return  # on demand it is enough that a Trainer saves them
+    yield _RULES["SPOT005"].problem(
+        Field("script"),
+        "the script never mentions checkpoints",
+        consequence=_lost(job),
+        got=repr(job.script.entry),
+        wanted=f"saving to and resuming from {path}",
+        fix=Advice("see sm_spot.py among the shipped scripts: sm-trn init --script sm_spot.py"),
+    )
+
+
+def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
+    """SPOT006: the Trainer's checkpoints do not reach S3, or there are none."""
+    if job.checkpoints is None or not _trainer(job):
+        return
+    literals, path = reading.literals(job), checkpoint_path(job)
+    output = str(job.hyperparameters.get("output_dir") or literals.setting("output_dir") or "")
+    never = literals.setting("save_strategy") == "no"
+    where = "save_strategy" if never else "output_dir"
+    if not output or not (never or not inside(output, path)):
+        return
+    if where not in job.hyperparameters and path in literals.text.replace(output, ""):
+        return  # a source that names the path besides may save there in its own way
+    yield _RULES["SPOT006"].problem(
+        Field(f"hyperparameters.{where}")
+        if where in job.hyperparameters
+        else literals.where(where, source.entry_name(job)),
+        f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}",
+        consequence=_lost(job),
+        got="save_strategy='no'" if never else f"output_dir={output!r}",
+        wanted=f"checkpoints under {path}",
+        fix=Change(output_dir=path, **({"save_strategy": "steps"} if never else {})),
+    )
+
+
+def first_resume(job: JobSpec) -> Iterator[Problem]:
+    """SPOT015: ``train(resume_from_checkpoint=True)`` without a checkpoint is a ValueError."""
+    literals = reading.literals(job)
+    for path, call in literals.calls:
+        if (
+            not isinstance(call.func, ast.Attribute)
+            or call.func.attr != "train"
+            or call in literals.guarded(_LOOKS_FIRST)
+        ):
+            continue
+        named = [each.value for each in call.keywords if each.arg == "resume_from_checkpoint"]
+        if not named and "trainer" in ast.unparse(call.func.value).lower():
+            named = call.args[:1]
+        if named and str(literals.value(named[0])).lower() == "true":
+            there = job.checkpoints.s3_uri if job.checkpoints is not None else ""
+            yield _RULES["SPOT015"].problem(
+                Line(path.name, call.lineno),
+                "the first start would fail: it resumes, and there is no checkpoint yet",
+                consequence=f"it is right only where {there} holds one already" if there else "",
+                got=f"{ast.unparse(call.func)}(resume_from_checkpoint=True)",
+                wanted="resume_from_checkpoint only where a checkpoint was found",
+                fix=Advice("last = get_last_checkpoint(output_dir), of transformers.trainer_utils"),
+            )
 
 
 def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
@@ -174,20 +285,34 @@ def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
         Field("hyperparameters.output_dir"),
         "the Trainer's checkpoints would be packed into the model",
         got=f"output_dir={output!r}, {strategy}",
-        wanted=f"checkpoints under {DEFAULT_PATH}, or none",
+        wanted=f"checkpoints under {CHECKPOINTS}, or none",
         fix=Advice("save_strategy='no', or an output_dir elsewhere and save_model to /opt/ml/model at the end"),
     )
 
 
-def inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")
+def checkpoint_path(job: JobSpec) -> str:
+    """Where the container has the folder whose files are copied to S3."""
+    return (job.checkpoints.local_path if job.checkpoints is not None else None) or CHECKPOINTS
+
+
+def inside(path: str, *folders: str) -> bool:
+    """Return True if a path is one of the folders or lies in one."""
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def _lost(job: JobSpec) -> str:
+    return "an interruption would start again at step 0" if job.spot is not None else "nothing would be kept in S3"
+
+
+def _own(job: JobSpec) -> bool:
+    """Return False for the shipped scripts, which know where models and checkpoints belong."""
+    return job.script is not None and (job.script.source_dir is not None or job.script.git is not None)
 
 
 def _trainer(job: JobSpec) -> bool:
-    """Whether the script seems to be the Trainer's. The shipped scripts know where checkpoints belong."""
-    if job.script is None or (job.script.source_dir is None and job.script.git is None):
-        return False
-    return bool(TRAINER_FLAGS & set(job.hyperparameters)) or source.mentions(job, "TrainingArguments") is True
+    """Whether the script seems to be the Trainer's."""
+    named = _own(job) and re.search("|".join(reading.TRAINERS), reading.literals(job).text)
+    return _own(job) and (bool(TRAINER_FLAGS & set(job.hyperparameters)) or bool(named))
 
 
 RULES = (
@@ -197,8 +322,11 @@ RULES = (
     checkpoint_uri,
     local_path_alone,
     no_checkpoint,
-    script_ignores_checkpoints,
     two_places,
+    no_model,
+    checkpoints_not_kept,
+    script_ignores_checkpoints,
     kept_elsewhere,
+    first_resume,
     checkpoints_in_the_model,
 )

@@ -24,19 +24,6 @@ STARTS_OTHERWISE: Final = (
 )
 
 _RULES = rules_of(__package__)
-TARGET051 = _RULES["TARGET051"]
-TARGET052 = _RULES["TARGET052"]
-TARGET053 = _RULES["TARGET053"]
-TARGET054 = _RULES["TARGET054"]
-TARGET055 = _RULES["TARGET055"]
-TARGET056 = _RULES["TARGET056"]
-TARGET057 = _RULES["TARGET057"]
-TARGET058 = _RULES["TARGET058"]
-TARGET059 = _RULES["TARGET059"]
-TARGET060 = _RULES["TARGET060"]
-TARGET061 = _RULES["TARGET061"]
-TARGET062 = _RULES["TARGET062"]
-TARGET063 = _RULES["TARGET063"]
 
 
 ML: Final = "/opt/ml"
@@ -59,7 +46,7 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     """TARGET051, TARGET053: launchers and libraries that exist in AWS's containers only."""
     runner, name = plan(job).runner, strategy(job).name
     if runner not in {Runner.PYTHON, Runner.TORCHRUN}:
-        yield TARGET051.problem(
+        yield _RULES["TARGET051"].problem(
             Field("distribution"),
             "this launcher is a part of SageMaker's containers",
             got=f"{name!r}, which is started by {runner.value}",
@@ -67,7 +54,7 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
             fix=Advice(f"distribution=TorchDistributed() or None here, or {REHEARSE}"),
         )
     elif strategy(job).image_family is not None:
-        yield TARGET053.problem(
+        yield _RULES["TARGET053"].problem(
             Field("distribution"),
             "this library is in images of its own",
             got=repr(name),
@@ -79,7 +66,7 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
 def compiler(job: JobSpec) -> Iterator[Problem]:
     """TARGET052: no Training Compiler."""
     if job.compiled:
-        yield TARGET052.problem(
+        yield _RULES["TARGET052"].problem(
             Field("compiler"),
             "the Training Compiler is a part of SageMaker's containers",
             got="TrainingCompiler()",
@@ -91,7 +78,7 @@ def compiler(job: JobSpec) -> Iterator[Problem]:
 def groups(job: JobSpec) -> Iterator[Problem]:
     """TARGET054: several kinds of host need several commands, and who is who is not known here."""
     if len(job.compute.instances) > 1:
-        yield TARGET054.problem(
+        yield _RULES["TARGET054"].problem(
             Field("compute.groups"),
             "the commands are for hosts of one kind",
             got=", ".join(job.compute.instances),
@@ -105,7 +92,7 @@ def channels(job: JobSpec) -> Iterator[Problem]:
     for name, source in job.sources.items():
         if isinstance(source, Channel):
             continue
-        yield TARGET055.problem(
+        yield _RULES["TARGET055"].problem(
             Field(f"inputs.{name}"),
             "only S3 and folders of this machine can be read here",
             got=python(source),
@@ -124,7 +111,7 @@ def channels(job: JobSpec) -> Iterator[Problem]:
             if there
         ]
         if asked:
-            yield TARGET055.problem(
+            yield _RULES["TARGET055"].problem(
                 Field(f"inputs.{name}"),
                 "a folder of files is all that a channel can be here",
                 got=", ".join(asked),
@@ -132,7 +119,7 @@ def channels(job: JobSpec) -> Iterator[Problem]:
                 fix=Advice(f"inputs={{{name!r}: 's3://…'}} here"),
             )
         if channel.spread is Spread.SHARDED_BY_S3_KEY and job.compute.hosts > 1:
-            yield TARGET056.problem(
+            yield _RULES["TARGET056"].problem(
                 Field(f"inputs.{name}"),
                 "every host gets the whole channel, not its share",
                 got=f"{channel.spread.value} on {job.compute.hosts} hosts",
@@ -144,7 +131,7 @@ def channels(job: JobSpec) -> Iterator[Problem]:
 def script(job: JobSpec) -> Iterator[Problem]:
     """TARGET057, TARGET062: kinds of script, and none."""
     if job.script is None:
-        yield TARGET062.problem(
+        yield _RULES["TARGET062"].problem(
             Field("script"),
             "the program is inside the image, and this target starts scripts",
             got=images.describe(job),
@@ -154,7 +141,7 @@ def script(job: JobSpec) -> Iterator[Problem]:
         return
     allowed = (".py", ".sh") if plan(job).runner is Runner.PYTHON else (".py",)
     if not job.script.entry.endswith(allowed):
-        yield TARGET057.problem(
+        yield _RULES["TARGET057"].problem(
             Field("script.entry"),
             "nothing here starts this kind of script",
             got=repr(job.script.entry),
@@ -167,7 +154,7 @@ def requirements(job: JobSpec) -> Iterator[Problem]:
     """TARGET058: packages that a container would install."""
     folder = source_folder(job)
     if folder is not None and (folder / REQUIREMENTS).is_file():
-        yield TARGET058.problem(
+        yield _RULES["TARGET058"].problem(
             Field("script.source_dir"),
             "the commands install nothing into your environment",
             consequence="a container would",
@@ -180,7 +167,7 @@ def container_paths(job: JobSpec) -> Iterator[Problem]:
     """TARGET059, TARGET060: folders that exist in a container only; arguments are passed as they are."""
     for key, value in job.arguments.items():
         if isinstance(value, str) and (value == ML or value.startswith(f"{ML}/")):
-            yield TARGET059.problem(
+            yield _RULES["TARGET059"].problem(
                 Field(f"hyperparameters.{key}"),
                 "this folder exists in a container only, and the value is passed as it is",
                 got=repr(value),
@@ -190,7 +177,7 @@ def container_paths(job: JobSpec) -> Iterator[Problem]:
                 ),
             )
     if job.checkpoints is not None:
-        yield TARGET060.problem(
+        yield _RULES["TARGET060"].problem(
             Field("spot.checkpoint_s3_uri" if job.spot and job.spot.checkpoint_s3_uri else "checkpoint"),
             "nothing copies checkpoints to S3 here, or back",
             got=f"{job.checkpoints.local_path or '/opt/ml/checkpoints'} to {job.checkpoints.s3_uri}",
@@ -203,7 +190,7 @@ def otherwise(job: JobSpec) -> Iterator[Problem]:
     """TARGET063: what starts another program, or brings data from elsewhere than S3: fields, and kept parts of a request."""
     lost = [part for part in job.kept if part.at.startswith(STARTS_OTHERWISE) and part.sent is not None]
     if lost:
-        yield TARGET063.problem(
+        yield _RULES["TARGET063"].problem(
             Field("kept"),
             "the commands cannot do what this job's request says",
             got=passthrough.listed(lost),
@@ -212,7 +199,7 @@ def otherwise(job: JobSpec) -> Iterator[Problem]:
         )
     for name in ("container_entrypoint", "container_arguments", "serverless"):
         if getattr(job, name):
-            yield TARGET063.problem(
+            yield _RULES["TARGET063"].problem(
                 Field(name),
                 "the commands start the script, and nothing else",
                 got=f"{name}={python(getattr(job, name))}",
@@ -241,7 +228,7 @@ def service(job: JobSpec) -> Iterator[Problem]:
         if there and name not in FOLLOWED
     ]
     if left_out:
-        yield TARGET061.problem(
+        yield _RULES["TARGET061"].problem(
             Field(left_out[0]),
             "left out: only the service does this",
             got=", ".join(left_out),

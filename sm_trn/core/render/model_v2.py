@@ -26,10 +26,6 @@ IN_THE_MODEL: Final = MappingProxyType(
 )
 
 _RULES = rules_of(__package__)
-TARGET200 = _RULES["TARGET200"]
-TARGET201 = _RULES["TARGET201"]
-
-TARGET202 = _RULES["TARGET202"]
 
 
 def render(job: JobSpec, at: Destination) -> EstimatorCall:
@@ -73,7 +69,7 @@ def model_data(job: JobSpec, at: Destination) -> str:
 def problems(job: JobSpec) -> Iterator[Problem]:
     """TARGET200 to TARGET202: a model class needs to know the framework, packs and unpacks archives, and has a host of its own."""
     if isinstance(job.framework, Container):
-        yield TARGET200.problem(
+        yield _RULES["TARGET200"].problem(
             Field("framework"),
             "the SDK's model classes know PyTorch and Hugging Face only",
             got="Container",
@@ -81,7 +77,7 @@ def problems(job: JobSpec) -> Iterator[Problem]:
             fix=Advice("sagemaker.model.Model(image_uri=…), or job.deploy(…, image_uri=…)"),
         )
     if not job.output.compress:
-        yield TARGET201.problem(
+        yield _RULES["TARGET201"].problem(
             Field("output.compress"),
             "the model classes take a model.tar.gz",
             got="compress=False",
@@ -90,7 +86,7 @@ def problems(job: JobSpec) -> Iterator[Problem]:
         )
     trained_on = [row for row in find_instances(job.compute.instances) if row.accelerator is not Accelerator.CPU]
     if trained_on:
-        yield TARGET202.problem(
+        yield _RULES["TARGET202"].problem(
             Field("compute.instance"),
             "the endpoint runs on a host of its own, a CPU unless you choose another",
             got=f"trained on {trained_on[0].name!r} ({trained_on[0].accelerator.name})",

@@ -29,16 +29,13 @@ _DEFAULTS: Final = ('"GZIP"', '"None"', '""', "false")
 _SHOWN = 8
 
 _RULES = rules_of(__package__)
-TARGET100 = _RULES["TARGET100"]
-TARGET101 = _RULES["TARGET101"]
-TARGET102 = _RULES["TARGET102"]
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:
     """TARGET100, TARGET101, TARGET102: parts of an attached job's request, and programs, that neither SDK has words for."""
     lost, harmless = parts(job)
     if lost:
-        yield TARGET100.problem(
+        yield _RULES["TARGET100"].problem(
             Field("kept"),
             "the SDK's classes cannot say what this job's request says",
             got=listed(lost),
@@ -46,14 +43,14 @@ def problems(job: JobSpec) -> Iterator[Problem]:
             fix=Advice(f"{STAY}; or replace(kept=()) to leave it out"),
         )
     if harmless:
-        yield TARGET101.problem(
+        yield _RULES["TARGET101"].problem(
             Field("kept"),
             "the SDK says this its own way",
             got=listed(harmless),
             fix=Advice("nothing, if its defaults will do"),
         )
     if isinstance(job.framework, Container) and not job.image_uri:
-        yield TARGET102.problem(
+        yield _RULES["TARGET102"].problem(
             Field("image_uri"),
             "the SDK's classes start images only",
             got=repr(job.framework.algorithm or "neither image nor algorithm"),

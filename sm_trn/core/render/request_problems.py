@@ -22,14 +22,13 @@ _ELSEWHERE = Destination(
 _TOLD = "/HyperParameters/sagemaker_region"
 
 _RULES = rules_of(__package__)
-TARGET150 = _RULES["TARGET150"]
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:
     """TARGET150: a kept part gives way to what the spec says now."""
     lost = given_up(job)
     if lost:
-        yield TARGET150.problem(
+        yield _RULES["TARGET150"].problem(
             Field("kept"),
             "the spec was changed where a part of the original request was kept: the change is sent, the kept part is not",
             got=passthrough.listed(lost),

@@ -30,23 +30,18 @@ CLASSES: Final[Mapping[str, str]] = {
 }
 
 _RULES = rules_of(__package__)
-TARGET103 = _RULES["TARGET103"]
-
-
-TARGET104 = _RULES["TARGET104"]
-
-
-TARGET105 = _RULES["TARGET105"]
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:
     """TARGET103, TARGET104, TARGET105, and what neither SDK has words for."""
     yield from passthrough.problems(job)
-    yield from passthrough.without_words(job, "v2", TARGET105, "SDK v2's estimators have no argument for this field")
+    yield from passthrough.without_words(
+        job, "v2", _RULES["TARGET105"], "SDK v2's estimators have no argument for this field"
+    )
     if isinstance(job.distribution, SMModelParallel):
         yield from _refused_of_smp(job.distribution)
     if job.profiler_rules and not profiled(job):
-        yield TARGET104.problem(
+        yield _RULES["TARGET104"].problem(
             Field("profiler_rules"),
             "SDK v2 raises for profiler rules without a profiler",
             got=f"{len(job.profiler_rules)} of them, and no profiler",
@@ -54,7 +49,7 @@ def problems(job: JobSpec) -> Iterator[Problem]:
             fix=Advice("profiler=True, or submit the job with Session.submit"),
         )
     if any("action_json" in rule.parameters for rule in job.debug_rules):
-        yield TARGET104.problem(
+        yield _RULES["TARGET104"].problem(
             Field("debug_rules"),
             "SDK v2 takes a rule's actions from objects of its own, and drops this parameter",
             got="action_json",
@@ -66,7 +61,7 @@ def problems(job: JobSpec) -> Iterator[Problem]:
 def _refused_of_smp(smp: SMModelParallel) -> Iterator[Problem]:
     """What the library takes and validate_mp_config does not."""
     if smp.default_partition is not None and smp.partitions is None:
-        yield TARGET103.problem(
+        yield _RULES["TARGET103"].problem(
             Field("distribution.default_partition"),
             "SDK v2 ends with a KeyError where partitions is not given",
             got=f"default_partition={smp.default_partition}",
@@ -74,7 +69,7 @@ def _refused_of_smp(smp: SMModelParallel) -> Iterator[Problem]:
             fix=Advice(f"partitions={smp.pipeline_parallel_degree or 1}, or submit the job with Session.submit"),
         )
     if smp.placement_strategy not in {None, "spread", "cluster"}:
-        yield TARGET103.problem(
+        yield _RULES["TARGET103"].problem(
             Field("distribution.placement_strategy"),
             "SDK v2 refuses an order of D, P and T",
             got=repr(smp.placement_strategy),

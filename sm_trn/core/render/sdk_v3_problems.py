@@ -28,34 +28,15 @@ RESERVED: Final = frozenset({"code", "sm_drivers"})  # channels that ModelTraine
 STAY: Final = "estimator-v2, or submit it with Session.submit: the request target says it"
 
 _RULES = rules_of(__package__)
-TARGET001 = _RULES["TARGET001"]
-TARGET002 = _RULES["TARGET002"]
-TARGET004 = _RULES["TARGET004"]
-TARGET005 = _RULES["TARGET005"]
-TARGET007 = _RULES["TARGET007"]
-TARGET008 = _RULES["TARGET008"]
-TARGET009 = _RULES["TARGET009"]
-TARGET010 = _RULES["TARGET010"]
-TARGET011 = _RULES["TARGET011"]
-TARGET012 = _RULES["TARGET012"]
-TARGET013 = _RULES["TARGET013"]
-TARGET014 = _RULES["TARGET014"]
-TARGET015 = _RULES["TARGET015"]
-TARGET016 = _RULES["TARGET016"]
-TARGET017 = _RULES["TARGET017"]
-TARGET018 = _RULES["TARGET018"]
-
-
-TARGET024 = _RULES["TARGET024"]
-TARGET023 = _RULES["TARGET023"]
-TARGET022 = _RULES["TARGET022"]
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:
     """Everything that ModelTrainer would drop or change, each by its id."""
     for rule in RULES:
         yield from rule(job)
-    yield from passthrough.without_words(job, "v3", TARGET022, "SDK v3's ModelTrainer has no argument for this field")
+    yield from passthrough.without_words(
+        job, "v3", _RULES["TARGET022"], "SDK v3's ModelTrainer has no argument for this field"
+    )
 
 
 def launcher(job: JobSpec) -> Iterator[Problem]:
@@ -67,14 +48,16 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
                 "no SageMaker data parallelism",
                 "distribution=TorchDistributed() for NCCL on a PyTorch of today",
             )
-            yield _dropped(TARGET001, "distribution", f"SDK v3 has {what}", "smdistributed.dataparallel", instead)
+            yield _dropped(
+                _RULES["TARGET001"], "distribution", f"SDK v3 has {what}", "smdistributed.dataparallel", instead
+            )
         case Library.SMP:
             what, instead = (
                 "no version 1 of the model-parallel library",
                 "SMModelParallelV2(…) in an image of version 2",
             )
             yield _dropped(
-                TARGET004,
+                _RULES["TARGET004"],
                 "distribution",
                 f"SDK v3 has {what}",
                 "smdistributed.modelparallel",
@@ -82,13 +65,17 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
             )
         case Library.PYTORCH_DDP:
             what = "SDK v3 starts no workers this way: Torchrun and MPI are all it has"
-            yield _dropped(TARGET005, "distribution", what, launch.library.value, "distribution=TorchDistributed()")
+            yield _dropped(
+                _RULES["TARGET005"], "distribution", what, launch.library.value, "distribution=TorchDistributed()"
+            )
         case Library.SMP_V2 | None:
             pass  # torchrun starts it
         case _:
             assert_never(launch.library)
     if launch.runner is Runner.XLA_SPAWN:
-        yield _dropped(TARGET002, "distribution", "SDK v3 has no launcher for PyTorch/XLA on GPUs", "pytorchxla", "")
+        yield _dropped(
+            _RULES["TARGET002"], "distribution", "SDK v3 has no launcher for PyTorch/XLA on GPUs", "pytorchxla", ""
+        )
 
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
@@ -100,11 +87,11 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
         field, value = own if own[1] is not None else (name, True)
         instead = f"{name}=False" if own[1] is None else f"{name}=False, {own[0]}=None"
         if runs:
-            yield _dropped(TARGET007, field, f"ModelTrainer has no {name}", f"{field}={value}", instead)
+            yield _dropped(_RULES["TARGET007"], field, f"ModelTrainer has no {name}", f"{field}={value}", instead)
     for name, rules in (("debug_rules", job.debug_rules), ("profiler_rules", job.profiler_rules)):
         if rules:
             named = ", ".join(rule.name for rule in rules)
-            yield _dropped(TARGET007, name, "ModelTrainer has no rules", named, f"{name}=()")
+            yield _dropped(_RULES["TARGET007"], name, "ModelTrainer has no rules", named, f"{name}=()")
 
 
 def mpi_hosts(job: JobSpec) -> Iterator[Problem]:
@@ -112,7 +99,7 @@ def mpi_hosts(job: JobSpec) -> Iterator[Problem]:
     launch = plan(job)
     if launch.runner is Runner.MPI and launch.library is None and job.compute.hosts > 1:
         yield _error(
-            TARGET008,
+            _RULES["TARGET008"],
             "distribution",
             "SDK v3's MPI launcher starts the workers of one host in all: the other hosts idle, and are billed",
             got=f"{job.compute.hosts} hosts of {launch.workers_per_host} workers; mpirun -np {launch.workers_per_host}",
@@ -128,7 +115,7 @@ def shell_names(job: JobSpec) -> Iterator[Problem]:
     for key, value in job.arguments.items():
         if not re.fullmatch(r"[A-Za-z0-9_-]+", key):
             yield _error(
-                TARGET009,
+                _RULES["TARGET009"],
                 f"hyperparameters.{key}",
                 "the name becomes a shell variable, and this one cannot",
                 got=repr(key),
@@ -138,7 +125,7 @@ def shell_names(job: JobSpec) -> Iterator[Problem]:
             )
         if isinstance(value, str) and "'" in value:
             yield _error(
-                TARGET009,
+                _RULES["TARGET009"],
                 f"hyperparameters.{key}",
                 "the value is put into single quotes unescaped",
                 got=repr(value),
@@ -150,7 +137,7 @@ def shell_names(job: JobSpec) -> Iterator[Problem]:
         if not re.fullmatch(r"[A-Za-z0-9_]+", name):
             legal = re.sub(r"[^A-Za-z0-9_]", "_", name)
             yield _error(
-                TARGET009,
+                _RULES["TARGET009"],
                 f"inputs.{name}",
                 "the name becomes a shell variable, and this one cannot",
                 got=repr(name),
@@ -165,7 +152,7 @@ def read_back(job: JobSpec) -> Iterator[Problem]:
     for key, value in job.arguments.items():
         if isinstance(value, str) and (arrived := arrives(value)) != value:
             yield _error(
-                TARGET010,
+                _RULES["TARGET010"],
                 f"hyperparameters.{key}",
                 "SDK v3 sends texts unquoted, and the container reads this one as JSON",
                 got=f"{value!r}, which the script would get as {arrived!r}",
@@ -196,7 +183,7 @@ def spelling(job: JobSpec) -> Iterator[Problem]:
     evidence = f"{DRIVERS}/common/utils.py, hyperparameters_to_cli_args"
     letters = [key for key in job.arguments if len(key) == 1]
     if letters:
-        yield TARGET011.problem(
+        yield _RULES["TARGET011"].problem(
             Field(f"hyperparameters.{letters[0]}"),
             "SDK v3 passes names of one letter with two hyphens",
             got=", ".join(f"--{key}" for key in letters),
@@ -206,7 +193,7 @@ def spelling(job: JobSpec) -> Iterator[Problem]:
         )
     booleans = [key for key, value in job.arguments.items() if isinstance(value, bool)]
     if booleans:
-        yield TARGET012.problem(
+        yield _RULES["TARGET012"].problem(
             Field(f"hyperparameters.{booleans[0]}"),
             "SDK v3 passes booleans in small letters",
             got=f"{len(booleans)} of them: true, false",
@@ -220,7 +207,7 @@ def channels(job: JobSpec) -> Iterator[Problem]:
     """TARGET013, TARGET014, TARGET024: names that ModelTrainer takes for itself; local folders with more to say; a seed of 0."""
     for name in sorted(RESERVED & set(job.inputs)):
         yield _error(
-            TARGET013,
+            _RULES["TARGET013"],
             f"inputs.{name}",
             "SDK v3 adds a channel of this name",
             got=repr(name),
@@ -231,17 +218,17 @@ def channels(job: JobSpec) -> Iterator[Problem]:
     for name, channel in job.channels.items():
         if channel.shuffle_seed == 0:
             yield _error(
-                TARGET024,
+                _RULES["TARGET024"],
                 f"inputs.{name}.shuffle_seed",
                 "SDK v3 does not send a seed of 0",
                 got="0",
                 wanted="another seed",
                 fix=f"shuffle_seed=1, or {STAY}",
-                evidence=TARGET024.evidence,
+                evidence=_RULES["TARGET024"].evidence,
             )
         if not channel.uri.startswith("s3://") and channel != Channel(channel.uri):
             yield _error(
-                TARGET014,
+                _RULES["TARGET014"],
                 f"inputs.{name}",
                 "SDK v3 uploads a local folder as a plain File channel only",
                 got=f"{channel.uri!r} with more settings",
@@ -258,7 +245,7 @@ def script(job: JobSpec) -> Iterator[Problem]:
     allowed = (".py",) if plan(job).runner is not Runner.PYTHON else (".py", ".sh")
     if not job.script.entry.endswith(allowed):
         yield _error(
-            TARGET015,
+            _RULES["TARGET015"],
             "script.entry",
             "SDK v3 does not start this kind of script here",
             got=repr(job.script.entry),
@@ -268,7 +255,7 @@ def script(job: JobSpec) -> Iterator[Problem]:
         )
     if (job.script.source_dir or "").startswith("s3://"):
         name = PurePosixPath(job.script.source_dir or "").name
-        yield TARGET016.problem(
+        yield _RULES["TARGET016"].problem(
             Field("script.source_dir"),
             "SDK v3 installs a requirements.txt only where it is named, and whether there is one in S3 is not known here",
             got=repr(name),
@@ -279,7 +266,7 @@ def script(job: JobSpec) -> Iterator[Problem]:
 def series(job: JobSpec) -> Iterator[Problem]:
     """TARGET017: metrics come without time series."""
     if job.metrics:
-        yield TARGET017.problem(
+        yield _RULES["TARGET017"].problem(
             Field("metrics"),
             "SDK v3 does not ask for metric time series: the console shows last values only",
             got="EnableSageMakerMetricsTimeSeries not sent",
@@ -295,13 +282,13 @@ def placement(job: JobSpec) -> Iterator[Problem]:
     complete = asked.shared and asked.servers and all(server.server_id for server in asked.servers)
     if not complete:
         yield _error(
-            TARGET023,
+            _RULES["TARGET023"],
             "compute.placement",
             "SDK v3 raises for a placement with something left out",
             got=python(asked),
             wanted="shared=True, servers, and the id of each server",
             fix=f"say all of it, or {STAY}",
-            evidence=TARGET023.evidence,
+            evidence=_RULES["TARGET023"].evidence,
         )
 
 
@@ -310,7 +297,7 @@ def empty_tags(job: JobSpec) -> Iterator[Problem]:
     for key, value in job.tags.items():
         if not value:
             yield _error(
-                TARGET018,
+                _RULES["TARGET018"],
                 f"tags.{key}",
                 "SDK v3 drops the empty value of a tag, and botocore refuses a tag without one",
                 got=repr(value),

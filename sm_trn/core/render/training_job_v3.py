@@ -23,10 +23,6 @@ RESOURCE: Final = frozenset({"Tag"})  # create() takes this one as a resource, t
 REQUEST = "CreateTrainingJobRequest"
 
 _RULES = rules_of(__package__)
-TARGET020 = _RULES["TARGET020"]
-
-
-TARGET021 = _RULES["TARGET021"]
 
 
 def call(request: Mapping[str, Json]) -> EstimatorCall:
@@ -43,7 +39,7 @@ def problems(job: JobSpec, request: Mapping[str, Json]) -> Iterator[Problem]:
     """TARGET020, TARGET021: what the call does not bring along, and what the SDK leaves out of ``request`` on its way."""
     script = job.script
     if script is not None and not (script.source_dir or "").startswith("s3://"):
-        yield TARGET020.problem(
+        yield _RULES["TARGET020"].problem(
             Field("script"),
             "the source must lie where the hyperparameter sagemaker_submit_directory says",
             got=f"{script.source_dir or 'a script of this package'}, on this machine",
@@ -52,7 +48,7 @@ def problems(job: JobSpec, request: Mapping[str, Json]) -> Iterator[Problem]:
         )
     for path, value in lost(request):
         harmless = value is False or value in ([], {})
-        yield TARGET021.problem(
+        yield _RULES["TARGET021"].problem(
             Field("kept" if job.kept else path.split(".")[0]),
             f"SDK v3 does not send {path}={value!r}" + ("; leaving it out means the same" if harmless else ""),
             severity=Severity.INFO if harmless else Severity.ERROR,

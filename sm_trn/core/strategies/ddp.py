@@ -16,7 +16,7 @@ from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.problems import Change, Field, Named, Problem
 from ..specs.value import suggesting
-from .rules import DIST003, DIST014
+from .rules import RULES
 
 
 @suggesting
@@ -37,7 +37,7 @@ class PyTorchDDP:
             (row for row in find_instances(job.compute.instances) if row.accelerator is not Accelerator.CUDA), None
         )
         if other is not None:
-            yield DIST003.problem(
+            yield RULES["DIST003"].problem(
                 Field("distribution"),
                 f"{self.name!r} needs CUDA instances",
                 got=f"{other.name!r} ({other.accelerator.name})",
@@ -47,7 +47,7 @@ class PyTorchDDP:
             )
         elif not isinstance(job.framework, HuggingFace):
             torchrun = compiler.has_torchrun(job.framework.pytorch)
-            yield DIST014.problem(
+            yield RULES["DIST014"].problem(
                 Field("distribution"),
                 "SDK v2 rewrites pytorchddp into smdistributed.dataparallel for its PyTorch estimator, without a word",
                 got=f"{self.name!r} with {type(job.framework).__name__}",

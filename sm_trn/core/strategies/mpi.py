@@ -14,7 +14,7 @@ from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Runner
 from ..specs.problems import Change, Field, Named, Problem
 from ..specs.value import suggesting
-from .rules import DIST007, DIST015, DIST023
+from .rules import RULES
 
 
 @suggesting
@@ -38,7 +38,7 @@ class MPI:
     def _problems_on(self, instance: InstanceType) -> Iterator[Problem]:
         processes = self.processes_per_host
         if instance.accelerator is Accelerator.NEURON:
-            yield DIST007.problem(
+            yield RULES["DIST007"].problem(
                 Field("distribution"),
                 "Trainium takes no distribution but torch_distributed",
                 got=f"{self.name!r} on {instance.name!r}",
@@ -46,7 +46,7 @@ class MPI:
                 fix=Change(distribution=Named("TorchDistributed")),
             )
         elif processes is not None and instance.chips and processes > instance.chips:
-            yield DIST015.problem(
+            yield RULES["DIST015"].problem(
                 Field("distribution.processes_per_host"),
                 "more processes than accelerators: the container refuses to start them",
                 got=str(processes),
@@ -55,7 +55,7 @@ class MPI:
                 evidence="aws/amazon-sagemaker-examples issue 2023",
             )
         elif processes is not None and processes < instance.chips:
-            yield DIST023.problem(
+            yield RULES["DIST023"].problem(
                 Field("distribution.processes_per_host"),
                 f"{instance.chips - processes} of {instance.chips} GPUs would be idle",
                 got=f"{processes} processes on {instance.name!r}",

@@ -15,7 +15,7 @@ from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.problems import AnyOf, Change, Field, Named, Problem
 from ..specs.value import suggesting
-from .rules import DIST003, DIST005, DIST012
+from .rules import RULES
 
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
@@ -39,7 +39,7 @@ class SMDataParallel:
         )
         legacy = [name for name in job.compute.instances if name in compiler.SMDDP_LEGACY]
         if other is not None:
-            yield DIST003.problem(
+            yield RULES["DIST003"].problem(
                 Field("distribution"),
                 f"{self.name!r} needs CUDA instances",
                 got=f"{other.name!r} ({other.accelerator.name})",
@@ -48,7 +48,7 @@ class SMDataParallel:
                 evidence=GUIDE,
             )
         elif legacy:
-            yield DIST005.problem(
+            yield RULES["DIST005"].problem(
                 Field("compute.instance"),
                 f"AWS has stopped developing {self.name!r} for this instance",
                 got=", ".join(map(repr, legacy)),
@@ -59,7 +59,7 @@ class SMDataParallel:
                 ),
             )
         if job.compute.hosts == 1:
-            yield DIST012.problem(
+            yield RULES["DIST012"].problem(
                 Field("compute.count"),
                 f"on one host {self.name!r} is no faster than NCCL",
                 got="1 instance",

@@ -17,7 +17,7 @@ from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.problems import AnyOf, Change, Field, Named, Problem, Rule
 from ..specs.value import fits, suggesting
-from .rules import DIST003, DIST004, DIST015, DIST017, DIST018, DIST023
+from .rules import RULES
 
 _OWN = frozenset({"processes_per_host", "custom_mpi_options"})
 _LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain MPI sends neither
@@ -83,7 +83,7 @@ class SMModelParallel:
             value = getattr(self, name)
             if value is not None and value not in legal:
                 yield _error(
-                    DIST017,
+                    RULES["DIST017"],
                     f"{name} has no such value",
                     got=repr(value),
                     wanted=" or ".join(map(repr, legal)),
@@ -92,7 +92,7 @@ class SMModelParallel:
                 )
         yield from self._numbers(job)
         yield from self._together()
-        yield DIST018.problem(
+        yield RULES["DIST018"].problem(
             Field("distribution"),
             "version 1 of the model-parallel library was archived in 2023-12",
             consequence="version 2 needs PyTorch 2",
@@ -104,7 +104,7 @@ class SMModelParallel:
         processes = self._processes(job)
         if instance.accelerator is not Accelerator.CUDA:
             yield _error(
-                DIST003,
+                RULES["DIST003"],
                 f"{self.name!r} needs CUDA instances",
                 got=f"{instance.name!r} ({instance.accelerator.name})",
                 wanted="ml.p4d.24xlarge or another CUDA instance",
@@ -115,7 +115,7 @@ class SMModelParallel:
             )
         elif processes > instance.chips:
             yield _error(
-                DIST015,
+                RULES["DIST015"],
                 "more processes than accelerators: the container refuses to start them",
                 got=str(processes),
                 wanted=f"at most {instance.chips} on {instance.name}",
@@ -123,7 +123,7 @@ class SMModelParallel:
                 where="distribution.processes_per_host",
             )
         elif processes < instance.chips:
-            yield DIST023.problem(
+            yield RULES["DIST023"].problem(
                 Field("distribution.processes_per_host"),
                 f"{instance.chips - processes} of {instance.chips} GPUs would be idle",
                 got=f"{processes} processes on {instance.name!r}",
@@ -133,7 +133,7 @@ class SMModelParallel:
             )
         if instance.family in compiler.SMP_V2_FAMILIES:
             yield _error(
-                DIST004,
+                RULES["DIST004"],
                 f"{self.name!r} does not run on this instance",
                 got=repr(instance.name),
                 wanted="ml.p4d.24xlarge",
@@ -228,4 +228,4 @@ def _error(
 
 
 def _number(what: str, got: str, wanted: str, fix: Change, where: str = "distribution") -> Problem:
-    return _error(DIST017, what, got=got, wanted=wanted, fix=fix, where=where)
+    return _error(RULES["DIST017"], what, got=got, wanted=wanted, fix=fix, where=where)

@@ -16,7 +16,7 @@ from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Library, Runner
 from ..specs.problems import Change, Field, Problem
 from ..specs.value import fits, suggesting
-from .rules import DIST004, DIST019
+from .rules import RULES
 
 INSTANCES = ("ml.p4d.24xlarge", "ml.p4de.24xlarge", "ml.p5.48xlarge")
 _LIBRARY = frozenset({"mp_parameters", "sagemaker_distributed_dataparallel_enabled"})  # plain torchrun sends neither
@@ -52,7 +52,7 @@ class SMModelParallelV2:
 
     def problems(self, job: JobSpec) -> Iterator[Problem]:
         if not isinstance(job.framework, PyTorch):
-            yield DIST019.problem(
+            yield RULES["DIST019"].problem(
                 Field("framework"),
                 "version 2 of the model-parallel library comes in PyTorch images of its own",
                 got=type(job.framework).__name__,
@@ -61,7 +61,7 @@ class SMModelParallelV2:
             )
         elsewhere = [name for name in job.compute.instances if name not in INSTANCES]
         if elsewhere:
-            yield DIST004.problem(
+            yield RULES["DIST004"].problem(
                 Field("compute.instance"),
                 "version 2 of the model-parallel library does not run on this instance",
                 got=", ".join(map(repr, elsewhere)),

@@ -16,7 +16,7 @@ from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Runner
 from ..specs.problems import Advice, AnyOf, Change, Field, Named, Problem
 from ..specs.value import suggesting
-from .rules import DIST002, DIST010, DIST011, DIST016
+from .rules import RULES
 
 ESTIMATOR = MappingProxyType({"torch_distributed": MappingProxyType({"enabled": True})})
 
@@ -41,7 +41,7 @@ class TorchDistributed:
     def problems(self, job: JobSpec) -> Iterator[Problem]:
         rows = find_instances(job.compute.instances)
         if rows and all(row.accelerator is Accelerator.CPU for row in rows):
-            yield DIST002.problem(
+            yield RULES["DIST002"].problem(
                 Field("distribution"),
                 f"{self.name!r} starts workers on GPU and Trainium instances only",
                 got=", ".join(f"{row.name!r} ({row.accelerator.name})" for row in rows),
@@ -53,7 +53,7 @@ class TorchDistributed:
             yield from self._worker_problems(row)
         slow = [row for row in rows if not row.efa]
         if job.compute.hosts > 1 and slow:
-            yield DIST011.problem(
+            yield RULES["DIST011"].problem(
                 Field("compute"),
                 f"{slow[0].name!r} has no EFA; gradients of {job.compute.hosts} hosts go over plain TCP",
                 got=f"{slow[0].network_gbps or 'unknown'} Gbit/s without EFA",
@@ -70,7 +70,7 @@ class TorchDistributed:
             return
         floor = ".".join(str(part) for part in compiler.TORCHRUN_GPU_FLOOR)
         smddp = all(row.name in (*compiler.SMDDP_INSTANCES, *compiler.SMDDP_LEGACY) for row in rows)
-        yield DIST010.problem(
+        yield RULES["DIST010"].problem(
             Field("distribution"),
             f"{self.name!r} is not in GPU containers before PyTorch {floor}",
             got=f"pytorch {job.framework.pytorch!r}",
@@ -92,7 +92,7 @@ class TorchDistributed:
             else range(1, instance.workers + 1)
         )
         if asked not in legal:
-            yield DIST016.problem(
+            yield RULES["DIST016"].problem(
                 Field("distribution.workers_per_host"),
                 f"{instance.name!r} cannot run this many workers",
                 got=str(asked),

@@ -15,7 +15,7 @@ from ..specs.json import Json
 from ..specs.launch import LaunchPlan, Runner
 from ..specs.problems import AnyOf, Change, Field, Named, Problem
 from ..specs.value import suggesting
-from .rules import DIST007, DIST013
+from .rules import RULES
 
 
 @suggesting
@@ -35,7 +35,7 @@ class PyTorchXLA:
             (row for row in find_instances(job.compute.instances) if row.accelerator is Accelerator.NEURON), None
         )
         if neuron is not None:
-            yield DIST007.problem(
+            yield RULES["DIST007"].problem(
                 Field("distribution"),
                 "Trainium takes no distribution but torch_distributed",
                 got=f"{self.name!r} on {neuron.name!r}",
@@ -43,7 +43,7 @@ class PyTorchXLA:
                 fix=Change(distribution=Named("TorchDistributed")),
             )
         elif not job.compiled:
-            yield DIST013.problem(
+            yield RULES["DIST013"].problem(
                 Field("compiler"),
                 f"{self.name!r} is the launcher of Training Compiler containers only",
                 got="no compiler",
