@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import threading
 from pathlib import Path
@@ -71,10 +70,6 @@ def test_its_metrics_are_a_tidy_frame(done: st.TrainingJob) -> None:
     assert {"step", "epoch", "host", "name", "value", "time"} == set(frame.columns)
 
 
-def test_the_services_own_metrics_agree(done: st.TrainingJob) -> None:
-    assert pytest.approx(1 / 3, abs=1e-6) == done.snapshot().final_metrics["train_loss"]
-
-
 def test_an_emulated_job_has_no_cost(done: st.TrainingJob, session: Session, tiny: st.JobSpec) -> None:
     assert done.cost() is None
     assert session.ceiling(tiny) is None
@@ -84,18 +79,6 @@ def test_an_emulated_job_has_no_cost(done: st.TrainingJob, session: Session, tin
 def test_any_client_can_attach_by_name_or_arn(session: Session, done: st.TrainingJob) -> None:
     assert done.name == session.attach(done.snapshot().arn).name
     assert JobStatus.COMPLETED is session.attach(done.name).snapshot().status
-
-
-def test_attaching_to_nothing_is_a_clear_error(session: Session) -> None:
-    with pytest.raises(st.errors.CloudError, match="job: got 'no-such-job', wanted a job in "):
-        session.attach("no-such-job")
-
-
-def test_watching_yields_every_phase_and_ends_terminal(session: Session, tiny: st.JobSpec) -> None:
-    seen = list(session.submit(tiny.replace(hyperparameters={"pause": 0.4})).watch())
-    assert seen[-1].terminal
-    assert not any(snapshot.terminal for snapshot in seen[:-1])
-    assert "Training" in {snapshot.secondary for snapshot in seen}
 
 
 def test_a_failed_job_raises_with_its_own_reason(session: Session, tiny: st.JobSpec) -> None:
@@ -116,17 +99,6 @@ def test_stopping_lets_the_script_finish_and_is_not_a_failure(session: Session, 
     assert JobStatus.STOPPED is job.stop(wait=True).status
     assert "asked to stop" in [event.text for event in job.logs()]
     assert JobStatus.STOPPED is job.stop().status  # again: left alone
-
-
-def test_several_jobs_share_one_source_and_are_all_watched(session: Session, tiny: st.JobSpec) -> None:
-    out = io.StringIO()
-    launched = session.submit_all([tiny.replace(name="one"), tiny.replace(name="two")])
-    final = session.wait(launched, stream=out)
-    assert [JobStatus.COMPLETED] * 2 == [snapshot.status for snapshot in final]
-    assert 1 == len({snapshot.hyperparameters["sagemaker_submit_directory"] for snapshot in final})
-    assert "one" in out.getvalue()
-    assert "two" in out.getvalue()
-    assert "completed" in out.getvalue()
 
 
 def test_a_wrong_spec_starts_nothing_and_lists_every_error(session: Session, tiny: st.JobSpec) -> None:

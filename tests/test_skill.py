@@ -72,8 +72,7 @@ def test_it_is_printed_and_written(tmp_path: Path) -> None:
     written = tmp_path / ".claude" / "skills" / "sm-trn"
     assert {"SKILL.md", "AGENTS.md", "llms.txt"} == {path.name for path in written.iterdir()}
     again = sm_trn("skill", "--output", ".claude/skills", cwd=tmp_path)
-    assert (2, True) == (again.returncode, "--force" in again.stderr)
-    assert 0 == sm_trn("skill", "--output", ".claude/skills", "--force", cwd=tmp_path).returncode
+    assert (2, True) == (again.returncode, "delete it first" in again.stderr)
 
 
 def test_the_index_names_pages_that_are_there() -> None:

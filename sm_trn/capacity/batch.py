@@ -121,10 +121,6 @@ class Boto3Queues:
             front = self._batch.get_job_queue_snapshot(jobQueue=queue).get("frontOfQueue") or {}
             return tuple(job["jobArn"].rsplit("/", 1)[-1] for job in front.get("jobs", ()))
 
-    def update(self, job_id: str, priority: int) -> None:
-        with as_cloud_error("UpdateServiceJob", job_id):
-            self._batch.update_service_job(jobId=job_id, schedulingPriority=priority)
-
     def terminate(self, job_id: str, reason: str) -> None:
         with as_cloud_error("TerminateServiceJob", job_id):
             self._batch.terminate_service_job(jobId=job_id, reason=reason)

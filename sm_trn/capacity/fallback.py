@@ -136,9 +136,8 @@ class Fallback:
 
     def run(self) -> Fallen:
         """Until the work is done. Raises JobFailed for a failure of the job's own, OverBudget, and CloudError when no place had room."""
-        done = self._done()
-        if done is not None:
-            return done
+        for done in self.journal.of("done"):
+            return self._fallen(int(str(done["place"])), str(done["name"]))
         began = self._began()
         while True:
             for number in self._left():
@@ -211,10 +210,6 @@ class Fallback:
     def _spent(self) -> Usd:
         return sum((each.usd for each in self._tried() if each.usd is not None), Decimal(0))
 
-    def _done(self) -> Fallen | None:
-        done = self.journal.of("done")
-        return self._fallen(int(str(done[0]["place"])), str(done[0]["name"])) if done else None
-
     def _fallen(self, number: int, name: str) -> Fallen:
         tried = tuple(each for each in self._tried() if each.name != name)
         known = [each.usd for each in self._tried() if each.usd is not None]
@@ -236,7 +231,7 @@ class Fallback:
             self.tell(f"{place}: {refusal}")
             return Outcome.NO_ROOM, None
         final = self._followed(number, name)
-        usd = self._cost(place, final)
+        cost = job_cost(final, place.session.price_of(final.machines))
         reason = _reason(final)
         self._note(
             "over",
@@ -245,7 +240,7 @@ class Fallback:
             made="yes",
             status=final.status_word,
             reason=reason,
-            usd=None if usd is None else str(usd),
+            usd=None if cost is None else str(cost.usd),
         )
         spent = f"; {fmt.usd(self._spent())} so far" if self._spent() else ""
         self.tell(f"{place}: {name} {reason or final.status_word}{spent}")
@@ -361,10 +356,6 @@ class Fallback:
         return (
             final.secondary in _WAITED or pending or any(each["name"] == name for each in self.journal.of("stopping"))
         )
-
-    def _cost(self, place: Place, final: JobSnapshot) -> Usd | None:
-        cost = job_cost(final, place.session.price_of(final.machines))
-        return None if cost is None else cost.usd
 
     def _failure(self, number: int, final: JobSnapshot) -> JobFailed:
         reason = printable(final.failure_reason) or f"it was {final.status_word.lower()} by somebody"

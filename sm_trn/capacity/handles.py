@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -48,6 +47,7 @@ class QueueingSession(handles.Session[Q_co]):
         max_usd: Usd | float | None = None,
         guard: Guard | None = None,
         queue: None = None,
+        journal: str | Path | None = None,
     ) -> Q_co: ...
 
     @overload
@@ -79,8 +79,6 @@ class QueueingSession(handles.Session[Q_co]):
         attempt of a queued job. An emulated job costs nothing. ``journal`` is that of ``submit_all``.
         """
         asked = job if guard is None else job.replace(guard=guard)
-        if queue is None:
-            return super(QueueingSession, self).submit(asked, ignore=ignore, max_usd=max_usd)
         return self.submit_all([asked], ignore=ignore, max_usd=max_usd, queue=queue, journal=journal)[0]
 
     @overload
@@ -90,7 +88,9 @@ class QueueingSession(handles.Session[Q_co]):
         *,
         ignore: Sequence[str] = (),
         max_usd: Usd | float | None = None,
+        notice: handles.Notice | None = None,
         queue: None = None,
+        journal: str | Path | None = None,
     ) -> list[Q_co]: ...
 
     @overload
@@ -100,6 +100,7 @@ class QueueingSession(handles.Session[Q_co]):
         *,
         ignore: Sequence[str] = (),
         max_usd: Usd | float | None = None,
+        notice: handles.Notice | None = None,
         queue: Queue,
         journal: str | Path | None = None,
     ) -> list[QueuedJob]: ...
@@ -110,21 +111,30 @@ class QueueingSession(handles.Session[Q_co]):
         *,
         ignore: Sequence[str] = (),
         max_usd: Usd | float | None = None,
+        notice: handles.Notice | None = None,
         queue: Queue | None = None,
         journal: str | Path | None = None,
     ) -> Any:
         """Launch several jobs, or with ``queue`` put them into a queue; sources and data that are shared go up once. All specs are
         checked before anything starts, and so is ``max_usd``: the most that all of them together may cost.
 
-        ``journal`` is a file that remembers what was submitted: after a kill, the same call goes on where it ended, and queues nothing
-        twice. Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
+        ``journal`` is a file that remembers what was submitted: after a kill, the same call goes on where it ended, and starts or queues
+        nothing twice. ``notice`` hears each name before its job is created, and what was started before.
+
+        Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
         LaunchInterrupted: both hold the jobs, and name each.
         """
-        if queue is None:
-            return super(QueueingSession, self).submit_all(jobs, ignore=ignore, max_usd=max_usd)
-        from .submitting import submit_all  # noqa: PLC0415 - few jobs are queued
+        tell = notice or (lambda _text: None)
+        if queue is None and journal is None:
+            return super(QueueingSession, self).submit_all(jobs, ignore=ignore, max_usd=max_usd, notice=tell)
+        from .submitting import once, submit_all  # noqa: PLC0415 - few jobs are queued
 
-        return submit_all(self, self.queues, specs_of(jobs), queue, ignore=ignore, max_usd=max_usd, journal=journal)
+        if queue is not None:
+            return submit_all(
+                self, self.queues, specs_of(jobs), queue, ignore=ignore, max_usd=max_usd, journal=journal, notice=tell
+            )
+        with once(self, self._launchable(jobs), str(journal), tell) as (asked, started):
+            return self._launch(asked, started, ignore=ignore, max_usd=max_usd, notice=tell)
 
     def queued(self, job_id: str) -> QueuedJob:
         """A handle for a job that is in a queue, by its id or ARN. Raises CloudError when there is none."""
@@ -132,16 +142,6 @@ class QueueingSession(handles.Session[Q_co]):
 
         found = self.queues.fetch(job_id)
         return QueuedJob(name=found.name, queue=found.queue, session=self, queues=self.queues, known_id=found.id)
-
-    def queued_jobs(self, queue: str, *, status: str = "", limit: int = 100) -> list[QueuedJob]:
-        """Jobs of a queue, newest first: all, or those of one ``status`` in Batch's words. Raises CloudError."""
-        from .queued import QueuedJob  # noqa: PLC0415 - as above
-
-        found = islice(self.queues.fetch_all(queue, status), limit)
-        return [
-            QueuedJob(name=job.name, queue=job.queue or queue, session=self, queues=self.queues, known_id=job.id)
-            for job in found
-        ]
 
     def offers(
         self,

@@ -116,22 +116,11 @@ class QueuedJob:
         """
         now = self.snapshot()
         names = dict.fromkeys([*(each.training_job for each in now.attempts), now.training_job])
-        snapshots = [found for found in map(self._training_snapshot, names) if found is not None]
-        billed = [each for each in snapshots if each.billable_s is not None]
+        snapshots = [existing(self.session, name) for name in names if name]
+        billed = [each for each in snapshots if each is not None and each.billable_s is not None]
         costs = [job_cost(each, self.session.price_of(each.machines)) for each in billed]
         known = [cost.usd for cost in costs if cost is not None]
         return sum(known, Decimal(0)) if known and len(known) == len(billed) else None
-
-    def _training_snapshot(self, name: str) -> JobSnapshot | None:
-        """The training job of an attempt; None where it has none, or none any more."""
-        if not name:
-            return None
-        try:
-            return self.session.backend.fetch_snapshot(name)
-        except CloudError as error:
-            if self.session.backend.trouble(error) is not Trouble.NOT_FOUND:
-                raise
-            return None
 
     def why(self) -> str:
         """What the job waits for, or why it failed: Batch's reason, its place in the queue, and the diagnosis of the newest attempt."""
@@ -157,10 +146,16 @@ class QueuedJob:
         """End the job: one that waits leaves the queue, one that runs is stopped. One that has ended is left alone. Raises CloudError."""
         self.queues.terminate(self.id, reason)
 
-    def set_priority(self, priority: int) -> None:
-        """Change the job's place among those of its share, 0 to 9999. Raises CloudError for a queue without shares."""
-        self.queues.update(self.id, priority)
-
 
 def _waits(now: ServiceJob) -> str:
     return f"waits in the queue ({now.status})" if now.status in WAITING else now.status
+
+
+def existing(session: Session[Any], name: str) -> JobSnapshot | None:
+    """The training job of this name; None where there is none, or none any more. Raises CloudError."""
+    try:
+        return session.backend.fetch_snapshot(name)
+    except CloudError as error:
+        if session.backend.trouble(error) is not Trouble.NOT_FOUND:
+            raise
+        return None

@@ -1,76 +1,90 @@
-"""From specs to jobs in a queue: checked, uploaded, written down where a journal is given, and submitted once each."""
+"""Launches that a journal remembers, at once or through a queue: after a kill the same call goes on, and starts nothing twice."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import contextlib
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import SmTrnError
 from ..core.render.service_job import service_job
 from ..core.session.budget import refuse_over
+from ..core.session.details import each
 from ..core.session.handles import Session, remember
-from ..core.session.launches import launch_all, unique_names
+from ..core.session.launches import LAUNCH_TAG, launch_all, unique_names
 from ..core.specs.job import JobSpec
 from ..core.specs.json import Object
 from ..core.specs.services import Queue
+from ..core.specs.snapshot import JobStatus
 from ..core.specs.units import Usd
 from .journal import Journal
 from .ports import Queues
-from .queued import QueuedJob
+from .queued import QueuedJob, existing
 
 STOP = "sm-trn stop NAME --queue {queue}"
-PLANNED, QUEUED = "planned", "queued"
+PLANNED, REPLACED = "planned", "replaced"
+_AGAIN = {JobStatus.FAILED, JobStatus.STOPPING, JobStatus.STOPPED}  # a job that ended so is launched again
 
 
-@dataclass(kw_only=True)
-class Submissions:
-    """What is known of each job of one submission: its name, and its id once Batch has it. Threads note ids; the journal keeps them."""
+def planned_names(journal: Journal, labels: Sequence[str], place: str, now: float) -> list[str]:
+    """Names for the jobs: those of the journal where it has them, new ones otherwise. The journal has them when this returns.
 
-    queue: Queue
-    names: tuple[str, ...]
-    ids: dict[str, str] = field(default_factory=dict)
-    journal: Journal | None = None
-    begun: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    Raises SmTrnError for a journal of other jobs, OSError for one that cannot be written.
+    """
+    plan = next(iter(journal.of(PLANNED)), None)
+    if plan is None:
+        plan = {
+            "event": PLANNED,
+            "place": place,
+            "labels": " ".join(labels),
+            "names": " ".join(unique_names(labels, now)),
+        }
+        journal.add([plan])
+    known = str(plan.get("labels")).split()
+    if (plan.get("place"), known) != (place, list(labels)):
+        raise SmTrnError(
+            f"journal: got one of {len(known)} jobs, {', '.join(known[:4])}, wanted one of these {len(labels)} jobs in {place!r}; "
+            "give the same jobs in the same order, or a journal that is not there yet"
+        )
+    names = str(plan["names"]).split()
+    for entry in journal.of(REPLACED):
+        names[names.index(str(entry["name"]))] = str(entry["by"])
+    return names
 
-    @classmethod
-    def planned(cls, queue: Queue, labels: Sequence[str], now: float, journal: Journal | None) -> Submissions:
-        """Names for the jobs: those of the journal where it has them, new ones otherwise. The journal has them all when this returns.
 
-        Raises SmTrnError for a journal of other jobs, OSError for one that cannot be written.
-        """
-        if journal is None:
-            return cls(queue=queue, names=tuple(unique_names(labels, now)))
-        known = journal.of(PLANNED)
-        expected = [{"label": label, "queue": queue.name} for label in labels[: len(known)]]
-        if len(known) > len(labels) or expected != [
-            {key: each.get(key) for key in ("label", "queue")} for each in known
-        ]:
-            raise SmTrnError(
-                f"journal: got one of {len(known)} jobs, {', '.join(str(each.get('label')) for each in known[:4])}, wanted one of these "
-                f"{len(labels)} jobs in {queue.name!r}; give the same jobs in the same order, or a journal that is not there yet"
+@contextlib.contextmanager
+def once(
+    session: Session[Any], specs: Sequence[JobSpec], path: str | Path, notice: Callable[[str], None]
+) -> Iterator[tuple[dict[str, JobSpec], set[str]]]:
+    """The jobs of a launch by name, tagged with its id, and the names of those that an earlier process has launched."""
+    with Journal(path).held() as journal:
+        begun = bool(journal.entries)
+        names = planned_names(journal, [spec.name for spec in specs], session.region, session.clock.now())
+        launch = str(journal.of(PLANNED)[0]["names"]).split()[0][-len("yymmdd-hhmmss-123456") :]
+        snapshots = each(lambda name: existing(session, name), names if begun else ())
+        known = {job.name: job.status for job in snapshots if job is not None}
+        replaced = {name: name[:-6] + secrets.token_hex(3) for name, status in known.items() if status in _AGAIN}
+        journal.add({"event": REPLACED, "name": name, "by": by} for name, by in replaced.items())
+        started = known.keys() - replaced.keys()
+        if started:
+            notice(
+                f"{len(started)} of these {len(names)} jobs were launched before and run, or have completed: "
+                f"sm-trn list --launch {launch}. Only the others are launched; to launch all again, delete {path}"
             )
-        names = [str(each["name"]) for each in known]
-        names += unique_names(labels[len(known) :], now)
-        new = zip(labels[len(known) :], names[len(known) :], strict=True)
-        journal.add({"event": PLANNED, "name": name, "label": label, "queue": queue.name} for label, name in new)
-        ids = {str(each["name"]): str(each["id"]) for each in journal.of(QUEUED)}
-        return cls(queue=queue, names=tuple(names), ids=ids, journal=journal, begun=bool(known))
-
-    def note(self, name: str, job_id: str) -> str:
-        with self._lock:
-            self.ids[name] = job_id
-            if self.journal is not None:
-                self.journal.add([{"event": QUEUED, "name": name, "id": job_id}])
-        return job_id
+        elif len(names) > 1:
+            notice(
+                f"To list these jobs: sm-trn list --launch {launch}. Interrupted, the same command goes on with the rest"
+            )
+        tagged = [spec.replace(tags={**spec.tags, LAUNCH_TAG: launch}) for spec in specs]
+        yield dict(zip([replaced.get(name, name) for name in names], tagged, strict=True)), started
 
 
-def submit_all(
+def submit_all(  # noqa: PLR0913 - those of ``Session.submit_all``
     session: Session[Any], queues: Queues, specs: Sequence[JobSpec], queue: Queue, *, ignore: Sequence[str],
-    max_usd: Usd | float | None, journal: str | Path | None,
+    max_usd: Usd | float | None, journal: str | Path | None, notice: Callable[[str], None],
 ) -> list[QueuedJob]:  # fmt: skip
     """Put jobs into a queue, each once. All are checked before the first leaves, against the shape of CreateTrainingJob too.
 
@@ -80,44 +94,34 @@ def submit_all(
     queued = session.allowed([spec.replace(queue=queue) for spec in specs])
     if max_usd is not None and not session.emulated:
         refuse_over(max_usd, queued, session.price_of)
-    if journal is None:
-        return _submitted(session, queues, queued, queue, ignore, None)
-    with Journal(journal).held() as kept:
-        return _submitted(session, queues, queued, queue, ignore, kept)
+    with tempfile.TemporaryDirectory() as folder, Journal(journal or f"{folder}/journal").held() as kept:
+        begun, ids = bool(kept.entries), dict[str, str]()
+        names = planned_names(kept, [spec.name for spec in queued], queue.name, session.clock.now())
+        asked = dict(zip(names, queued, strict=True))
+        requests = session.requests_of(queued, names, ignore=ignore)
+        for request in requests:
+            queues.refuse(request)
 
+        def queue_once(request: Object) -> str:
+            name = str(request["TrainingJobName"])
+            found = queues.fetch_named(queue.name, name) if begun else None
+            ids[name] = queues.submit(service_job(request, queue, token=name)) if found is None else found.id
+            return ids[name]
 
-def _submitted(  # noqa: PLR0917 - the parts of one submission
-    session: Session[Any], queues: Queues, queued: Sequence[JobSpec], queue: Queue, ignore: Sequence[str],
-    journal: Journal | None,
-) -> list[QueuedJob]:  # fmt: skip
-    known = Submissions.planned(queue, [spec.name for spec in queued], session.clock.now(), journal)
-    asked = dict(zip(known.names, queued, strict=True))
-    requests = session.requests_of(queued, known.names, ignore=ignore)
-    for request in requests:
-        queues.refuse(request)
-
-    def queue_once(request: Object) -> str:
-        name = str(request["TrainingJobName"])
-        if name in known.ids:
-            return known.ids[name]
-        found = queues.fetch_named(queue.name, name) if known.begun else None
-        if found is not None:
-            return known.note(name, found.id)
-        return known.note(name, queues.submit(service_job(request, queue, token=name)))
-
-    return launch_all(
-        requests,
-        lambda request: remember(session.storage, asked[request["TrainingJobName"]], request),
-        queue_once,
-        handle=lambda name: QueuedJob(
-            name=name,
-            queue=queue.name,
-            session=session,
-            queues=queues,
-            spec=asked[name],
-            known_id=known.ids.get(name, ""),
-        ),
-        clock=session.clock,
-        paced=not session.emulated,
-        stop=STOP.format(queue=queue.name),
-    )
+        return launch_all(
+            requests,
+            lambda request: remember(session.storage, asked[request["TrainingJobName"]], request),
+            queue_once,
+            handle=lambda name: QueuedJob(
+                name=name,
+                queue=queue.name,
+                session=session,
+                queues=queues,
+                spec=asked[name],
+                known_id=ids.get(name, ""),
+            ),
+            clock=session.clock,
+            paced=not session.emulated,
+            stop=STOP.format(queue=queue.name),
+            notice=notice,
+        )

@@ -66,7 +66,6 @@ MORE = {
 }
 COMMANDS = {**START, **MORE}
 VARIABLE = "_SM_TRN_COMPLETE"  # by which a shell asks for completions
-# A command with an option that makes another command of it.
 
 
 def load(name: str) -> click.Command:
@@ -75,7 +74,7 @@ def load(name: str) -> click.Command:
     if VARIABLE in os.environ:
         from .completing import completing  # noqa: PLC0415 - only a shell that completes needs it
 
-        return completing(command, name)
+        return completing(command)
     return command
 
 

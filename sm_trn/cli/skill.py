@@ -22,9 +22,8 @@ SKILL, AGENTS, INDEX = "SKILL.md", "AGENTS.md", "llms.txt"
     type=click.Path(file_okay=False, path_type=Path),
     help=f"Write {SKILL}, {AGENTS} and {INDEX} into a folder of their own here, such as .claude/skills.",
 )
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @json_option
-def command(output: Path | None, *, force: bool, as_json: bool) -> None:
+def command(output: Path | None, *, as_json: bool) -> None:
     """Print what a coding agent needs to check, launch, debug and cost a job, or write it as a folder that agents find.
 
     \b
@@ -36,8 +35,10 @@ def command(output: Path | None, *, force: bool, as_json: bool) -> None:
         return
     folder = output / NAME
     there = [str(folder / name) for name in (SKILL, AGENTS, INDEX) if (folder / name).exists()]
-    if there and not force:
-        raise NotConfigured(f"output: {', '.join(there)} would be overwritten; choose another --output, or say --force")
+    if there:
+        raise NotConfigured(
+            f"output: {', '.join(there)} would be overwritten; choose another --output, or delete it first"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     for name in (SKILL, AGENTS, INDEX):
         (folder / name).write_text(text_of(name), "utf-8")

@@ -9,7 +9,6 @@ from .daemon import (
     Status,
     add_fault,
     clear_faults,
-    default_state,
     down,
     find,
     interrupt,
@@ -22,6 +21,6 @@ from .options import EMULATED_ACCOUNT, EMULATED_TAG, FAULTS, SUBSTITUTED_TAG, En
 
 __all__ = [
     "EMULATED_ACCOUNT", "EMULATED_TAG", "FAULTS", "SUBSTITUTED_TAG", "Endpoint", "Fault", "Options", "Status",
-    "add_fault", "clear_faults", "default_state", "down", "environment", "find", "interrupt", "mocked", "redirected", "reset",
+    "add_fault", "clear_faults", "down", "environment", "find", "interrupt", "mocked", "redirected", "reset",
     "status", "up",
 ]  # fmt: skip

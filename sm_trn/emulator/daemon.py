@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import EmulatorError
 from ..core.extras import expect_library
+from ..core.session.defaults import state_folder
 from . import options
 from .options import Endpoint, Fault, Options
 
@@ -60,17 +61,9 @@ class Status:
     refused: Mapping[str, int] = field(default_factory=dict)
 
 
-def default_state() -> Path:
-    """Return $SM_TRN_STATE, else sm-trn in the user's state folder."""
-    if chosen := os.environ.get("SM_TRN_STATE"):
-        return Path(chosen)
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "sm-trn"
-
-
 def find(state: Path | None = None) -> Endpoint | None:
     """Return the emulator of this folder, only if its process lives and answers."""
-    folder = _folder(state)
+    folder = state_folder(state)
     endpoint = _read(folder)
     if endpoint is None or not _locked(folder):
         return None
@@ -88,7 +81,7 @@ def up(state: Path | None = None, *, region: str = "us-west-2", options: Options
     """
     if _REGION.fullmatch(region) is None:
         raise EmulatorError(f"region: got {region!r}, wanted the name of an AWS region, such as 'us-west-2'")
-    folder = _folder(state)
+    folder = state_folder(state)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
@@ -109,7 +102,7 @@ def up(state: Path | None = None, *, region: str = "us-west-2", options: Options
 
 def down(state: Path | None = None) -> bool:
     """End the emulator of this folder and its jobs; False when none ran. Its state stays. Raises EmulatorError if it does not end."""
-    folder = _folder(state)
+    folder = state_folder(state)
     endpoint = _read(folder)
     if endpoint is None or not _locked(folder):
         return False
@@ -128,7 +121,7 @@ def down(state: Path | None = None) -> bool:
 
 def reset(state: Path | None = None) -> None:
     """End the emulator and delete all it kept: jobs, logs, objects."""
-    folder = _folder(state)
+    folder = state_folder(state)
     down(folder)
     for name in ("jobs", "tmp", "s3", "logs", "metrics", "hosted", options.DATA_FOLDER):
         shutil.rmtree(folder / name, ignore_errors=True)
@@ -138,7 +131,7 @@ def reset(state: Path | None = None) -> None:
 
 def status(state: Path | None = None) -> Status:
     """Return whether an emulator runs here, and what it holds."""
-    folder = _folder(state)
+    folder = state_folder(state)
     endpoint = find(folder)
     size = _disk_bytes(folder)
     if endpoint is None:
@@ -169,7 +162,7 @@ def clear_faults(state: Path | None = None) -> None:
 def _running(state: Path | None) -> Endpoint:
     endpoint = find(state)
     if endpoint is None:
-        raise EmulatorError(f"{_folder(state)}: no emulator runs here; start it with 'sm-trn local up'")
+        raise EmulatorError(f"{state_folder(state)}: no emulator runs here; start it with 'sm-trn local up'")
     return endpoint
 
 
@@ -215,10 +208,6 @@ def _disk_bytes(folder: Path) -> int:
             with contextlib.suppress(OSError):  # gone between the listing and the look
                 total += Path(parent, name).lstat().st_blocks * 512
     return total
-
-
-def _folder(state: Path | None) -> Path:
-    return (state or default_state()).expanduser().absolute()
 
 
 def _read(folder: Path) -> Endpoint | None:

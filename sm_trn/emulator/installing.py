@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 from ..core.errors import EmulatorError
 from ..core.preflight import source
 from ..core.preflight.source import REQUIREMENTS
+from ..core.session.defaults import state_folder
 from ..core.specs.job import JobSpec
 from ..images.contents import Contents, contents_of, package_of
 from ..images.requirements import requirements_of
@@ -32,7 +33,7 @@ from .options import Options
 from .training.hosts import write_configuration
 from .training.plan import plan_of
 from .training.run import LAUNCH
-from .twin import state_folder, twin_of
+from .twin import twin_of
 
 if TYPE_CHECKING:
     from .container.layout import Where

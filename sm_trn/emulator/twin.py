@@ -23,11 +23,11 @@ from typing import Final
 from ..core.catalog import images
 from ..core.errors import EmulatorError
 from ..core.preflight import source
+from ..core.session.defaults import state_folder
 from ..core.specs.job import JobSpec
 from ..images.contents import Contents, contents_of, imports_of, package_of, python_of
 from ..images.resolve import find_uv, words_of
 from .container.twins import FOLDER, NOTE, Twin, twin_at
-from .daemon import default_state
 from .options import TWIN_TAG
 
 RECIPE: Final = 2  # a twin that was made in another way is made again
@@ -48,11 +48,6 @@ def in_twin(job: JobSpec, state: str | Path | None = None, *, tell: Callable[[st
     """
     key, _ = twin_of(job, state_folder(state), tell=tell)
     return job.replace(tags={**job.tags, TWIN_TAG: key})
-
-
-def state_folder(state: str | Path | None) -> Path:
-    """The emulator's folder: ``state``, else the user's own."""
-    return (Path(state) if state is not None else default_state()).expanduser().absolute()
 
 
 def twin_of(job: JobSpec, state: Path, *, tell: Callable[[str], None]) -> tuple[str, Twin]:

@@ -44,7 +44,7 @@ def test_a_hundred_jobs_share_one_upload(here: World, spec: st.JobSpec) -> None:
     jobs = here.session.submit_all(many(spec, 100), queue=QUEUE)
     assert [job.name for job in jobs] == [job.name for job in jobs if here.service.batch.submitted[job.name] == 1]
     assert 1 + 100 == here.wire.calls["PutObject"]  # one source, and a spec for each job
-    assert {job.name for job in jobs} == {job.name for job in here.session.queued_jobs("training", limit=500)}
+    assert {job.name for job in jobs} == {job.name for job in here.session.queues.fetch_all("training")}
 
 
 def test_a_job_that_says_its_queue_is_not_started_beside_it(here: World, spec: st.JobSpec) -> None:
@@ -115,9 +115,13 @@ def test_a_bad_network_loses_and_doubles_nothing(
     assert {1} >= set(here.service.batch.submitted.values())
 
 
-@pytest.mark.parametrize("rejects", [False, True])
+def run_by_name(here: World, queue: st.Queue | None) -> dict[str, int]:
+    return dict(here.service.batch.submitted) if queue is not None else dict.fromkeys(here.service.jobs, 1)
+
+
+@pytest.mark.parametrize(("queue", "rejects"), [(QUEUE, False), (QUEUE, True), (None, False)])
 def test_a_kill_at_any_moment_loses_and_doubles_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spec: st.JobSpec, rejects: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spec: st.JobSpec, queue: st.Queue | None, rejects: bool
 ) -> None:
     specs, killed = many(spec, 12), 0
     for number in range(0, 25, 25 // min(25, INSTANTS)):
@@ -134,18 +138,38 @@ def test_a_kill_at_any_moment_loses_and_doubles_nothing(
                 raise Killed
 
             here.wire.interrupt(number + 1, die, after=after)
+            notes: list[str] = []
             try:
-                here.session.submit_all(specs, queue=QUEUE, journal=journal)
+                here.session.submit_all(specs, queue=queue, journal=journal, notice=notes.append)
             except BaseException:  # noqa: BLE001 - nobody hears the last words of a killed process
                 died = True
             killed += died
             here.wire.down, here.wire.meddle = False, None
+            assert run_by_name(here, queue).keys() <= {note.removeprefix("launching ") for note in notes}
             with journal.open("ab") as file:
                 file.write(b'{"event": "queu')  # a line that the kill cut off
-            jobs = here.session.submit_all(specs, queue=QUEUE, journal=journal)
-            assert dict.fromkeys((job.name for job in jobs), 1) == dict(here.service.batch.submitted)
-            assert 12 == len({job.id for job in jobs})
+            jobs = here.session.submit_all(specs, queue=queue, journal=journal, notice=notes.append)
+            assert dict.fromkeys((job.name for job in jobs), 1) == run_by_name(here, queue)
+            if queue is None:
+                launch = next(note for note in notes if "--launch" in note).partition("--launch ")[2][:20]
+                assert 12 == len(here.session.jobs(launch[:13], tag=("sm_trn:launch", launch)))
     assert killed >= 2 * min(25, INSTANTS)
+
+
+def test_what_failed_or_was_stopped_is_launched_again_beside_what_runs(
+    here: World, spec: st.JobSpec, tmp_path: Path
+) -> None:
+    journal, notes = tmp_path / "journal.jsonl", list[str]()
+    first = here.session.submit_all(many(spec, 3), journal=journal)
+    here.service.jobs[first[0].name].story = Story(outcome="Failed", reason="ClientError: no")
+    here.clock.sleep(3_600)
+    here.service.jobs[first[1].name].story = Story(phases=(("Training", 90_000.0),))
+    again = here.session.submit_all(many(spec, 3), journal=journal, notice=notes.append)
+    assert [False, True, True] == [old.name == new.name for old, new in zip(first, again, strict=True)]
+    assert "2 of these 3 jobs were launched before" in notes[0]
+    assert [f"launching {again[0].name}"] == notes[1:]
+    third = here.session.submit_all(many(spec, 3), journal=journal)
+    assert [job.name for job in again] == [job.name for job in third]
 
 
 def test_a_journal_of_other_jobs_is_refused(here: World, spec: st.JobSpec, tmp_path: Path) -> None:
@@ -168,10 +192,9 @@ def test_a_journal_belongs_to_one_process_at_a_time(here: World, spec: st.JobSpe
     assert 1 == here.service.batch.submitted[here.session.submit(spec, queue=QUEUE, journal=journal.path).name]
 
 
-def test_a_queued_job_is_stopped_and_moved(here: World, spec: st.JobSpec) -> None:
+def test_a_queued_job_is_stopped(here: World, spec: st.JobSpec) -> None:
     first, second = here.session.submit_all(many(spec, 2), queue=QUEUE)
-    second.set_priority(9)
-    assert "It is number 1 of the 2 jobs" in second.why()
+    assert "It is number 2 of the 2 jobs" in second.why()
     first.stop("not needed")
     with pytest.raises(st.errors.JobFailed, match="not needed"):
         first.wait(progress=False)
@@ -184,7 +207,6 @@ def test_the_policy_of_a_queued_job_allows_what_is_asked_of_batch(here: World, s
     here.wire.lose_answers_of = {"SubmitServiceJob"}
     job = here.session.submit(spec, queue=QUEUE)
     job.why()
-    job.set_priority(1)
     job.stop()
     asked = {name for name in here.wire.calls if "ServiceJob" in name or "Queue" in name}
     allowed = str(st.policies(spec.replace(queue=QUEUE)).launch)

@@ -326,10 +326,7 @@ def test_commands_and_options_are_completed() -> None:
     [
         (("check", "jo"), ["jo"]),
         (("why", "la"), ["la"]),
-        (("render", "job.toml", "--to", "model-t"), ["model-trainer-v3"]),
         (("compare", "published/bert-t"), ["published/bert-trn1", "published/bert-t"]),
-        (("init", "--script", "sm_"), ["sm_spot.py", "sm_"]),
-        (("check", "job.toml", "--ignore", "IMG00"), [f"IMG00{n}" for n in range(1, 10)]),
         (("catalog", "images", "pytorch-2.13"), ["pytorch-2.13.0-cpu", "pytorch-2.13.0-gpu"]),
     ],
 )

@@ -104,7 +104,7 @@ def test_an_empty_part_of_a_name_does_not_mean_every_job(command: str) -> None:
     """``--contains "$NAME"`` of a variable that is not set must stop nothing."""
     done = sm_trn(*command.split(), "--contains", "")
     assert (2, "") == (done.returncode, done.stdout)
-    assert "'--contains': got '', wanted a part of a name" in done.stderr
+    assert "'--contains': got '', wanted a name or a part of one" in done.stderr
 
 
 def test_a_search_that_ends_before_it_begins_is_refused() -> None:

@@ -35,7 +35,6 @@ class Batch:
             "DescribeServiceJob": self._job,
             "ListServiceJobs": self._list,
             "TerminateServiceJob": self._terminate,
-            "UpdateServiceJob": self._update,
             "GetJobQueueSnapshot": self._front,
         }[operation](body)
 
@@ -84,11 +83,6 @@ class Batch:
         if job["status"] == "RUNNABLE":
             job |= {"status": "FAILED", "isTerminated": True, "statusReason": body["reason"]}
         return {}
-
-    def _update(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        job = self._job(body)
-        job["schedulingPriority"] = body["schedulingPriority"]
-        return {name: job[name] for name in ("jobArn", "jobName", "jobId")}
 
     def _front(self, _body: Mapping[str, Any]) -> dict[str, Any]:
         rows = [each for each in self.jobs.values() if each["status"] == "RUNNABLE"]

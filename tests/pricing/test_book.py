@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -67,7 +68,9 @@ def test_a_users_price_of_the_base_region_moves_the_other_regions_too() -> None:
     assert base is not None
     dearer = Price(instance="ml.g5.xlarge", region=BASE_REGION, usd_per_hour=base.usd_per_hour * 2, as_of="2026-11-01",
                    component="Training", source="mine")  # fmt: skip
-    before, after = (book.find("ml.g5.xlarge", "eu-central-1") for book in (BOOK, BOOK.with_prices([dearer])))
+    before, after = (
+        book.find("ml.g5.xlarge", "eu-central-1") for book in (BOOK, replace(BOOK, prices=(*BOOK.prices, dearer)))
+    )
     assert before is not None
     assert after is not None
     assert before.usd_per_hour * 2 == after.usd_per_hour
@@ -76,7 +79,7 @@ def test_a_users_price_of_the_base_region_moves_the_other_regions_too() -> None:
 def test_a_published_price_goes_before_an_inferred_one_of_its_day() -> None:
     row = Price(instance="ml.g5.xlarge", region="eu-central-1", usd_per_hour=Decimal(9), as_of="2025-11-30",
                 component="Training", source="list")  # fmt: skip
-    assert row == BOOK.with_prices([row]).find("ml.g5.xlarge", "eu-central-1")
+    assert row == replace(BOOK, prices=(*BOOK.prices, row)).find("ml.g5.xlarge", "eu-central-1")
 
 
 def test_every_price_names_a_source_and_a_type_of_the_catalogue() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -95,16 +98,35 @@ def test_the_shell_watches_all_that_run_or_those_that_fit(
     )
 
 
-def test_the_shell_watches_a_budget_and_says_where_there_is_none(
-    emulator: Any, session: st.Session, endless: st.JobSpec, tmp_path: Path
+@pytest.mark.parametrize("ends", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_a_launch_that_a_signal_ends_names_its_jobs_and_the_same_command_goes_on(
+    emulator: Any, session: st.Session, endless: st.JobSpec, tmp_path: Path, ends: str
 ) -> None:
-    file = tmp_path / "job.json"
-    file.write_text(dump_job(endless.replace(name="by-shell"), "json"))
-    launched = shell(emulator, "launch", str(file), "--max-usd", "0.01")
-    assert 0 == launched.returncode, launched.stderr
-    assert "EMULATED: no cost, so --max-usd has nothing to refuse." in launched.stderr
-    name = launched.stdout.strip()
-    assert shell(emulator, "stop", name, "--wait").returncode == 0
+    """Creates leave at the pace of an account: four at once, then one a second."""
+    for number in range(6):
+        job = endless.replace(name=f"{ends}-{number}", max_run_s=60)
+        (tmp_path / f"{number}.toml").write_text(dump_job(job, "toml"))
+    own = {**os.environ, **emulator.environment(), "SM_TRN_BACKEND": "aws", "SM_TRN_STATE": str(tmp_path)}
+    account = {"SM_TRN_ROLE": session.role, "SM_TRN_BUCKET": session.bucket}
+    command = [sys.executable, "-m", "sm_trn.cli", "launch", *(f"{number}.toml" for number in range(6))]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env={**own, **account})
+    assert process.stderr is not None
+    said = ""
+    while said.count("launching") < 4:
+        said += process.stderr.readline()
+    process.send_signal(getattr(signal, ends))
+    said += process.communicate(timeout=60)[1]
+    made = {job.name for job in session.jobs(f"{ends}-")}
+    assert process.returncode == (-signal.SIGKILL if ends == "SIGKILL" else 130), said
+    assert (made, True) == ({name for name in made if name in said}, len(made) < 6)
+    again = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={**own, **account}, check=False)
+    assert f"{len(made)} of these 6 jobs were launched before" in again.stderr
+    launch = again.stderr.partition("--launch ")[2][:20]
+    listed = shell(emulator, "list", "--launch", launch, "--json")
+    assert again.stdout.split() == sorted(row["name"] for row in json.loads(listed.stdout))
+    assert made < set(again.stdout.split()) == {job.name for job in session.jobs(f"{ends}-")}
+    assert [] == list((tmp_path / "launches").iterdir())
+    session.stop_all(containing=f"{ends}-")
 
 
 def test_the_newest_object_under_a_uri_is_dated(session: st.Session, tmp_path: Path) -> None:

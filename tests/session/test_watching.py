@@ -44,16 +44,6 @@ def test_a_ten_minute_job_of_two_hosts_needs_a_quarter_of_the_sdks_calls(here: W
     assert here.clock.now() - job.end <= 10 + 1  # and the last lines read
 
 
-def test_a_job_that_trains_at_once_needs_a_quarter_too(here: World) -> None:
-    lines = {host: tuple((2.0 * n, f"line {n}") for n in range(300)) for host in LINES}
-    job = here.service.add(
-        "ten-minutes", created=here.clock.now(), story=Story(phases=(("Training", 600.0),), lines=lines)
-    )
-    wait(here, "ten-minutes")
-    assert sum(here.wire.calls.values()) <= SDK_CALLS_AT_ONCE / 4
-    assert here.clock.now() - job.end <= 10 + 1
-
-
 def test_its_end_is_seen_within_ten_seconds_and_every_phase_is_seen(here: World) -> None:
     job = here.service.add("ten-minutes", created=here.clock.now())
     seen = looks(here, "ten-minutes")
@@ -61,14 +51,6 @@ def test_its_end_is_seen_within_ten_seconds_and_every_phase_is_seen(here: World)
     assert ["Starting", "Downloading", "Training", "Uploading", "Completed"] == list(
         dict.fromkeys(known["ten-minutes"].secondary for _, known in seen)
     )
-
-
-def test_two_jobs_cost_hardly_more_than_one(here: World) -> None:
-    for name in ("pair-1", "pair-2"):
-        here.service.add(name, created=here.clock.now())
-    looks(here, "pair-1", "pair-2")
-    assert {"ListTrainingJobs", "DescribeTrainingJob"} == set(here.wire.calls)
-    assert here.wire.calls["DescribeTrainingJob"] <= 2 * 5  # phases
 
 
 def test_interruptions_and_phases_of_a_fleet_are_those_of_its_describes(here: World) -> None:

@@ -106,7 +106,7 @@ def _queued(job: JobSpec, where: Place) -> Iterator[Statement]:
         return
     queue = job.queue.name if job.queue.name.startswith("arn:") else where.arn("batch", f"job-queue/{job.queue.name}")
     yield allow("Queue", ["batch:SubmitServiceJob", "batch:TagResource"], [queue, where.arn("batch", "service-job/*")])
-    follow = ("DescribeServiceJob", "GetJobQueueSnapshot", "ListServiceJobs", "TerminateServiceJob", "UpdateServiceJob")
+    follow = ("DescribeServiceJob", "GetJobQueueSnapshot", "ListServiceJobs", "TerminateServiceJob")
     yield allow("QueuedJobs", (f"batch:{name}" for name in follow), ["*"])
     beginning = f"AWSBatch{job.name}-"[:_KEPT_BY_BATCH]
     read = ("DescribeTrainingJob", "ListTags", "StopTrainingJob")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import sys
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,10 +16,10 @@ import click
 from ...core.errors import InvalidJob, JobFailed
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import EMULATED_COST, Missing
-from ...core.jobfile.files import JobFile
+from ...core.jobfile.files import JobFile, dump_job
 from ...core.render import render
 from ...core.session.budget import refuse_over
-from ...core.session.defaults import known_prices, known_region
+from ...core.session.defaults import known_prices, known_region, state_folder
 from ...core.session.launches import LaunchInterrupted, PartialLaunch
 from ...core.session.observers import Watched
 from ...core.specs.destination import Destination
@@ -35,7 +37,7 @@ from ..options import json_option
 from ..shared import Number, bucket_name, cents, emit, role_arn, say
 from . import facts
 from .selection import queue_option
-from .waiting import exit_code, waited
+from .waiting import exit_code, take_as_ctrl_c, waited
 
 Job = tuple[JobFile, int, JobSpec]
 ASKED = 10  # jobs of a grid that start without a question
@@ -114,19 +116,25 @@ def command(  # noqa: PLR0913 - an argument for each option
     if not all(problems.launchable(items) for items in found.values()):
         click.echo(f"Nothing was started, nothing is billed. Fixes: sm-trn check {' '.join(names)}", err=True)
         return 1
-    _refuse_together(jobs, rehearsed=rehearsed)
+    if not rehearsed:  # a rehearsal costs nothing
+        _refuse_together(jobs)
     if dry_run:
         return _preview(jobs, max_usd, as_json=as_json)
     if grids and len(jobs) > ASKED and not yes:
         _ask(jobs)
+    take_as_ctrl_c("SIGTERM", "SIGHUP")
     session = connection()
     specs = _in_twins(session, jobs) if environment else [job for _, _, job in jobs]
     if not as_json:
         click.echo(_most(session, specs, max_usd), err=True)
+    journal = _journal(session, specs)
+    submit = partial(
+        session.submit_all, specs, ignore=ignore, max_usd=max_usd, journal=journal, notice=partial(click.echo, err=True)
+    )
     try:
         if destination is not None:
-            return _wait_in_queue(session, specs, destination, ignore, max_usd, wait=wait, as_json=as_json)
-        launched = session.submit_all(specs, ignore=ignore, max_usd=max_usd)
+            return _wait_in_queue(session, submit(queue=destination), destination, journal, wait=wait, as_json=as_json)
+        launched = submit()
     except (PartialLaunch, LaunchInterrupted) as error:
         if as_json:
             emit(
@@ -134,7 +142,16 @@ def command(  # noqa: PLR0913 - an argument for each option
                 + [{**_entry(session, job), "launched": None} for job in error.unknown]
             )
         raise
-    return _report(session, launched, wait=wait, as_json=as_json)
+    return _report(session, launched, journal, wait=wait, as_json=as_json)
+
+
+def _journal(session: Session, specs: Sequence[JobSpec]) -> Path:
+    """What the launch of these jobs from this folder writes down before it creates them; it is deleted when all have been created."""
+    asked = "\n".join(
+        [session.region, session.bucket, session.role, str(Path.cwd()), *(dump_job(job, "json") for job in specs)]
+    )
+    folder = state_folder(click.get_current_context().params["state"]) / "launches"
+    return folder / f"{hashlib.sha256(asked.encode()).hexdigest()[:16]}.jsonl"
 
 
 def _in_twins(session: Session, jobs: list[Job]) -> list[JobSpec]:
@@ -185,35 +202,25 @@ def _queue_of(specs: Sequence[JobSpec]) -> Queue | None:
 
 
 def _wait_in_queue(
-    session: Session,
-    specs: Sequence[JobSpec],
-    queue: Queue,
-    ignore: tuple[str, ...],
-    max_usd: float | None,
-    *,
-    wait: bool,
-    as_json: bool,
+    session: Session, jobs: Sequence[Any], queue: Queue, journal: Path, *, wait: bool, as_json: bool
 ) -> int:
-    """Put the jobs into their queue and tell where they are. The exit code is 1 where one was waited for and failed."""
-    jobs = session.submit_all(specs, ignore=ignore, max_usd=max_usd, queue=queue)
+    """Tell where the jobs of a queue are. The exit code is 1 where one was waited for and failed."""
     if as_json:
         emit([{**_entry(session, job), "queue": queue.name, "id": job.id} for job in jobs])
     else:
         say("\n".join(job.name for job in jobs))
         click.echo(f"They wait in {queue.name}: sm-trn list --queue {queue.name}", err=True)
+    journal.unlink(missing_ok=True)
     if not wait:
         return 0
-    succeeded = [_succeeded(job, progress=not as_json) for job in jobs]  # every one is waited for
-    return 0 if all(succeeded) else 1
-
-
-def _succeeded(job: Any, *, progress: bool) -> bool:
-    try:
-        job.wait(progress=progress, stream=sys.stderr)
-    except JobFailed as error:
-        click.echo(str(error), err=True)
-        return False
-    return True
+    code = 0
+    for job in jobs:
+        try:
+            job.wait(progress=not as_json, stream=sys.stderr)
+        except JobFailed as error:  # noqa: PERF203 - every one is waited for
+            click.echo(str(error), err=True)
+            code = 1
+    return code
 
 
 def _ask(jobs: list[Job]) -> None:
@@ -228,26 +235,25 @@ def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...], 
     """What is wrong with a job, and what of it the team's policy does not allow: a rehearsal costs nothing."""
     found = [problem for problem in check(job) if problem.id not in ignore]
     if not rehearsed:
-        given = click.get_current_context().params
-        found += problems.forbidden(file.name, job, known_region(given["region"], profile=given["profile"]))
+        found += problems.forbidden(file.name, job, _region())
     return problems.ordered([problems.located(file, index, problem) for problem in found])
 
 
-def _refuse_together(jobs: list[Job], *, rehearsed: bool) -> None:
-    """Raise InvalidJob where all jobs of the launch can cost more than the team's policy allows; a rehearsal costs nothing."""
-    if rehearsed:
-        return
+def _region() -> str:
     given = click.get_current_context().params
-    region = known_region(given["region"], profile=given["profile"])
-    refused = problems.too_much_together([(file.name, job) for file, _, job in jobs], region)
+    return known_region(given["region"], profile=given["profile"])
+
+
+def _refuse_together(jobs: list[Job]) -> None:
+    """Raise InvalidJob where all jobs of the launch can cost more than the team's policy allows."""
+    refused = problems.too_much_together([(file.name, job) for file, _, job in jobs], _region())
     if refused:
         raise InvalidJob(jobs[0][2].name if len(jobs) == 1 else fmt.jobs(len(jobs)), tuple(refused))
 
 
 def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
     """Print what would be sent. Raises OverBudget where the launch would, as far as that can be known without an account."""
-    given = click.get_current_context().params
-    region = known_region(given["region"], profile=given["profile"])
+    given, region = click.get_current_context().params, _region()
     named = {name: given[name] for name in ("role", "bucket") if given[name] is not None}
     requests = [render(job, "request", at=Destination(region=region, **named)) for _, _, job in jobs]
     emit(requests[0] if len(requests) == 1 else requests)
@@ -259,24 +265,20 @@ def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:
         if emulated:
             click.echo(_no_cost(max_usd), err=True)
         lacking = [name for name in ("role", "bucket", "account") if name not in named]
-        click.echo(f"Nothing was started: {_and(lacking)} filled in at launch.", err=True)
+        click.echo(f"Nothing was started. Filled in at launch: {', '.join(lacking)}.", err=True)
     if max_usd is not None and not emulated:
         refuse_over(max_usd, [job for _, _, job in jobs], partial(known_prices().of, region=region))
     return 0
-
-
-def _and(words: list[str]) -> str:
-    """``role, bucket and account are``."""
-    return f"{words[0]} is" if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]} are"
 
 
 def _no_cost(max_usd: float | None) -> str:
     return EMULATED_COST + ("." if max_usd is None else ", so --max-usd has nothing to refuse.")
 
 
-def _report(session: Session, jobs: list[TrainingJob], *, wait: bool, as_json: bool) -> int:
+def _report(session: Session, jobs: list[TrainingJob], journal: Path, *, wait: bool, as_json: bool) -> int:
     if not as_json:
         say("\n".join(job.name for job in jobs))
+    journal.unlink(missing_ok=True)  # all have been created, and named
     entries = [_entry(session, job) for job in jobs]
     final = waited(session, jobs, entries, as_json=as_json) if wait else None
     if as_json:

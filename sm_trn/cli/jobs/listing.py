@@ -16,6 +16,8 @@ from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, known
 from ...core.formatting.table import Align, Cell, Column, Row, Table, cells_of
 from ...core.formatting.text import NAMES, table_lines
+from ...core.session.details import each
+from ...core.session.launches import LAUNCH_TAG
 from ...core.session.names import short_names
 from ...core.specs.record import dump_record
 from ...core.specs.snapshot import JobSnapshot
@@ -68,6 +70,7 @@ _QUEUE_COLUMNS = (
 @click.command("list")
 @click.argument("name", required=False)
 @click.option("--contains", metavar="TEXT", callback=name_filter, help="List only jobs whose name contains this.")
+@click.option("--launch", metavar="ID", help="List only the jobs of one launch, which printed this ID.")
 @click.option("--limit", default=20, show_default=True, type=Whole(1, 500), help="List at most this many jobs.")
 @queue_option("List the jobs of this training queue of AWS Batch, a name or an ARN.")
 @click.option(
@@ -84,6 +87,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     name: str | None,
     *,
     contains: str | None,
+    launch: str | None,
     limit: int,
     queue: str | None,
     save: Path | None,
@@ -108,6 +112,9 @@ def command(  # noqa: PLR0913 - an argument for each option
         _show_queue(session, queue, name, limit, as_json=as_json)
     elif name is not None:
         _show_job(session.attach(name), save, record, as_json=as_json)
+    elif launch is not None:  # names hold the time of their launch: few other jobs are looked at
+        jobs = session.jobs(launch.rpartition("-")[0], tag=(LAUNCH_TAG, launch), limit=limit)
+        _show_jobs(each(lambda job: job.snapshot(), jobs), launch, as_json=as_json)
     else:
         _show_jobs(session.snapshots(contains or "", limit=limit), contains, as_json=as_json)
 

@@ -24,7 +24,7 @@ NONE = "No running job matches. List all jobs: sm-trn list"
 def name_filter(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Refuse an empty text, as of a variable that is not set: every name contains it. Raises click.BadParameter."""
     if value == "":
-        raise click.BadParameter("got '', wanted a part of a name", context, parameter)
+        raise click.BadParameter("got '', wanted a name or a part of one", context, parameter)
     return value
 
 
@@ -71,13 +71,7 @@ def pair(tag: str | None, sweep: str | None = None) -> tuple[str, str] | None:
 
 def queue_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add --queue to a command. An empty name is refused."""
-
-    def refuse_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-        if value == "":
-            raise click.BadParameter("got '', wanted the name or the ARN of a job queue", context, parameter)
-        return value
-
-    return click.option("--queue", metavar="QUEUE", callback=refuse_empty, help=text)
+    return click.option("--queue", metavar="QUEUE", callback=name_filter, help=text)
 
 
 def queued_job(session: WholeSession, queue: str, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -16,6 +17,13 @@ from ...core.specs.snapshot import JobSnapshot
 from ...core.status import Verdict
 from ..shared import cents, emit, say
 from . import facts
+
+
+def take_as_ctrl_c(*names: str) -> None:
+    """Take signals – a cancelled CI run, a closed terminal – as Ctrl-C, which names the jobs; not those that nohup ignores."""
+    for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 def answer(
@@ -56,13 +64,8 @@ def exit_code(jobs: Sequence[TrainingJob], final: Sequence[JobSnapshot]) -> int:
     """1 when one of ``jobs``, whose last snapshots are ``final``, ended badly: it failed, was deleted, or learned nothing."""
     if not final:  # nobody waited
         return 0
-    ended = (_last(job, snapshot).ending(snapshot) for job, snapshot in zip(jobs, final, strict=True))
+    ended = (job.ending(snapshot) for job, snapshot in zip(jobs, final, strict=True))
     return int(any(verdict is Verdict.ENDED_BADLY for verdict in ended))
-
-
-def _last(job: TrainingJob, final: JobSnapshot) -> TrainingJob:
-    """The handle of the job that ended: a guard may have started another in its place."""
-    return job if job.name == final.name else job.session.attach(final.name)
 
 
 def waited(session: Session, jobs: Sequence[TrainingJob], launched: Any, *, as_json: bool) -> list[JobSnapshot]:

@@ -177,7 +177,7 @@ class Boto3Backend:
             except CloudError as error:
                 if trouble(error) is not Trouble.NOT_FOUND:
                     raise
-                if self._clock is None or not self._is_new(name, self._clock.now()):
+                if self._clock is None or abs(self._clock.now() - self._new.get(name, -NOT_YET_S)) >= NOT_YET_S:
                     self._check_login(name, error)
                     raise
             self._clock.sleep(AGAIN_S)
@@ -204,9 +204,6 @@ class Boto3Backend:
         """Keep the account of a job. Raises CloudError for the job of another account that has the name of one that was seen."""
         if job.account != self._accounts.setdefault(job.name, job.account):
             raise _other_account(job.name, self._accounts[job.name], job.account)
-
-    def _is_new(self, name: str, now: float) -> bool:
-        return name in self._new and abs(now - self._new[name]) < NOT_YET_S
 
     def _note_new(self, job: JobSnapshot) -> None:
         """A job that somebody else has just made is new, too. Its age is told by the service's own clock."""

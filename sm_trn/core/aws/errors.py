@@ -68,7 +68,11 @@ def trouble(error: CloudError) -> Trouble | None:
     if error.code in EXPIRED | LOGGED_OUT | {OTHER_ACCOUNT} or isinstance(cause, NoCredentialsError):
         return Trouble.EXPIRED
     if isinstance(cause, ClientError):
-        if error.code in THROTTLED | SKEWED or _status(cause) >= _SERVER or _skewed(cause):
+        if (
+            error.code in THROTTLED | SKEWED
+            or _status(cause) >= _SERVER
+            or any(words in str(cause).lower() for words in _SKEW_WORDS)
+        ):
             return Trouble.TRANSIENT
         if error.code == "ResourceNotFoundException" or "not found" in str(cause).lower():
             return Trouble.NOT_FOUND
@@ -125,10 +129,6 @@ def _readable(text: str) -> str:
         f"{found['field']}: got {found['got']!r}, wanted one of the {len(known)} values that the service knows"
         f"{suggestion(found['got'], known)}"
     )
-
-
-def _skewed(error: ClientError) -> bool:
-    return any(words in str(error).lower() for words in _SKEW_WORDS)
 
 
 def _status(error: ClientError) -> int:

@@ -57,16 +57,8 @@ def _answer(name: str, question: Callable[[], Iterator[Problem]]) -> list[Proble
     try:
         return list(question())
     except (ClientError, BotoCoreError, UnknownName, *FOREIGN) as error:
-        return [_unasked(name, error)]
-
-
-def _unasked(name: str, error: Exception) -> Problem:
-    return ONLINE005.problem(
-        Field("account"),
-        f"{name} could not be looked at",
-        got=str(error),
-        fix=Advice("let the identity read it, or look in the console"),
-    )
+        fix = Advice("let the identity read it, or look in the console")
+        return [ONLINE005.problem(Field("account"), f"{name} could not be looked at", got=str(error), fix=fix)]
 
 
 def quota_problems(client: Any, job: JobSpec) -> Iterator[Problem]:

@@ -169,9 +169,6 @@ class PriceBook:
         """Every training price of an instance in a region, oldest first."""
         return tuple(sorted(self._training.get((instance, region), ()), key=lambda price: price.as_of))
 
-    def with_prices(self, extra: Iterable[Price]) -> PriceBook:
-        return replace(self, prices=(*self.prices, *extra))
-
 
 def _preference(price: Price) -> tuple[str, bool]:
     return price.as_of, not price.inferred

@@ -45,9 +45,7 @@ def fetch_attached(cloud: Cloud, job_name: str) -> Attached:
     at = destination_of(request, region=snapshot.region or cloud.region)
     written = (_written(cloud.storage, bucket, job_name, request, at) for bucket in _buckets(at, cloud.bucket))
     spec = next((spec for spec in written if spec is not None), None)
-    if (
-        spec is not None
-    ):  # the same request, with its tags in the order that was asked: ListTags tells them in any order
+    if spec is not None:  # the tags in the order that was asked: ListTags tells them in any order
         return Attached(request=render(spec, at=at), at=at, spec=spec)
     return Attached(request=request, at=at, spec=parse_request(request, at=at))
 

@@ -109,7 +109,7 @@ class Budget:
             rehearsed = (
                 f", as if {fmt.usd(self.usd_per_hour)}/h were paid" if job.emulated and self.usd_per_hour else ""
             )
-            self._say(
+            self.say(
                 f"{job.name} was asked to stop: {fmt.usd(spent)} of {fmt.usd(self.max_usd)} are spent{rehearsed}. "
                 "Its script gets SIGTERM; what it saves is kept."
             )
@@ -123,12 +123,6 @@ class Budget:
         first = next(iter(self.refused.values()))
         return CloudError("\n".join([head, *lines]), operation="StopTrainingJob", code=first.code)
 
-    def say_refused(self, final: Callable[[CloudError], bool]) -> None:
-        """Tell, once each, of the jobs that could not be asked, and of which asking again is not likely to help."""
-        for name, error in self.refused.items():
-            if final(error):
-                self._say(f"{name} could not be asked to stop; it runs on, and is billed: {error}")
-
     def _heard(self, job: JobSnapshot, now: datetime) -> bool:
         """Whether a job was asked to stop just now; one that runs on long after has not heard it."""
         asked = self._asked.get(job.name)
@@ -139,7 +133,7 @@ class Budget:
         if self.usd_per_hour is not None:
             return usd_for(billed, job.count, self.usd_per_hour)
         if job.emulated:
-            self._say("EMULATED: there is no cost, so max_usd guards nothing; usd_per_hour rehearses it.")
+            self.say("EMULATED: there is no cost, so max_usd guards nothing; usd_per_hour rehearses it.")
             return Decimal(0)
         if not job.instance:  # a list says nothing of machines; the describe that does is on its way
             return Decimal(0)
@@ -151,7 +145,7 @@ class Budget:
             )
         return usd_for(billed, job.count, price.usd_per_hour)
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
         if text not in self._said:
             self._said.add(text)
             self.notice(text)

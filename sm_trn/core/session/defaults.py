@@ -12,6 +12,12 @@ from ..specs.destination import DEFAULT_REGION, region_named
 from ..specs.value import suggestion
 
 
+def state_folder(state: str | Path | None = None) -> Path:
+    """Where launches that began and the emulator are kept: ``state``, else $SM_TRN_STATE, else sm-trn in the user's state folder."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state or os.environ.get("SM_TRN_STATE") or Path(home) / "sm-trn").expanduser().absolute()
+
+
 def known_prices() -> PriceBook:
     """Return the prices that ship with the package, with those that ``sm-trn catalog update`` added."""
     return snapshot_book()

@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TextIO, cast
@@ -269,14 +269,26 @@ class Session(Cloud, Generic[J_co]):
         return self.submit_all([job], ignore=ignore, max_usd=max_usd)[0]
 
     def submit_all(
-        self, jobs: Iterable[JobSpec], *, ignore: Sequence[str] = (), max_usd: Usd | float | None = None
+        self,
+        jobs: Iterable[JobSpec],
+        *,
+        ignore: Sequence[str] = (),
+        max_usd: Usd | float | None = None,
+        notice: Notice | None = None,
     ) -> list[J_co]:
         """Launch several jobs; sources and data that are shared go up once. All specs are checked before anything starts,
         and so is ``max_usd``: the most that all of them together may cost. ``sm_trn.toml`` may allow less.
+        ``notice`` hears each job's name before it is created.
 
         Raises InvalidJob, OverBudget, CloudError, or – when some jobs did start, or may have – PartialLaunch, and for Ctrl-C
         LaunchInterrupted: both hold the jobs, and name each.
         """
+        specs = self._launchable(jobs)
+        names = unique_names([spec.name for spec in specs], self.clock.now())
+        return self._launch(dict(zip(names, specs, strict=True)), (), ignore=ignore, max_usd=max_usd, notice=notice)
+
+    def _launchable(self, jobs: Iterable[JobSpec]) -> list[JobSpec]:
+        """The jobs as a team launches them. Raises UnknownName for one of a queue, InvalidJob."""
         specs = specs_of(jobs)
         queued = [spec for spec in specs if spec.queue is not None]
         if queued:
@@ -284,19 +296,29 @@ class Session(Cloud, Generic[J_co]):
                 f"{queued[0].name}: got a job of a queue and a launch that starts at once, wanted one: submit(job, queue=job.queue) "
                 "puts it into its queue, job.replace(queue=None) starts it now. Nothing was started"
             )
-        specs = self.allowed(specs)
-        names = unique_names([spec.name for spec in specs], self.clock.now())
-        requests = self.requests_of(specs, names, ignore=ignore, max_usd=max_usd)
-        asked = dict(zip(names, specs, strict=True))
+        return self.allowed(specs)
 
-        return launch_all(
-            requests,
+    def _launch(
+        self,
+        asked: Mapping[str, JobSpec],
+        started: Collection[str],
+        *,
+        ignore: Sequence[str],
+        max_usd: Usd | float | None,
+        notice: Notice | None,
+    ) -> list[J_co]:
+        """Launch jobs under the names that they have in ``asked``, but for those that ``started`` before."""
+        requests = self.requests_of(list(asked.values()), list(asked), ignore=ignore, max_usd=max_usd)
+        launch_all(
+            [request for request in requests if request["TrainingJobName"] not in started],
             lambda request: remember(self.storage, asked[request["TrainingJobName"]], request),
             self.backend.create_job,
             handle=lambda name: self._job(name, asked[name]),
             clock=self.clock,
             paced=not self.emulated,
+            notice=notice or _ignored,
         )
+        return [self._job(name, spec) for name, spec in asked.items()]
 
     def requests_of(
         self,
@@ -309,7 +331,9 @@ class Session(Cloud, Generic[J_co]):
         """The requests of jobs under these names, checked, and with sources and data in S3. Raises InvalidJob, OverBudget, CloudError."""
         limit = None if max_usd is None else as_usd(max_usd)
         for spec in specs:
-            self._refuse(spec, ignore)
+            errors = self.refused(spec, ignore)
+            if errors:
+                raise InvalidJob(spec.name, errors)
         if limit is not None and not self.emulated:
             refuse_over(limit, specs, self.price_of)
         staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
@@ -350,7 +374,8 @@ class Session(Cloud, Generic[J_co]):
     def jobs(self, containing: str = "", *, tag: tuple[str, str] | None = None, limit: int = 20) -> list[J_co]:
         """Existing jobs, newest first; with a ``tag`` those that have it among the newest thousand. Raises CloudError."""
         _expect_limit(limit)
-        _expect_tag(tag)
+        if tag is not None and not (isinstance(tag, (tuple, list)) and len(tag) == 2):
+            raise TypeError("tag: " + misfit(tag, "a key and a value, such as ('team', 'nlp')"))
         query = JobQuery(containing=containing)
         found = list(itertools.islice(listed(self.backend, query), limit if tag is None else 1000))
         if tag is not None:
@@ -460,17 +485,6 @@ class Session(Cloud, Generic[J_co]):
         """The errors of ``check`` for which ``submit`` would not launch the job, but for those that ``ignore`` waives by id."""
         problems = check(job, rules=self.rules)
         return tuple(each for each in problems if each.severity is Severity.ERROR and each.id not in ignore)
-
-    def _refuse(self, job: JobSpec, ignore: Sequence[str]) -> None:
-        errors = self.refused(job, ignore)
-        if errors:
-            raise InvalidJob(job.name, errors)
-
-
-def _expect_tag(tag: object) -> None:
-    if tag is not None and not (isinstance(tag, (tuple, list)) and len(tag) == 2):
-        meant = "a key and a value, such as ('team', 'nlp')"
-        raise TypeError(f"tag: {misfit(tag, meant)}")
 
 
 def _expect_limit(limit: int) -> None:

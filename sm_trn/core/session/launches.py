@@ -20,10 +20,9 @@ from ..specs.job import Git, JobSpec, Script
 CREATES_PER_S = 1.0  # CreateTrainingJob, per account and region: General Reference, SageMaker AI endpoints and quotas
 CREATES_AT_ONCE = 4
 LAUNCHERS = 4  # at once: with an answer in half a second, more would only be throttled
+LAUNCH_TAG = "sm_trn:launch"  # what the jobs of one launch have in common: the end of its first job's name
 STOP = "sm-trn stop"  # the command that ends jobs, by their names
-ANSWERS_S = (
-    10.0  # for so long an interrupted launch waits for answers that are on their way: creates take a second or two
-)
+ANSWERS_S = 10.0  # an interrupted launch waits so long for answers on their way: creates take a second or two
 
 Prepare = Callable[[Mapping[str, Any]], None]
 Create = Callable[[Mapping[str, Any]], str]
@@ -81,13 +80,10 @@ def _told(launched: Sequence[Named], failed: Mapping[str, Exception], unknown: S
     """A line a job."""
     may_run = {job.name for job in unknown}
     return [f"  launched {job.name}" for job in launched] + [
-        f"  {'may have been launched' if name in may_run else 'not launched'} {name}: {_reason(error)}"
+        f"  {'may have been launched' if name in may_run else 'not launched'} {name}: "
+        f"{'' if isinstance(error, SmTrnError) else f'{type(error).__name__}: '}{error}"
         for name, error in failed.items()
     ]
-
-
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, SmTrnError) else f"{type(error).__name__}: {error}"
 
 
 def unique_name(base: str, now: float) -> str:
@@ -169,8 +165,11 @@ class Staging:
 class Launch(Generic[JobT]):
     """What became of every job of one launch. The threads that send note it themselves, so no interrupt can lose a name."""
 
-    def __init__(self, names: Sequence[str], handle: Callable[[str], JobT], stop: str) -> None:
+    def __init__(
+        self, names: Sequence[str], handle: Callable[[str], JobT], stop: str, notice: Callable[[str], None]
+    ) -> None:
         self._names = tuple(names)
+        self._notice = notice
         self._handle = handle
         self._stop = stop
         self._changed = threading.Condition()
@@ -184,6 +183,7 @@ class Launch(Generic[JobT]):
         outcome: BaseException | None = None
         try:
             prepare(request)
+            self._notice(f"launching {name}")  # before it leaves: whatever ends this process, its name is known
             with self._changed:
                 if self._over:
                     return
@@ -210,7 +210,8 @@ class Launch(Generic[JobT]):
     @property
     def unknown(self) -> tuple[JobT, ...]:
         """Jobs whose create call got no conclusive answer. They may be running."""
-        return tuple(self._handle(name) for name in self._names if self._may_run(name))
+        outcomes = [(name, self._outcomes.get(name, _NO_ANSWER)) for name in self._names if name in self._sent]
+        return tuple(self._handle(name) for name, outcome in outcomes if outcome is not None and not _refused(outcome))
 
     @property
     def failed(self) -> dict[str, Exception]:
@@ -236,10 +237,6 @@ class Launch(Generic[JobT]):
     def interrupted(self) -> LaunchInterrupted[JobT]:
         return LaunchInterrupted(self.launched, self.failed, self.unknown, self._stop)
 
-    def _may_run(self, name: str) -> bool:
-        outcome = self._outcomes.get(name, _NO_ANSWER)
-        return name in self._sent and outcome is not None and not _refused(outcome)
-
 
 _NOT_SENT: Final = SmTrnError("it was not sent any more")
 _NO_ANSWER: Final = SmTrnError("it was sent, and its answer did not come")
@@ -250,7 +247,7 @@ def _refused(error: BaseException) -> bool:
     return isinstance(error, SmTrnError) and not isinstance(error, LaunchUnknown) and error is not _NO_ANSWER
 
 
-def launch_all(
+def launch_all(  # noqa: PLR0913 - what a launch is told, each by name
     requests: Iterable[Mapping[str, Any]],
     prepare: Prepare,
     create: Create,
@@ -259,15 +256,16 @@ def launch_all(
     clock: Clock,
     paced: bool,
     stop: str = STOP,
+    notice: Callable[[str], None] = lambda _text: None,
 ) -> list[JobT]:
     """Prepare and send every request, several at once. ``paced``: at the account's own rate, because what leaves faster
-    comes back throttled. ``stop`` is the command that ends what was launched.
+    comes back throttled. ``stop`` is the command that ends what was launched; ``notice`` hears each name before its create leaves.
 
     Raises the error of the only job, PartialLaunch when some were not launched or something unexpected ended the launch, and
     LaunchInterrupted: whatever happens, each name that was or may have been created is told.
     """
     asked = list(requests)
-    launch = Launch([request["TrainingJobName"] for request in asked], handle, stop)
+    launch = Launch([request["TrainingJobName"] for request in asked], handle, stop, notice)
     pool = ThreadPoolExecutor(max_workers=LAUNCHERS)
     try:
         sent = []

@@ -25,11 +25,6 @@ VARIABLE = "SM_TRN_POLICY"
 SIZE_CAP = 100_000  # bytes
 NAMED = 3  # jobs of a launch that a message names
 _RULES = rules_of(__package__)
-POLICY001 = _RULES["POLICY001"]
-POLICY002 = _RULES["POLICY002"]
-POLICY003 = _RULES["POLICY003"]
-POLICY004 = _RULES["POLICY004"]
-POLICY005 = _RULES["POLICY005"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +78,7 @@ class Policy:
         """The same without its cost."""
         for instance in job.compute.instances:
             if self.types and not any(fnmatch.fnmatch(instance, pattern) for pattern in self.types):
-                yield POLICY002.problem(
+                yield _RULES["POLICY002"].problem(
                     Field("compute.instance"),
                     "this instance type is not allowed here",
                     got=repr(instance),
@@ -91,7 +86,7 @@ class Policy:
                     fix=Advice(f"choose one with sm-trn estimate JOB.toml --plan --only '{self.types[0]}'"),
                 )
         if self.regions and region not in self.regions:
-            yield POLICY003.problem(
+            yield _RULES["POLICY003"].problem(
                 Field("region"),
                 "jobs are not allowed in this region",
                 got=repr(region),
@@ -100,7 +95,7 @@ class Policy:
             )
         lacking = [tag for tag in self.tags if not job.tags.get(tag)]
         if lacking:
-            yield POLICY004.problem(
+            yield _RULES["POLICY004"].problem(
                 Field("tags"),
                 "tags that each job must have are missing",
                 got=", ".join(job.tags) or "no tags",
@@ -108,7 +103,7 @@ class Policy:
                 fix=Advice(f"add {', '.join(lacking)} to tags"),
             )
         if self.spot_only and job.spot is None:
-            yield POLICY005.problem(
+            yield _RULES["POLICY005"].problem(
                 Field("spot"),
                 "jobs run on spot capacity alone here",
                 got="no spot",
@@ -119,7 +114,7 @@ class Policy:
     def cost_problems(self, most: Usd | None, where: Field, what: str, *, fix: str) -> Iterator[Problem]:
         """POLICY001 where a launch can cost more than is allowed, or where nobody knows what it can cost."""
         if self.max_usd is not None and (most is None or most > as_usd(self.max_usd)):
-            yield POLICY001.problem(
+            yield _RULES["POLICY001"].problem(
                 where,
                 what if most is not None else "nobody knows what it can cost",
                 got="no price" if most is None else f"at most {fmt.usd(most)}",

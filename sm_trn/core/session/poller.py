@@ -80,7 +80,9 @@ class Poller:
             lists = is_due and not self._queue  # to list again for each batch would make a thousand ends quadratic
             look = self._look(self._survey, self._describe) if lists else self._look(self._describe)
             if lists or (is_due and look is Look.FAILED):
-                due = now if look is Look.RETRY_NOW else now + self._pause_s()
+                jobs = (self.known[name] for name in self._open if name in self.known)
+                pause_s = next_look_s(jobs, self.service_now(), failures=self._failures, jitter=self.jitter())
+                due = now if look is Look.RETRY_NOW else now + pause_s
             yield dict(self.known)
             goes_on = look is Look.RETRY_NOW or (look is Look.OK and self._queue)
             if self._open and not goes_on:
@@ -94,10 +96,6 @@ class Poller:
     def service_now(self) -> datetime:
         """The service's time, as far as it is known."""
         return datetime.fromtimestamp(self.clock.now() + self._ahead_s, tz=timezone.utc)
-
-    def _pause_s(self) -> float:
-        jobs = (self.known[name] for name in self._open if name in self.known)
-        return next_look_s(jobs, self.service_now(), failures=self._failures, jitter=self.jitter())
 
     def _look(self, *steps: Callable[[], None]) -> Look:
         """Ask the service, step by step."""

@@ -5,12 +5,8 @@ from __future__ import annotations
 from ..ports import LogCursor
 from ..specs.snapshot import JobSnapshot
 
-SETTLED_S = (
-    10.0  # last lines reach CloudWatch up to some seconds after the job has ended; the emulator has them at once
-)
-LATE_S = (
-    60.0  # and a host that has said nothing may open its stream so long after the end: those of a short job are new
-)
+SETTLED_S = 10.0  # last lines reach CloudWatch up to some seconds after the job has ended
+LATE_S = 60.0  # a host that has said nothing may open its stream so long after the end: those of a short job are new
 _ATTEMPT = frozenset({"Interrupted", "Restarting"})  # after these the containers start again, with new streams
 
 
@@ -21,14 +17,14 @@ def expected_streams(snapshot: JobSnapshot) -> int:
 
 def settled(ended: JobSnapshot, cursor: LogCursor, now: float, *, late_s: float = LATE_S) -> bool:
     """Whether every line of a job that has ended must have arrived; a missing stream is waited for until ``late_s`` after the end."""
-    return ended.emulated or _ended_s(ended, now) >= (late_s if streams_missing(ended, cursor) else SETTLED_S)
+    end = ended.ended or ended.modified
+    return (
+        ended.emulated
+        or end is None
+        or now - end.timestamp() >= (late_s if streams_missing(ended, cursor) else SETTLED_S)
+    )
 
 
 def streams_missing(ended: JobSnapshot, cursor: LogCursor) -> bool:
     """Whether a host that has run has said nothing yet, though its stream may still come."""
     return ended.started is not None and len(cursor.places) < expected_streams(ended)
-
-
-def _ended_s(ended: JobSnapshot, now: float) -> float:
-    end = ended.ended or ended.modified
-    return float("inf") if end is None else now - end.timestamp()

@@ -103,7 +103,9 @@ class Wait:
 
     def _keep(self, budget: Budget, poller: Poller) -> None:
         budget.guard(poller.known.values(), poller.service_now())
-        budget.say_refused(lambda error: self.session.backend.trouble(error) is None)
+        for name, error in budget.refused.items():
+            if self.session.backend.trouble(error) is None:  # asking again is not likely to help
+                budget.say(f"{name} could not be asked to stop; it runs on, and is billed: {error}")
 
     def _parting(self) -> str:
         on, are = ("goes on", "is") if len(self.jobs) == 1 else ("go on", "are")

@@ -13,7 +13,7 @@ from ...cli.options import global_option, json_option, region_option
 from ...cli.shared import emit, say
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
-from ...core.session.defaults import known_region
+from ...core.session.defaults import known_region, state_folder
 
 state_option = global_option("state")
 
@@ -89,6 +89,6 @@ def status(state: Path | None, *, as_json: bool) -> int:
 def reset(state: Path | None, *, yes: bool) -> None:
     """Stop the emulator and delete everything it kept: jobs, logs, objects."""
     if not yes:
-        click.confirm(f"Delete all jobs, logs and objects in {state or emulator.default_state()}?", abort=True)
+        click.confirm(f"Delete all jobs, logs and objects in {state_folder(state)}?", abort=True)
     emulator.reset(state)
     say("nothing is left")
