@@ -38,6 +38,7 @@ _CELL = re.compile(_NUMBER + r"\s?%?")
 _RESULT = re.compile(
     r"loss|acc(?:uracy)?(?:$|_)|(?:^|_)(?:err(?:or)?|auc|f1|rmse|mse|mae|ppl|perplexity|bleu|rouge\w*|score|map|iou)(?:$|_)"
 )
+_HINTS = ("loss", "acc", "err", "auc", "f1", "mse", "mae", "ppl", "perplexity", "bleu", "rouge", "score", "map", "iou")
 _COUNTS = {
     "step": "step",
     "steps": "step",
@@ -55,7 +56,8 @@ def guessed(line: str) -> dict[str, float]:
     {'step': 0.0, 'loss': 1.0}
     """
     found: dict[str, float] = {}
-    text = plain(line)[:_LONGEST]
+    lower = line.lower()
+    text = plain(line)[:_LONGEST] if any(hint in lower for hint in _HINTS) else ""  # most lines name no result
     for each in _PAIR.finditer(text):
         words = re.sub(r"\W+", "_", each["name"].lower()).strip("_")
         name = _COUNTS.get(words.rpartition("_")[2], words)
