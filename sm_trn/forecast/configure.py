@@ -18,7 +18,7 @@ from ..core.strategies.smp_v2 import SMModelParallelV2
 from ..scripts.arguments import options
 from .configuration import Configuration, Sharding, Style
 from .data import lengths, packs
-from .facts import ACCUMULATION, BATCH, TARGET, Facts, MissingFact, facts_of, shipped, source_words, sure_words
+from .facts import ACCUMULATION, BATCH, TARGET, Facts, MissingFact, facts_of
 from .models import Architecture
 
 # Bytes of optimizer state a parameter, where they are not AdamW's two float32 moments: transformers, OptimizerNames; each one's paper.
@@ -123,10 +123,10 @@ def _spread(facts: Facts, c: Configuration, instance: InstanceType, assumed: lis
     """
     job, driven, laid_over = facts.job, 1, 1
     if instance.accelerator is Accelerator.CUDA and instance.workers > 1 and one_process(job):
-        if reading.keywords(job).get("device_map", frozenset()) & {"auto", "balanced", "sequential"}:
+        if reading.keywords(job).get("device_map", set()) & {"auto", "balanced", "sequential"}:
             laid_over = instance.workers
             assumed.append(f"one process lays the model over {laid_over} GPUs, which compute one after another")
-        elif any(word.endswith("Trainer") for word in source_words(job).all):
+        elif any(word.endswith("Trainer") for word in reading.source_words(job).all):
             driven = instance.workers
             how = f"Trainer drives {driven} GPUs from one process (torch.nn.DataParallel)"
             assumed.append(f"{how}, for the job has no distribution")
@@ -157,7 +157,7 @@ def _precision(facts: Facts, chip: Chip, assumed: list[str]) -> str:
         precision, why = "bf16", ""
     elif facts.given("fp16", "amp") or "16" in named or mixed == "fp16":
         precision, why = "fp16", ""
-    elif shipped(facts.job) and chip.bf16 is not None and "bf16" not in facts.arguments:
+    elif source.shipped(facts.job) and chip.bf16 is not None and "bf16" not in facts.arguments:
         precision, why = "bf16", "bfloat16, as the shipped scripts compute where the device has it"
     elif chip.generation.startswith("trainium"):
         why = "float32 weights, multiplied in bfloat16 as the Neuron compiler does by default"
@@ -176,7 +176,7 @@ def _flash(facts: Facts, model: Architecture) -> int:
     job, kernel = facts.job, facts.text("attn_implementation").lower()
     transformers = _version(job, "transformers")
     modern = transformers >= (4, 36) if transformers else _version(job, "pytorch") >= (2, 2)
-    named = sure_words(job) & {"scaled_dot_product_attention", "flash_attn_func"}
+    named = reading.sure_words(job) & {"scaled_dot_product_attention", "flash_attn_func"}
     chosen = bool(named) or facts.given("flash_attention", "use_flash_attention", "use_flash_attention_2")
     if kernel:
         chosen = kernel in {"sdpa", "flash_attention_2", "flash_attention_3"}
@@ -253,9 +253,9 @@ def _by_source(
 
     A word that stands under no condition is believed. Any other is left open.
     """
-    job, words, sure = facts.job, source_words(facts.job), sure_words(facts.job)
+    job, words, sure = facts.job, reading.source_words(facts.job), reading.sure_words(facts.job)
     given = reading.keywords(job)
-    true = {name for name, values in given.items() if values == frozenset({True})}
+    true = {name for name, values in given.items() if values == {True}}
     bits = 4 if "load_in_4bit" in true & sure else 8 if "load_in_8bit" in true & sure else 0
     projections = sum(f"{each}_proj" in words.all for each in ("q", "k", "v", "o", "gate", "up", "down"))
     everywhere = "LoraConfig" not in words.all or "all-linear" in given.get("target_modules", ())

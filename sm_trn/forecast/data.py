@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..core.preflight import reading
-from .facts import EPOCHS, LENGTH, STEPS, Facts, MissingFact, known_data, shipped
+from ..core.preflight import reading, source
+from .facts import EPOCHS, LENGTH, STEPS, Facts, MissingFact, known_data
 from .models import Architecture
 
 SAMPLE = 2_000_000  # bytes that are read of a file to learn how long its rows are
@@ -208,7 +208,7 @@ def packs(facts: Facts, model: Architecture) -> bool:
 def _filling(facts: Facts) -> str:
     """How a batch is filled up: ``packed``, to ``one length``, to its ``longest``; empty where nothing says."""
     job, words, given = facts.job, reading.words(facts.job), reading.keywords(facts.job)
-    padding = given.get("padding", frozenset())
+    padding = given.get("padding", set())
     if "block_size" in facts.arguments or facts.given("packing", "sample_packing") or "run_clm" in facts.words():
         return "packed"
     if True in given.get("packing", ()) or (words is not None and "group_texts" in words.all):
@@ -218,7 +218,7 @@ def _filling(facts: Facts) -> str:
         return "one length"  # a graph is compiled for each shape
     collators = ("DataCollatorWithPadding", "DataCollatorForSeq2Seq", "DataCollatorForLanguageModeling")
     padded = words is not None and (words.any_of(*collators) or padding & {True, "longest"})
-    return "longest" if padded or (job.script is not None and shipped(job)) else ""
+    return "longest" if padded or (job.script is not None and source.shipped(job)) else ""
 
 
 def _of_data(facts: Facts, model: Architecture, data: Data, cap: float | None, *, known: bool) -> Lengths:

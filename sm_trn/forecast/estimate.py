@@ -26,7 +26,7 @@ from .facts import COUNTS, KNOWN, Facts, Known, MissingFact, facts_of
 from .measured import WARM_UP, logged_step
 from .memory import MemoryParts, largest_batch, memory, surely_too_large
 from .phases import Phase, phases, total
-from .step import NO_BASIS, WIDTHS, WITHOUT_BASIS, Interval, method, step_seconds
+from .step import CHIP, NO_BASIS, WIDTHS, WITHOUT_BASIS, Interval, method, step_seconds
 
 if TYPE_CHECKING:
     from ..core.logs.saved import SavedLog
@@ -182,11 +182,8 @@ def expect_known(function: str, known: Mapping[str, object]) -> None:
     """Raise TypeError for a word that a function does not know, and ValueError for a count that is none, or not above 0."""
     for name, value in known.items():
         if name not in KNOWN:
-            limits = name in {"deadline", "deadline_s", "max_usd", "budget", "goal"}
-            of_plans = "; a deadline or a budget is said by limits=st.Limits(…) of st.plan" if limits else ""
-            raise TypeError(
-                f"{function}: got {name!r}, wanted one of {', '.join(KNOWN)}{of_plans or suggestion(name, KNOWN)}"
-            )
+            hint = suggestion(name, KNOWN) or "; limits of time and cost are said by st.plan(limits=st.Limits(…))"
+            raise TypeError(f"{function}: got {name!r}, wanted one of {', '.join(KNOWN)}{hint}")
         number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
         if name in COUNTS and not number:
             raise ValueError(f"{name}: got {value!r}, wanted a number above 0")
@@ -203,7 +200,7 @@ def expect_precision(c: Configuration) -> None:
 
 def without_basis(c: Configuration) -> bool:
     """Whether no published row speaks for the chip."""
-    return c.chip.generation in WITHOUT_BASIS
+    return c.chip.generation not in CHIP.keys() - WITHOUT_BASIS
 
 
 def step_interval(configured: Configured) -> Interval:
@@ -266,8 +263,8 @@ def enough_s(billable_s: Interval) -> int | None:
 
 
 def usd_text(value: float) -> str:
-    """Dollars with one decimal fewer than a measured cost."""
-    return f"${Decimal(str(value)):,.1f}" if value < 1000 else f"${value:,.0f}"
+    """Dollars with fewer decimals than a measured cost has: two below ten dollars, none from a thousand on."""
+    return f"${Decimal(str(value)):,.{2 if value < 10 else 1 if value < 1000 else 0}f}"
 
 
 def span(seconds: float) -> str:
@@ -301,7 +298,7 @@ def _head(e: Estimate) -> list[str]:
     ]
     hosts = f" × {e.job.compute.hosts} instances" if e.job.compute.hosts > 1 else ""
     doubt = f"; no published row for {c.chip.name}: from the hardware's bound" if e.bounds_only else ""
-    late = f"  ▲ above max_run_s = {e.job.max_run_s:_}" if e.billable_s.p90 > e.job.max_run_s else ""
+    late = f"  ▲ above max_run_s, {e.job.max_run_s:,} s" if e.billable_s.p90 > e.job.max_run_s else ""
     lines.append(f"  Billable  {_of(e.billable_s, span)}{hosts}{doubt}{late}")
     if e.price is None:
         return [*lines, f"  Cost      no price of {e.job.compute.instances[0]} is known in {e.region}"]

@@ -113,6 +113,7 @@ class Facts:
         named += [
             self.job.variables[name] for name in ("HF_MODEL_ID", "MODEL_ID", "MODEL_NAME") if name in self.job.variables
         ]
+        named = named or list(reading.trained_model(self.job))
         if "model" in self.known:
             named = [str(self.known["model"])]
         for name in named:
@@ -148,17 +149,12 @@ def known_data() -> Any:
     return json.loads(files(__package__).joinpath("known_data.json").read_text("utf-8"))
 
 
-def shipped(job: JobSpec) -> bool:
-    """Whether the job runs one of the package's own scripts."""
-    return job.script is not None and job.script.source_dir is None and job.script.git is None
-
-
 def facts_of(job: JobSpec, known: Known) -> Facts:
     """What the caller knows, what the job's arguments say, and below them what its script writes out: the literal defaults of its parser,
     what it gives to arguments of these names, and Trainer's own defaults.
     """
     given: dict[str, Json] = {name.replace("-", "_"): value for name, value in job.arguments.items()}  # as argparse
-    if job.script is not None and shipped(job):
+    if job.script is not None and source.shipped(job):
         return Facts(job, known, {**known_data()["shipped_scripts"].get(job.script.entry, {}), **given})
     stated: dict[str, Any] = {}
     for _, text in reversed(programs(job)):
@@ -169,21 +165,10 @@ def facts_of(job: JobSpec, known: Known) -> Facts:
                 stated[name] = literal(default, constants(text))
     written = {name: values for name, values in reading.keywords(job).items() if name in WRITTEN and len(values) == 1}
     stated |= {name: next(iter(values)) for name, values in written.items()}
-    words, defaults = source_words(job).all, dict[str, Json]()
+    words, defaults = reading.source_words(job).all, dict[str, Json]()
     if any(word.endswith(reading.TRAINERS) for word in words):  # where the script names none of them itself
         named = words | stated.keys() | given.keys()
         defaults |= {BATCH[0]: 8} if named.isdisjoint(BATCH) else {}
         defaults |= {EPOCHS[0]: 3} if named.isdisjoint((*EPOCHS, *STEPS)) else {}
     plain = {name: value for name, value in stated.items() if isinstance(value, (str, int, float, bool))}
     return Facts(job, known, {**defaults, **plain, **given})
-
-
-def source_words(job: JobSpec) -> reading.Words:
-    """The words of the job's own source; none of one that cannot be read from here, and of a shipped script."""
-    return reading.words(job) or reading.Words()
-
-
-def sure_words(job: JobSpec) -> frozenset[str]:
-    """Those of them that stand under no condition."""
-    words = source_words(job)
-    return words.all - words.undecided - words.asked_for

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ..core.catalog.chips import Chip
 from ..core.catalog.images import recognise
+from ..core.preflight import reading
 from ..core.preflight.spot import MODEL, SAVE_STEPS, inside
+from ..core.specs.job import JobSpec
 from .configuration import Configuration
-from .facts import Facts, sure_words
+from .facts import Facts
 from .step import Interval
 
 TRANSFER = 150e6  # bytes a second between S3 and an instance, one large object
-ARCHIVED = (
-    30e6  # bytes a second into model.tar.gz: gzip's own speed on weights, measured; a public job of 26 GB fits it
-)
+ARCHIVED = 30e6  # bytes a second into model.tar.gz: gzip on weights, measured; a public job of 26 GB fits it
 TOKENIZED = 6000  # texts a second that one process turns into tokens
 ADAPTER = 2e8  # bytes of an adapter; whole weights have 4 a parameter as they are saved, and 2 as they are published
 MERGES = ("merge_weights", "merge_adapters", "merge_lora", "merge")  # what scripts call merging adapters
@@ -30,35 +31,46 @@ class Phase:
     basis: str
 
 
+SAVING = Phase("save and upload", Interval(5, 41, 370), True, "17 public logs; archives at 30 MB/s, files at 150")
+
+
 def phases(
     facts: Facts, c: Configuration, steps: float, step: Interval, examples: float, *, measured: bool = False
 ) -> tuple[Phase, ...]:
     """All phases of a job, in order."""
-    job = facts.job
-    start = Interval(67, 90, 146)
-    if c.neuron or c.chip.name.startswith(("A100", "H100", "H200", "B")):
-        start = Interval(100, 150, 600) if c.neuron else Interval(300, 311, 554)
-    pull, pull_basis = Interval(110, 231, 323), "22 public logs of GPU images, 2 of Neuron images"
-    if c.neuron:
-        pull = Interval(150, 220, 350)
-    elif job.image_uri is not None and recognise(job.image_uri) is None:
-        pull = Interval(40, 231, FOREIGN)
-        pull_basis = "nothing: how large an image of one's own is, is not known"
-    data = Interval(3, 25, FOREIGN if job.file_systems else 90)
+    start, pull, data = surroundings(facts.job, c.chip)
     loaded = c.model.parameters * 2 / TRANSFER + min(max(examples, 0.0), 5e6) / TOKENIZED
     parts = [
-        Phase("capacity and start", start, False, "no wait for capacity: assumed, not known"),
-        Phase("image pull", pull, True, pull_basis),
-        Phase("download and data", _longer(data, loaded), True, "18 public logs, and bytes at 150 MB/s"),
+        start,
+        pull,
+        replace(data, seconds=_longer(data.seconds, loaded)),
         _compile(facts, c),
         Phase(f"{steps:,.0f} steps", step.scaled(steps), True, f"the {'measured' if measured else 'estimated'} step"),
     ]
     if facts.given("do_eval", "evaluation_strategy", "eval_strategy"):
         evaluated = step.scaled(max(steps, 1) * 0.035)
         parts.append(Phase("evaluations", evaluated, True, "a tenth of the data, forward only"))
-    saving = _longer(Interval(5, 41, 370), _upload(facts, c, steps))
-    basis = "17 public logs; an archive is made at 30 MB/s, files leave at 150"
-    return (*parts, Phase("save and upload", saving, True, basis))
+    return (*parts, replace(SAVING, seconds=_longer(SAVING.seconds, _upload(facts, c, steps))))
+
+
+def surroundings(job: JobSpec, chip: Chip) -> tuple[Phase, Phase, Phase]:
+    """The phases before the first step, of which the model decides little: start, image and data."""
+    neuron, start = chip.generation.startswith("trainium"), Interval(67, 90, 146)
+    if neuron or chip.name.startswith(("A100", "H100", "H200", "B")):
+        start = Interval(100, 150, 600) if neuron else Interval(300, 311, 554)
+    pull, pull_basis = Interval(110, 231, 323), "22 public logs of GPU images, 2 of Neuron images"
+    if neuron:
+        pull = Interval(150, 220, 350)
+    elif job.image_uri is not None and recognise(job.image_uri) is None:
+        pull = Interval(40, 231, FOREIGN)
+        pull_basis = "nothing: how large an image of one's own is, is not known"
+    return (
+        Phase("capacity and start", start, False, "no wait for capacity: assumed, not known"),
+        Phase("image pull", pull, True, pull_basis),
+        Phase(
+            "download and data", Interval(3, 25, FOREIGN if job.file_systems else 90), True, "18 public logs; 150 MB/s"
+        ),
+    )
 
 
 def total(parts: tuple[Phase, ...], *, billed: bool) -> Interval:
@@ -91,7 +103,7 @@ def _compile(facts: Facts, c: Configuration) -> Phase:
 def _upload(facts: Facts, c: Configuration, steps: float) -> float:
     """Seconds to put the model folder, with Trainer's checkpoints that lie in it, into its archive, and that and checkpoints into S3."""
     job, parameters = facts.job, c.model.parameters / c.tensor / c.pipeline
-    whole = not c.adapters or facts.given(*MERGES) or "merge_and_unload" in sure_words(job)
+    whole = not c.adapters or facts.given(*MERGES) or "merge_and_unload" in reading.sure_words(job)
     model = parameters * (2.0 if c.adapters or c.half_states else 4.0) if whole else ADAPTER
     checkpoint = 3 * (ADAPTER if c.adapters else parameters * 4.0)
     kept, when = 0.0, facts.text("save_strategy") or "steps"

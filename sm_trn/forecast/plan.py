@@ -18,7 +18,7 @@ from ..core.catalog.instances import instances
 from ..core.catalog.limits import MAX_RUN_QUOTA_S
 from ..core.errors import UnknownName
 from ..core.formatting.missing import Missing, no_price_for
-from ..core.preflight import check, reading
+from ..core.preflight import check, reading, source
 from ..core.pricing.book import PriceBook, snapshot_book
 from ..core.pricing.cost import ceiling
 from ..core.specs.compute import Accelerator, InstanceType, Spot
@@ -33,8 +33,8 @@ from ..core.strategies.smddp import SMDataParallel
 from ..core.strategies.torchrun import TorchDistributed
 from ..core.strategies.xla import PyTorchXLA
 from .configure import configure, with_batch
-from .estimate import Estimate, enough_s, estimate, expect_known, quantiles, span
-from .facts import Known, MissingFact, facts_of, shipped
+from .estimate import Estimate, enough_s, estimate, expect_known, quantiles, span, usd_text
+from .facts import Known, MissingFact, facts_of
 from .rules import ALL_RULES
 from .step import Interval
 
@@ -218,10 +218,10 @@ def plan(
         if isinstance(result, Excluded):
             excluded.append(result)
         elif bounds.deadline_s is not None and result.wall_s.p90 > bounds.deadline_s:
-            late = f"${_usd(result.usd.p50)}, but {span(result.wall_s.p90)} at the upper end: after the deadline"
+            late = f"{usd_text(result.usd.p50)}, but {span(result.wall_s.p90)} at the upper end: after the deadline"
             excluded.append(Excluded(result.name, late, "after the deadline", result))
         elif bounds.max_usd is not None and result.usd.p90 > bounds.max_usd:
-            dear = f"{span(result.wall_s.p50)}, but ${_usd(result.usd.p90)} at the upper end: over the budget"
+            dear = f"{span(result.wall_s.p50)}, but {usd_text(result.usd.p90)} at the upper end: over the budget"
             excluded.append(Excluded(result.name, dear, "over the budget", result))
         else:
             choices.append(result)
@@ -241,7 +241,7 @@ def _places(
 ) -> Iterator[JobSpec | Excluded]:
     """The job on every machine that trains and has an accelerator, in words that fit it; or why it cannot go there."""
     words = reading.words(job)
-    portable = runs_on_xla or shipped(job) or (words is not None and bool(words.any_of(*XLA)))
+    portable = runs_on_xla or source.shipped(job) or (words is not None and bool(words.any_of(*XLA)))
     spots: tuple[Spot | None, ...] = (None,) if job.spot is None else (None, job.spot)
     for instance in instances().values():
         if not instance.trains or instance.accelerator is Accelerator.CPU or find_chip(instance.chip) is None:
@@ -267,7 +267,7 @@ def _moved(
         if not portable:
             reason = "another kind of accelerator: the job's own script may not run there"
             return Excluded(name, reason, "of another kind")
-        hugging = isinstance(job.framework, HuggingFace) and not shipped(job)
+        hugging = isinstance(job.framework, HuggingFace) and not source.shipped(job)
         framework = (HUGGING_FACE_ON_NEURON if hugging else ON_NEURON) if neuron else ON_CUDA
         there = there.replace(framework=framework, compiler=None, image_uri=None, distribution=TorchDistributed())
         there = there if neuron else there.replace(neuron=None)
@@ -335,10 +335,6 @@ def _with_time(choice: Choice, limit: int) -> Choice:
     )
 
 
-def _usd(amount: float) -> str:
-    return f"{amount:,.2f}" if amount < 10 else f"{amount:,.1f}"
-
-
 def _table(p: Plan) -> list[str]:
     """What was looked at, and the choices that no other one beats, best first: time and cost, each with its interval."""
     count, kept = len(p.choices) + len(p.excluded), len(p.choices)
@@ -350,17 +346,17 @@ def _table(p: Plan) -> list[str]:
     wide = max(len(each.name) for each in front)
     head = f"     {'INSTANCES':<{wide}}  {'BATCH':>9}  {'TIME':>7}  {'80 %':<15}  {'USD':>9}  {'80 %':<17}  PRICE OF"
     lines += [
-        f"{p.limits.goal.capitalize()}: {best.name}, about ${_usd(best.usd.p50)} in {span(best.wall_s.p50)}.",
+        f"{p.limits.goal.capitalize()}: {best.name}, about {usd_text(best.usd.p50)} in {span(best.wall_s.p50)}.",
         "",
         head,
     ]
     for at, each in enumerate(front, 1):
         c, time, usd, price = each.estimate.configuration, each.wall_s, each.usd, each.estimate.price
         batch = f"{c.micro_batch:g} × {c.micro_steps:g}"
-        times, costs = f"{span(time.p10)}-{span(time.p90)}", f"{_usd(usd.p10)}-{_usd(usd.p90)}"
+        times, costs = f"{span(time.p10)}-{span(time.p90)}", f"{usd_text(usd.p10)}-{usd_text(usd.p90)}"
         age = "" if price is None else f"{price.as_of}{' i' * price.inferred}"
         left = f"{'→' if at == 1 else ' '} {at:>2} {each.name:<{wide}}  {batch:>9}"
-        lines.append(f"{left}  {span(time.p50):>7}  {times:<15}  {_usd(usd.p50):>9}  {costs:<17}  {age}".rstrip())
+        lines.append(f"{left}  {span(time.p50):>7}  {times:<15}  {usd_text(usd.p50):>9}  {costs:<17}  {age}".rstrip())
     return lines
 
 
@@ -370,7 +366,7 @@ def _not_chosen(p: Plan) -> list[str]:
     others = [(each.name, each.reason, each.kind) for each in p.excluded]
     for each in (each for each in reversed(p.choices) if each not in front):
         better = next(at for at, other in enumerate(front, 1) if other.beats(each))
-        reason = f"${_usd(each.usd.p50)} in {span(each.wall_s.p50)}: choice {better} is cheaper and quicker"
+        reason = f"{usd_text(each.usd.p50)} in {span(each.wall_s.p50)}: choice {better} is cheaper and quicker"
         others.insert(0, (each.name, reason, "dearer and slower"))
     others.sort(key=lambda other: other[0] != own)
     lines = ["", "Not chosen"] if others else []
@@ -382,17 +378,11 @@ def _not_chosen(p: Plan) -> list[str]:
 
 def _notes(p: Plan) -> list[str]:
     front, lines = p.front, []
-    reach = [each.usd if p.limits.goal == "cheapest" else each.wall_s for each in front]
-    alike = [str(at) for at, each in enumerate(reach, 1) if each.p10 <= reach[0].p90]
-    if len(alike) > 1:
-        lines.append(
-            f"The intervals of choices {' and '.join(alike)} overlap: the first steps of a run tell them apart."
-        )
     for at, each in enumerate(front, 1):
         if each.name == named(p.job):
             lines.append(f"Choice {at} is the job's own machine.")
         if each.job.max_run_s != p.job.max_run_s:
-            longer = f"max_run_s = {each.job.max_run_s:_} where the job has {p.job.max_run_s:_}"
+            longer = f"max_run_s {each.job.max_run_s:,} s, where the job has {p.job.max_run_s:,} s"
             lines.append(f"Choice {at}: {longer}: what it is estimated to need.")
     dates = sorted({each.estimate.price.as_of for each in p.choices if each.estimate.price is not None})
     if dates:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from .configure import Configured
     from .facts import Facts
 
-GIB = 2**30
 _RULES = rules_of(__package__)
 TOO_LONG = "fewer steps, or more and faster machines: SageMaker ends a job after 28 days"
 _STARTS = ("subprocess", "Popen", "system", "execv", "execvp")
@@ -144,8 +143,8 @@ def _time(job: JobSpec, facts: Facts, configured: Configured) -> Iterator[Proble
     yield _RULES["EST001"].problem(
         Field("max_run_s"),
         f"the job is estimated to take {span(seconds.p50)}, up to {span(seconds.p90)}",
-        got=f"{job.max_run_s:_} s",
-        wanted=f"at least {math.ceil(seconds.p90):_} s",
+        got=f"{job.max_run_s:,} s",
+        wanted=f"at least {math.ceil(seconds.p90):,} s",
         fix=Advice(TOO_LONG) if limit is None else Change(max_run_s=limit),
     )
 
@@ -154,7 +153,7 @@ def _parameters_and_heads(job: JobSpec) -> tuple[float, int] | None:
     """Of the first model that the job names and the tables know; not of those that the shipped scripts make."""
     from .models import Architecture, find_model, in_folder  # noqa: PLC0415 - as above
 
-    names = (name for name in source.models_named(job) if not name.startswith("tiny-"))
+    names = (name for name in reading.models(job) if not name.startswith("tiny-"))
     shapes = (in_folder(name) or find_model(name) for name in names)
     shape = next((each for each in shapes if isinstance(each, Architecture) and not each.generic), None)
     return None if shape is None else (shape.parameters, shape.heads)
@@ -174,7 +173,7 @@ def host_memory(job: JobSpec) -> Iterator[Problem]:
     dtypes = {str(job.arguments.get(name)).removeprefix("torch.") for name in ("torch_dtype", "dtype")}
     half = bool(dtypes & {"bfloat16", "float16", "bf16", "fp16", "half"})
     workers = plan(job).workers_per_host
-    need = size[0] * (2 if half else 4) * workers / GIB
+    need = size[0] * (2 if half else 4) * workers / 2**30
     if need <= instance.memory_gib:
         return
     kind = "16-bit" if half else "float32"

@@ -18,6 +18,7 @@ CHIP = {
     "volta": 0.8, "turing": 0.55, "kepler": 0.7, "ampere": 1.0, "ampere-small": 0.85, "ada-small": 0.55, "ada": 0.75, "hopper": 0.8,
     "blackwell": 0.7, "trainium1": 0.65, "trainium2": 0.5,
 }  # fmt: skip
+UNKNOWN_CHIP = 0.7  # of a generation that no row speaks of: its physics alone, with NO_BASIS around them
 HALF_WIDTH, HALF_TOKENS = 80, 700  # a layer so narrow, or a micro-step of so few tokens on an A100, reaches half of it
 # Attention, forward and backward on an A100: Dao 2023, which measured FlashAttention and FlashAttention-2. Less of Hopper's peak (2024).
 ATTENTION = {0: 0.45, 1: 0.32, 2: 0.52}
@@ -34,7 +35,7 @@ LINK, NEURON_LINK, EXPOSED = 0.5, 0.35, 0.15  # of a link's rate; of hidden comm
 # What bounds 80 % of published over estimated seconds, by how a model is trained: docs/guides/estimate.md.
 WIDTHS = {"full weights": (0.77, 1.40), "LoRA": (0.75, 1.50), "quantised weights": (0.5, 2.2)}
 # Generations of which no published row is known, nor of one like them; and how many times slower one may be than estimated.
-WITHOUT_BASIS, NO_BASIS = ("trainium2", "kepler", "blackwell"), 3.0
+WITHOUT_BASIS, NO_BASIS = {"trainium2", "kepler", "blackwell"}, 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +103,16 @@ def _work(c: Configuration) -> tuple[float, float, float]:
     # Tiles of a product grow with tokens × width; a faster chip needs more of them at once, and each expert has its own.
     width = m.width / math.sqrt(c.tensor)
     tiles = tokens * m.active_experts / m.experts * m.width / c.tensor / 1024 * math.sqrt(312e12 / peak)
+    held = CHIP.get(c.chip.generation, UNKNOWN_CHIP)
     units = FLOAT32 if c.precision == "fp32" else TENSOR_CORES
-    units = (NEURON_FLOAT32 if c.neuron and c.element_bytes == 4 else units) * CHIP[c.chip.generation]
+    units = (NEURON_FLOAT32 if c.neuron and c.element_bytes == 4 else units) * held
     reached = units * width / (width + HALF_WIDTH) * tiles / (tiles + HALF_TOKENS)
     body = 2 * m.active_parameters * tokens / split / peak
     head = 2 * m.width * m.vocabulary * predicted / split * (1 if c.forward_only else 3) / half
     squares = c.sequence**2 * (0.5 if m.causal and c.flash else 1.0)
     if both:
         squares = (c.sequence**2 + c.target**2 / 2 + c.target * c.sequence) / 2
-    speed = ATTENTION[c.flash] * (
-        HOPPER_ATTENTION if c.chip.generation in {"hopper", "blackwell"} else CHIP[c.chip.generation]
-    )
+    speed = ATTENTION[c.flash] * (HOPPER_ATTENTION if c.chip.generation in {"hopper", "blackwell"} else held)
     repeated = passes + (0.5 if c.flash and not c.forward_only else 0.0)
     attention = 4 * m.layers * (m.attention_width or m.width) * squares * samples * repeated / split / half / speed
     # An adapter reads each product's input again, and reads and writes its output twice more; without autocast in float32 (peft).
@@ -122,7 +122,7 @@ def _work(c: Configuration) -> tuple[float, float, float]:
     moved = layers * tokens / c.tensor * (moved + COMPOSED_MOVED * c.composed_bytes * m.inner) * share
     if (
         c.weight_bits
-    ):  # read, looked up where they have 4 bits, and written in 16 before each product: bitsandbytes, MatMul4Bit
+    ):  # read, looked up where they have 4 bits, written in 16 before each product: bitsandbytes, MatMul4Bit
         moved += m.layer_parameters * (c.weight_bits / 8 + 2) * (2 if c.weight_bits == 4 else 1) * passes / split
     if not c.flash:
         written = (c.sequence**2 + c.target**2 + c.target * c.sequence) / 2 if both else c.sequence**2

@@ -33,11 +33,11 @@ def chips(job: JobSpec) -> Iterator[Problem]:
     if not old and not neuron and not cpu:
         return
     written = reading.keywords(job)
-    on = {name for name, values in written.items() if values == frozenset([True])}
+    on = {name for name, values in written.items() if values == {True}}
     on = {name for name in on if name not in job.hyperparameters} | {
         name for name, value in job.arguments.items() if str(value).lower() in {"true", "1"}
     }
-    flash = written.get("attn_implementation") == frozenset([_FLASH])
+    flash = written.get("attn_implementation") == {_FLASH}
     flash |= _FLASH in map(str, job.hyperparameters.values()) or "use_flash_attention_2" in on
     halves: tuple[str, ...] = ("bf16", "tf32")
     lacking = [("CHIP001", name, old) for name in halves if name in on]

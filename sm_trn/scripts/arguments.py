@@ -163,7 +163,7 @@ def _without_secrets(text: str, job: JobSpec) -> str:
 
 def is_shipped_name(job: JobSpec, name: str) -> bool:
     """Whether the package's own script knows a name otherwise than by its own dataclass: an older name, or one of transformers."""
-    if job.script is None or job.script.source_dir is not None or job.script.git is not None:
+    if not source.shipped(job):
         return False
     texts = (source.text(path) or "" for path in (scripts_folder() / "kit").glob("*.py"))
     return any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
@@ -181,7 +181,7 @@ def keeps_the_rest(job: JobSpec) -> bool:
 def unread(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT023, SCRIPT015: a parser, or an argument that the job sends, that was not looked at; and arguments that nobody reads."""
     taken, script, texts = options(job), job.script, programs(job)
-    shipped = script is not None and script.source_dir is None and script.git is None
+    shipped = source.shipped(job)
     if taken is not None:
         if taken.unread is not None and not (
             shipped and all(is_shipped_name(job, name) for name in job.hyperparameters)

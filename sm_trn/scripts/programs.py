@@ -22,7 +22,7 @@ def programs(job: JobSpec) -> Programs:
     entry, folder = source.program(job), source.source_folder(job)
     if entry is None or folder is None or job.script is None:
         return ()
-    found, waiting = {job.script.entry: entry}, [job.script.entry] if job.script.source_dir is not None else []
+    found, waiting = {job.script.entry: entry}, [] if source.shipped(job) else [job.script.entry]
     while waiting and len(found) < _MOST:
         beside = Path(waiting.pop())
         for name in _imported(found[str(beside)]):

@@ -21,7 +21,7 @@ from ..core.specs.job import HyperValue, JobSpec, Script
 from ..core.specs.problems import Severity
 from ..core.specs.value import suggestion
 from ..forecast.data import count
-from ..forecast.estimate import span
+from ..forecast.estimate import span, usd_text
 from ..forecast.facts import Known, facts_of
 from ..forecast.models import Architecture, find_model, in_folder
 from ..forecast.plan import Choice, Excluded, Limits, Plan, plan
@@ -193,7 +193,7 @@ def _planned(draft: JobSpec, asked: Asked, template: Template, prices: PriceBook
         raise NotConfigured(_nothing_fits(found, asked))
     clean = [each for each in found.choices if not _doubt(each)]
     chosen = (clean or list(found.choices))[0]
-    usd = f"{_usd(chosen.usd.p50)} (80 %: {_usd(chosen.usd.p10)} to {_usd(chosen.usd.p90)})"
+    usd = f"{usd_text(chosen.usd.p50)} (80 %: {usd_text(chosen.usd.p10)} to {usd_text(chosen.usd.p90)})"
     time = span(chosen.wall_s.p50)
     machine = f"Machine: {chosen.name}, the cheapest of {len(found.choices)} that fit: about {usd} in {time}, estimated"
     limit = max(SHORTEST_S, round(SLACK * chosen.estimate.billable_s.p90))
@@ -201,10 +201,6 @@ def _planned(draft: JobSpec, asked: Asked, template: Template, prices: PriceBook
     doubt = "" if clean else _doubt(chosen)
     doubts = (f"Doubt: {doubt}; no machine within the limits is without one",) if doubt else ()
     return _Machine(job, (machine, _batch(chosen), *doubts), not_chosen(found, chosen))
-
-
-def _usd(amount: float) -> str:
-    return f"${amount:,.2f}"
 
 
 def _batch(chosen: Choice) -> str:
@@ -228,11 +224,11 @@ def _doubt(choice: Choice) -> str:
 def not_chosen(found: Plan, chosen: Choice) -> tuple[str, ...]:
     """At most three machines that were looked at and not taken, each with its reason: the likeliest first."""
     before = found.choices[: found.choices.index(chosen)]
-    cheaper = [f"{each.name}: {_usd(each.usd.p50)}, but {_doubt(each)}" for each in before[:3]]
+    cheaper = [f"{each.name}: {usd_text(each.usd.p50)}, but {_doubt(each)}" for each in before[:3]]
     faster = [each for each in found.front if each.wall_s.p50 < chosen.wall_s.p50]
     faster = [each for each in faster if span(each.wall_s.p50) != span(chosen.wall_s.p50)]  # as it is shown
     dearer = [
-        f"{each.name}: quicker ({span(each.wall_s.p50)}) and dearer ({_usd(each.usd.p50)})" for each in faster[:2]
+        f"{each.name}: quicker ({span(each.wall_s.p50)}) and dearer ({usd_text(each.usd.p50)})" for each in faster[:2]
     ]
     unfit = [
         each for each in found.excluded if each.kind in {"do not fit", "without the precision", "refused by check"}

@@ -155,7 +155,7 @@ def test_one_width_for_each_method() -> None:
 def test_a_limit_below_the_upper_end_is_said() -> None:
     job = classifier("ml.p4d.24xlarge", 32)
     found = st.estimate(job.replace(max_run_s=3000))
-    assert "above max_run_s = 3_000" in str(found)
+    assert "above max_run_s, 3,000 s" in str(found)
     assert "max_run_s =" not in str(st.estimate(job))
 
 

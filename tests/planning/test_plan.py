@@ -155,7 +155,7 @@ def test_a_choice_has_the_time_that_it_is_estimated_to_take() -> None:
     (choice,) = found.choices
     assert 3600 < choice.estimate.billable_s.p90 < choice.job.max_run_s < 28 * 86_400
     assert not [each for each in st.check(choice.job) if each.id == "EST001"]
-    assert f"Choice 1: max_run_s = {choice.job.max_run_s:_} where the job has 3_600" in str(found)
+    assert f"Choice 1: max_run_s {choice.job.max_run_s:,} s, where the job has 3,600 s" in str(found)
 
 
 def test_a_time_limit_that_the_service_refuses_becomes_what_the_job_needs() -> None:
@@ -208,7 +208,7 @@ def test_saving_says_which_time_limit_it_writes(tmp_path: Path) -> None:
     asked = ["estimate", "--plan", str(tmp_path / "long.toml"), "--only", "ml.p4d.*", "--take", "1"]
     run = CliRunner().invoke(cli, [*asked, "--save", str(saved)])
     (job,) = st.load_jobs(saved.read_text(), "toml")
-    assert f"with max_run_s = {job.max_run_s:_}, where {tmp_path / 'long.toml'} has 3_600" in run.output
+    assert f"with max_run_s {job.max_run_s:,} s, where {tmp_path / 'long.toml'} has 3,600 s" in run.output
 
 
 @pytest.mark.parametrize("wrong", [["--deadline", "soon"], ["--take", "one"], ["--take", "1"]])
@@ -280,13 +280,3 @@ def test_the_jobs_own_machine_is_always_in_the_answer(tmp_path: Path) -> None:
     chosen = str(st.plan(job.replace(compute=st.Compute("ml.p4d.24xlarge")), only=["ml.p4d.24xlarge"], counts=(1,)))
     assert re.search(r"1 ml\.p4d\.24xlarge × 1 ", chosen)
     assert "the job's own" in chosen
-
-
-def test_choices_whose_intervals_overlap_are_told_as_such() -> None:
-    found = st.plan(SQUAD, only=["ml.g5.*xlarge", "ml.p4d.24xlarge"], counts=(1,))
-    first = found.front[0]
-    alike = [at for at, each in enumerate(found.front, 1) if each.usd.p10 <= first.usd.p90]
-    if len(alike) > 1:
-        assert "overlap" in str(found)
-    alone = str(st.plan(SQUAD, only=["ml.p4d.24xlarge"], counts=(1,)))
-    assert "overlap" not in alone

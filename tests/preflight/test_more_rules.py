@@ -105,7 +105,7 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
     ("DATA003", Severity.WARNING, "a", flags(wandb_api_key="x"), "wandb_api_key", flags(pad_token="x", tokenizer_name="y")),
     ("SCRIPT009", Severity.WARNING, "a", flags(save_strategy="epoch"), "'epoch'", flags(save_strategy="epoch", output_dir="/tmp/out")),
     ("SCRIPT009", Severity.WARNING, "a",
-     lambda j: j.replace(hyperparameters={"output_dir": "/opt/ml/model/x", "do_train": True}), "without save_strategy",
+     lambda j: j.replace(hyperparameters={"output_dir": "/opt/ml/model/x", "do_train": True}), "save_strategy='steps'",
      lambda j: j.replace(hyperparameters={"output_dir": "/opt/ml/model", "do_train": True, "max_steps": 100})),
     ("SCALE001", Severity.INFO, "a", flags(learning_rate="5e-5"), "208 samples", flags(learning_rate="high")),
     ("SCALE001", Severity.INFO, "a", flags(learning_rate=1e-4, per_device_train_batch_size=4, gradient_accumulation_steps=8), "512 samples",

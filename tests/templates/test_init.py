@@ -17,7 +17,7 @@ import sm_trn as st
 from sm_trn.core.pricing.book import snapshot_book
 from sm_trn.forecast.models import known
 from sm_trn.templates import tiny
-from sm_trn.templates.project import design, job_name
+from sm_trn.templates.project import _known, design, job_name
 from sm_trn.templates.reading import few, spread, template_of
 from sm_trn.templates.template import TEMPLATES
 from sm_trn.templates.value import Asked
@@ -50,6 +50,13 @@ def test_what_is_written_is_launchable_and_keeps_the_budget(tmp_path: Path, name
         path.name for path in written
     }
     assert [] == [str(problem) for problem in st.check(job) if problem.severity is not st.Severity.INFO]
+    if TEMPLATES[name].head:  # one set of facts: estimate says what init said
+        said, again = (st.estimate(each, **_known(made.asked, TEMPLATES[name])) for each in (made.job, job))
+        assert (said.billable_s, said.assumed, True) == (
+            again.billable_s,
+            again.assumed,
+            again.billable_s.p90 <= job.max_run_s,
+        )
     assert 20 >= made.most_usd > 0
     assert len(made.reasons) == 3
     assert len(made.others) <= 3

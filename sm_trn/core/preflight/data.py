@@ -167,7 +167,7 @@ def no_way_out(job: JobSpec) -> Iterator[Problem]:
     """LIMIT025: a container without network reaches no model hub."""
     if job.network is None or not job.network.isolation:
         return
-    model = next((name for name in source.models_named(job) if not name.startswith(("/", "tiny-"))), "")
+    model = next((name for name in reading.models(job) if not name.startswith(("/", ".", "tiny-"))), "")
     if model:
         yield _RULES["LIMIT025"].problem(
             Field("network.isolation"),
@@ -182,7 +182,7 @@ def no_way_out(job: JobSpec) -> Iterator[Problem]:
 
 def gated_model(job: JobSpec) -> Iterator[Problem]:
     """DATA004: a gated model is downloaded with a token only; without one the job ends after its machines have started."""
-    model = next((name for name in source.models_named(job) if name.startswith(GATED)), "")
+    model = next((name for name in reading.models(job) if name.startswith(GATED)), "")
     given = [name for name in (*job.variables, *job.arguments) if _TOKEN.search(name)]
     if not model or given or Path(model).exists() or (job.network is not None and job.network.isolation):
         return

@@ -213,16 +213,13 @@ def diagnostics(job: JobSpec) -> Iterator[Problem]:
     rules = kept or job.debug_rules or job.profiler_rules
     if not asked:
         return
-    are, they, them = ("are", "they cost", "them") if len(asked) > 1 else ("is", "it costs", "it")
-    refused = (
-        f"{are} refused in an account that did not use SageMaker Debugger before {limits.DEBUGGER_CLOSED}; "
-        f"elsewhere {they} time" + (", and the rules start processing jobs" if rules else "")
-    )
+    refused = f"refused in an account that did not use SageMaker Debugger before {limits.DEBUGGER_CLOSED}; elsewhere it costs time"
     yield _RULES["LIMIT014"].problem(
         Field(asked[0]),
-        f"{' and '.join(asked)} {'would not run here' if ignored else refused}",
+        f"{' and '.join(asked)}: "
+        + ("would not run here" if ignored else refused + ", and the rules start processing jobs" * bool(rules)),
         got=", ".join(f"{name}=True" for name in asked),
-        fix=Advice(f"leave {them} out; SDK v2 turns both on by itself"),
+        fix=Advice("leave it out; SDK v2 turns both on by itself"),
     )
 
 

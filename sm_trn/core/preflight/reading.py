@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..specs.job import JobSpec
-from ..specs.problems import Line
+from ..specs.problems import Field, Line
 from . import source
 
 FILES = 200  # of a source folder that are looked at: a folder with more is a data set
@@ -52,7 +52,7 @@ def files(job: JobSpec) -> tuple[Path, ...]:
     names; empty where the source lies in S3 or in git, is not there, or is a shipped script, of which it is known what it does.
     """
     folder, entry = source.source_folder(job), source.entry_path(job)
-    if folder is None or job.script is None or job.script.source_dir is None or source.text(entry) is None:
+    if folder is None or source.shipped(job) or source.text(entry) is None:
         return ()
     return tuple(_reached(folder, entry, " ".join(map(str, job.hyperparameters.values()))))
 
@@ -67,12 +67,13 @@ def words(job: JobSpec) -> Words | None:
     return Words(everything, everything - sure, asked_for - used) if found else None
 
 
-def keywords(job: JobSpec) -> dict[str, frozenset[object]]:
+def keywords(job: JobSpec) -> dict[str, set[object]]:
     """What the source gives to arguments by name, where it stands there: ``{"padding": {"max_length"}}``. Empty as ``words`` is None."""
-    found: dict[str, frozenset[object]] = {}
-    for path in files(job):
-        for name, values in _given(source.text(path) or "").items() if path.suffix == ".py" else ():
-            found[name] = found.get(name, frozenset()) | values
+    found: dict[str, set[object]] = {}
+    for each in (each for _, call in literals(job).calls for each in call.keywords if each.arg is not None):
+        if isinstance(each.value, (ast.Constant, ast.Attribute)):
+            value = each.value.value if isinstance(each.value, ast.Constant) else ast.unparse(each.value)
+            found.setdefault(str(each.arg), set()).add(value)
     return found
 
 
@@ -171,12 +172,16 @@ class Literals:
             return self.sent.get(name)
         return self.value(self._defaults.get(name), tries=tries)
 
-    def where(self, keyword: str, otherwise: str) -> Line:
-        """Where a call is given an argument by name."""
-        lines = (
-            (path.name, call.lineno) for path, call in self.calls if any(each.arg == keyword for each in call.keywords)
+    def where(self, name: str, job: JobSpec) -> Field | Line:
+        """Where a setting is given: in the job, or in a call; else at the beginning of the script."""
+        calls = (
+            Line(path.name, call.lineno) for path, call in self.calls for each in call.keywords if each.arg == name
         )
-        return Line(*next(lines, (otherwise, 1)))
+        return (
+            Field(f"hyperparameters.{name}")
+            if name in job.hyperparameters
+            else next(calls, Line(source.entry_name(job), 1))
+        )
 
     def guarded(self, words: re.Pattern[str]) -> set[ast.AST]:
         """The nodes that stand in a ``try``, or under a condition that has one of some words."""
@@ -188,6 +193,45 @@ class Literals:
         return {node for block in blocks for node in ast.walk(block)}
 
 
+def models(job: JobSpec) -> tuple[str, ...]:
+    """The models that the job's arguments name, or its source in ``from_pretrained("…")`` and ``SFTTrainer(model="…")``."""
+    found = list(source.models_named(job))
+    for _, call in literals(job).calls:
+        name, given = ast.unparse(call.func), {each.arg: each.value for each in call.keywords}
+        if re.search(r"(?:Model\w*|For[A-Z]\w+)\.from_pretrained$", name):
+            found.append(
+                str(literals(job).value(next(iter(call.args), given.get("pretrained_model_name_or_path"))) or "")
+            )
+        elif name.endswith("Trainer") and isinstance(given.get("model"), ast.Constant):
+            found.append(str(literals(job).value(given["model"])))
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def trained_model(job: JobSpec) -> tuple[str, ...]:
+    """The one model that the source writes out and trains; empty where there are several, or none, or nothing is trained."""
+    found = models(job)
+    trains = any(word == "backward" or word.endswith("Trainer") for word in source_words(job).all)
+    return found if len(found) == 1 and trains else ()
+
+
+def of_transformers(job: JobSpec) -> bool | None:
+    """Return True for a source that may train a model of transformers; None where it cannot be read."""
+    names = ("transformers", "trl", "peft", "optimum", "sentence_transformers", "from_pretrained")
+    found = words(job)
+    return None if found is None else bool(found.any_of(*names))
+
+
+def source_words(job: JobSpec) -> Words:
+    """The words of the job's own source; none where ``words`` is None."""
+    return words(job) or Words()
+
+
+def sure_words(job: JobSpec) -> frozenset[str]:
+    """Those of them that stand under no condition."""
+    found = source_words(job)
+    return found.all - found.undecided - found.asked_for
+
+
 def literals(job: JobSpec) -> Literals:
     """The literal values of the job's own source; those of no source where ``files`` has none."""
     texts = tuple((str(path), source.text(path) or "") for path in files(job))
@@ -196,18 +240,6 @@ def literals(job: JobSpec) -> Literals:
 
 
 _literals = functools.lru_cache(maxsize=8)(Literals)
-
-
-@functools.lru_cache(maxsize=source.KEPT)
-def _given(text: str) -> dict[str, frozenset[object]]:
-    given: dict[str, set[object]] = {}
-    for node in ast.walk(source.tree(text)) if source.parses(text) else ():
-        for each in node.keywords if isinstance(node, ast.Call) else ():
-            if each.arg is not None and isinstance(each.value, ast.Constant):
-                given.setdefault(each.arg, set()).add(each.value.value)
-            elif each.arg is not None and isinstance(each.value, ast.Attribute):
-                given.setdefault(each.arg, set()).add(ast.unparse(each.value))
-    return {name: frozenset(values) for name, values in given.items()}
 
 
 def _reached(folder: Path, entry: Path | None, named: str) -> Iterator[Path]:

@@ -27,6 +27,17 @@ def source_folder(job: JobSpec) -> Path | None:
     return None if job.script.source_dir.startswith("s3://") else _path(job.script.source_dir)
 
 
+def shipped(job: JobSpec) -> bool:
+    """Return True for a script of the package, also for a copy, as ``init`` writes it, of which nothing was changed."""
+    script, folder, home = job.script, source_folder(job), _entry.scripts_folder()
+    if script is None or folder is None or script.source_dir is None:
+        return script is not None and script.source_dir is None and script.git is None
+    if not (home / script.entry).is_file():
+        return False
+    copied = [script.entry, *(f"kit/{path.name}" for path in folder.glob("kit/*.py"))]
+    return all(text(folder / name) == text(home / name) is not None for name in copied)
+
+
 def elsewhere(job: JobSpec) -> bool:
     """Whether what the job runs cannot be looked at from here: it lies in S3, in git or in an image."""
     return source_folder(job) is None

@@ -235,9 +235,7 @@ def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
     if where not in job.hyperparameters and path in literals.text.replace(output, ""):
         return  # a source that names the path besides may save there in its own way
     yield _RULES["SPOT006"].problem(
-        Field(f"hyperparameters.{where}")
-        if where in job.hyperparameters
-        else literals.where(where, source.entry_name(job)),
+        literals.where(where, job),
         f"the Trainer {'saves no checkpoints' if never else 'does not save where checkpoints are kept'}",
         consequence=_lost(job),
         got="save_strategy='no'" if never else f"output_dir={output!r}",
@@ -249,12 +247,9 @@ def kept_elsewhere(job: JobSpec) -> Iterator[Problem]:
 def first_resume(job: JobSpec) -> Iterator[Problem]:
     """SPOT015: ``train(resume_from_checkpoint=True)`` without a checkpoint is a ValueError."""
     literals = reading.literals(job)
+    guarded = literals.guarded(_LOOKS_FIRST)
     for path, call in literals.calls:
-        if (
-            not isinstance(call.func, ast.Attribute)
-            or call.func.attr != "train"
-            or call in literals.guarded(_LOOKS_FIRST)
-        ):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "train" or call in guarded:
             continue
         named = [each.value for each in call.keywords if each.arg == "resume_from_checkpoint"]
         if not named and "trainer" in ast.unparse(call.func.value).lower():
@@ -280,11 +275,10 @@ def checkpoints_in_the_model(job: JobSpec) -> Iterator[Problem]:
     steps, every = sent.get("max_steps", -1), sent.get("save_steps", SAVE_STEPS)
     if "save_strategy" not in sent and isinstance(steps, int) and isinstance(every, (int, float)) and 0 < steps < every:
         return  # ends before the first checkpoint
-    strategy = f"save_strategy={sent['save_strategy']!r}" if "save_strategy" in sent else "without save_strategy"
     yield _RULES["SCRIPT009"].problem(
         Field("hyperparameters.output_dir"),
         "the Trainer's checkpoints would be packed into the model",
-        got=f"output_dir={output!r}, {strategy}",
+        got=f"output_dir={output!r}, save_strategy={sent.get('save_strategy', 'steps')!r}",
         wanted=f"checkpoints under {CHECKPOINTS}, or none",
         fix=Advice("save_strategy='no', or an output_dir elsewhere and save_model to /opt/ml/model at the end"),
     )
@@ -306,7 +300,7 @@ def _lost(job: JobSpec) -> str:
 
 def _own(job: JobSpec) -> bool:
     """Return False for the shipped scripts, which know where models and checkpoints belong."""
-    return job.script is not None and (job.script.source_dir is not None or job.script.git is not None)
+    return job.script is not None and not source.shipped(job)
 
 
 def _trainer(job: JobSpec) -> bool:

@@ -8,13 +8,18 @@ from typing import Any
 import click
 
 from ...cli.files import files
+from ...cli.files.ceilings import ceiling_of
 from ...cli.options import global_option, json_option
 from ...cli.shared import Duration, Number, Whole, emit, say
 from ...core.formatting.printable import printable
 from ...core.logs.saved import read_log
+from ...core.preflight import reading, source
 from ...core.session.defaults import known_prices, known_region
-from ..estimate import estimate
-from ..facts import KNOWN, Known
+from ...core.specs.job import JobSpec
+from ..configure import machine
+from ..estimate import estimate, span
+from ..facts import KNOWN, Known, MissingFact
+from ..phases import SAVING, surroundings
 from ..plan import GOALS, Limits, Plan, plan
 
 _PLAN_OPTIONS = ("goal", "deadline", "max_usd", "only", "take", "save")
@@ -37,7 +42,7 @@ def _training_data(context: click.Context, parameter: click.Parameter, value: st
     type=click.Path(exists=True),
     callback=_training_data,
     metavar="PATH",
-    help="Count the examples of this local file or folder.",
+    help="Count a local file or folder.",
 )
 @click.option("--length", type=Number(min=1), help="Tokens per training example.")
 @click.option("--batch", type=Number(min=1), help="Per-device batch size.")
@@ -82,7 +87,13 @@ def command(
     measured = read_log(log, rules=job.metrics) if log is not None else None
     there = known_region(region, profile=profile)
     if not ranked:
-        result = estimate(job, prices=known_prices(), region=there, measured=measured, **known)
+        try:
+            result = estimate(job, prices=known_prices(), region=there, measured=measured, **known)
+        except MissingFact as missing:
+            if missing.fact != "model" or as_json or reading.of_transformers(job) is not False:
+                raise
+            say(f"{_without_model(job, there)}\nNext: sm-trn estimate {name} --model 110m, or what else it trains")
+            return 0
         if as_json:
             emit(result.to_dict())
         else:
@@ -101,6 +112,16 @@ def command(
     return 0 if choices.choices else 1
 
 
+def _without_model(job: JobSpec, region: str) -> str:
+    """What is known of a job whose script trains no model of transformers. Raises MissingFact."""
+    around = (*surroundings(job, machine(job)[1]), SAVING)
+    phases = ", ".join(f"{each.name} {span(each.seconds.p10)} to {span(each.seconds.p90)}" for each in around)
+    what = (
+        f"{job.name}: {source.entry_name(job)} is no transformers script, so its memory and its steps are not estimated"
+    )
+    return f"{what}\n  Cost    {ceiling_of(job, region)}\n  Phases  {phases}"
+
+
 def _save_choice(result: Plan, take: int, path: Path, name: str, *, as_json: bool) -> None:
     if take > len(result.front):
         raise click.UsageError(f"--take: got {take}, wanted at most {len(result.front)}, the choices of the table")
@@ -108,6 +129,6 @@ def _save_choice(result: Plan, take: int, path: Path, name: str, *, as_json: boo
     files.save(path, choice.job)
     limit = ""
     if choice.job.max_run_s != result.job.max_run_s:
-        limit = f", with max_run_s = {choice.job.max_run_s:_}, where {name} has {result.job.max_run_s:_}"
+        limit = f", with max_run_s {choice.job.max_run_s:,} s, where {name} has {result.job.max_run_s:,} s"
     message = f"Saved {path}: {choice.name}{limit}. Next: sm-trn check {path}"
     click.echo(printable(message), err=as_json)
