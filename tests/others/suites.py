@@ -157,7 +157,11 @@ def run_laid_out(suite: Suite, checkout: Path, python: Path, work: Path) -> Outc
         kept[name] = text.replace("{checkout}", str(checkout)).replace("{here}", str(TABLE.parent))
     kept["SAGEMAKER_SUPPRESS_V2_WARNING"] = "1"
     arguments = list(suite.pytest) if suite.pytest else [str(_as_tests(suite, work))]
-    options = ["--sm-trn-everywhere", f"--sm-trn-region={suite.region}", *(f"--sm-trn-role={role}" for role in suite.roles)]
+    options = [
+        "--sm-trn-everywhere",
+        f"--sm-trn-region={suite.region}",
+        *(f"--sm-trn-role={role}" for role in suite.roles),
+    ]
     result = work / "result.xml"
     options += ["-p", "no:cacheprovider", f"--timeout={suite.timeout_s}", f"--junitxml={result}"]
     command = [str(python), "-m", "pytest", *options, *arguments]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -10,7 +11,8 @@ import pytest
 
 import sm_trn as st
 from sm_trn.forecast.configure import configure
-from sm_trn.forecast.estimate import billable
+from sm_trn.forecast.estimate import billable, step_interval
+from sm_trn.forecast.facts import facts_of
 from sm_trn.forecast.memory import largest_batch
 
 JOB = st.JobSpec(
@@ -149,3 +151,23 @@ def test_a_check_looks_at_a_job_once() -> None:
     finally:
         sys.setprofile(None)
     assert seen == ["configure", "billable", "configure", "largest_batch"]
+
+
+@pytest.mark.parametrize(
+    ("model", "rules"),
+    [("mistralai/Mistral-7B-v0.1", {"MEM001"}), ("gpt2", set()), ("google/gemma-2-9b", {"MEM001", "DATA004"})],
+)
+def test_a_model_that_the_script_writes_out_is_known(tmp_path: Path, model: str, rules: set[str]) -> None:
+    program = f"from transformers import AutoModelForCausalLM, Trainer\nNAME = {model!r}\nm = AutoModelForCausalLM.from_pretrained(NAME)\n"
+    (tmp_path / "train.py").write_text(program + "Trainer(m).train()\nm.save_pretrained('/opt/ml/model')\n")
+    job = JOB.replace(
+        script=st.Script("train.py", source_dir=str(tmp_path)), compute=st.Compute("ml.g5.2xlarge"), hyperparameters={}
+    )
+    assert rules == {each.id for each in st.check(job)} & {"MEM001", "DATA004"}
+
+
+def test_a_new_generation_of_chips_is_estimated_from_its_physics() -> None:
+    known = configure(facts_of(JOB, {"length": 128}))
+    chip = replace(known.average.chip, generation="rubin")
+    new = replace(known, average=replace(known.average, chip=chip), others=())
+    assert step_interval(new).p90 > step_interval(known).p90 > 0

@@ -37,13 +37,7 @@ def _training_data(context: click.Context, parameter: click.Parameter, value: st
 @click.command("estimate")
 @click.argument("name", metavar="FILE")
 @click.option("--examples", type=Number(min=1), help="Number of training examples.")
-@click.option(
-    "--data",
-    type=click.Path(exists=True),
-    callback=_training_data,
-    metavar="PATH",
-    help="Count a local file or folder.",
-)
+@click.option("--data", type=click.Path(exists=True), callback=_training_data, metavar="PATH", help="Count this file.")
 @click.option("--length", type=Number(min=1), help="Tokens per training example.")
 @click.option("--batch", type=Number(min=1), help="Per-device batch size.")
 @click.option("--epochs", type=Number(min=0, min_open=True), help="Number of epochs.")
