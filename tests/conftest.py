@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,6 +30,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # The tables that ship, whatever the person who runs the tests keeps in a file of facts.
 os.environ["SM_TRN_CATALOG"] = "/nonexistent/catalog.json"
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="sm-trn-state-")  # launches that a test interrupts
 # Before torch is loaded: several tests and jobs share the machine's cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A worker loads libraries of a gigabyte and keeps them: until all is collected there is no garbage to look for.

@@ -71,12 +71,12 @@ def once(
         started = known.keys() - replaced.keys()
         if started:
             notice(
-                f"{len(started)} of these {len(names)} jobs were launched before and run, or have completed: "
-                f"sm-trn list --launch {launch}. Only the others are launched; to launch all again, delete {path}"
+                f"{len(started)} of these {len(names)} jobs were launched before and run, or have completed; "
+                f"sm-trn list --launch {launch} shows them. Only the others are launched; to launch all again, delete {path}"
             )
         elif len(names) > 1:
             notice(
-                f"To list these jobs: sm-trn list --launch {launch}. Interrupted, the same command goes on with the rest"
+                f"Interrupted, the same command goes on with the rest. To list these jobs: sm-trn list --launch {launch}"
             )
         tagged = [spec.replace(tags={**spec.tags, LAUNCH_TAG: launch}) for spec in specs]
         yield dict(zip([replaced.get(name, name) for name in names], tagged, strict=True)), started

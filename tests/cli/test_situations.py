@@ -236,7 +236,7 @@ def test_ctrl_c_during_a_launch_names_what_was_launched(job: str, flags: tuple[s
         # An interpreter of its own: a fork server passes a signal on, and the answer may be there before it.
         process = subprocess.Popen(
             [sys.executable, "-m", "sm_trn.cli", "launch", job, *flags],
-            env={**kept, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**kept, **environment, "SM_TRN_STATE": f"{job}.state"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         out, said = process.communicate(timeout=60)
     assert (130, 1) == (process.returncode, len(created)), said
