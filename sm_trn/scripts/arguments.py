@@ -163,10 +163,8 @@ def _without_secrets(text: str, job: JobSpec) -> str:
 
 def is_shipped_name(job: JobSpec, name: str) -> bool:
     """Whether the package's own script knows a name otherwise than by its own dataclass: an older name, or one of transformers."""
-    if not source.shipped(job):
-        return False
     texts = (source.text(path) or "" for path in (scripts_folder() / "kit").glob("*.py"))
-    return any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
+    return source.shipped(job) and any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
 
 
 def keeps_the_rest(job: JobSpec) -> bool:

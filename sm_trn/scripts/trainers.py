@@ -8,13 +8,13 @@ from packaging.version import Version
 
 from ..core.preflight import source
 from ..core.specs.job import JobSpec
-from ..core.specs.problems import Advice, Line, Problem, rules_of
+from ..core.specs.problems import Advice, Line, Problem, Severity, rules_of
 from .programs import programs
 from .syntax import called, keyword
 
 _RULES = rules_of(__package__)
 # Library, class by the end of its name, keyword, the first release with it, the first without, what is meant.
-# Source: the classes in the wheels of transformers 4.4 to 5.17 and trl 0.8 to 1.11.
+# Source: the classes in the wheels of transformers 4.4 to 5.17 and trl 0.8 to 1.11; datasets 4.0.0's release notes.
 _KEYWORDS = (
     ("transformers", "Arguments", "evaluation_strategy", "4", "4.51", "eval_strategy"),
     ("transformers", "Arguments", "eval_strategy", "4.41", "", "evaluation_strategy"),
@@ -28,6 +28,7 @@ _KEYWORDS = (
     ("trl", "SFTTrainer", "dataset_text_field", "0", "0.13", "SFTConfig(dataset_text_field=…)"),
     ("trl", "SFTTrainer", "packing", "0", "0.13", "SFTConfig(packing=…)"),
     ("trl", "SFTConfig", "max_seq_length", "0", "0.20", "max_length"),
+    ("datasets", "load_dataset", "trust_remote_code", "1", "4", "data without a loading script"),
     ("trl", "DPOTrainer", "beta", "0", "0.13", "DPOConfig(beta=…)"),
 )
 
@@ -47,6 +48,7 @@ def keywords(job: JobSpec) -> Iterator[Problem]:
                         f"{called(call)} of {library} {release} takes no {name}",
                         got=name,
                         wanted=meant,
+                        severity=Severity.WARNING if library == "datasets" else None,
                         fix=Advice("correct the name, or ask for another release in requirements.txt"),
                     )
 

@@ -47,6 +47,16 @@ CHECKPOINT = st.Checkpoint(s3_uri="s3://b/c")
 
 # id, severity, configuration, the wrong change, a word of "got" or "what", the right change
 TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
+    ("LIMIT019", Severity.ERROR, "a", lambda j: j.replace(compute=groups("g"), distribution=None, inputs={
+        "a": st.Channel("s3://b/a", groups=("g",)), "c": "s3://b/c"}), "Some channels",
+     lambda j: j.replace(compute=groups("g"), distribution=None)),
+    ("LIMIT022", Severity.ERROR, "a", compute(volume_kms_key="alias/k"), "local", compute()),
+    ("LIMIT023", Severity.ERROR, "a", lambda j: j.replace(tensorboard=st.specs.TensorBoard(s3_uri="s3://b/t", local_path="/opt/ml/t")),
+     "reserved", lambda j: j.replace(tensorboard=st.specs.TensorBoard(s3_uri="s3://b/t", local_path="/t"))),
+    ("DATA008", Severity.WARNING, "a", lambda j: j.replace(inputs={"a": "s3://b/d", "c": "s3://b/d2"}), "s3://b/d2",
+     lambda j: j.replace(inputs={"a": "s3://b/d/", "c": "s3://b/d2", "e": "s3://b/d"[:-2]})),
+    ("SCRIPT025", Severity.ERROR, "a", lambda j: j.replace(script=st.Script("a.py", source_dir="s3://b/c.zip")), "c.zip",
+     lambda j: j.replace(script=st.Script("a.py", source_dir="s3://b/c.tar.gz"))),
     ("DIST020", Severity.ERROR, "c", neuron(tensor_parallel=5), "5 × 1 of 32", neuron(tensor_parallel=8, pipeline_parallel=4)),
     ("DIST021", Severity.WARNING, "a", neuron(zero_1=True), "ml.p4d.24xlarge", neuron()),
     ("DIST022", Severity.ERROR, "c", neuron(precompile=True), "not set", neuron(precompile=True, cache_s3_uri="s3://b/c")),
@@ -86,7 +96,8 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
      lambda j: j.replace(network=st.Network(isolation=True))),
     ("LIMIT022", Severity.ERROR, "a", lambda j: j.replace(output=st.Output(kms_key="a b")), "a b",
      lambda j: j.replace(output=st.Output(kms_key="alias/a"))),
-    ("LIMIT022", Severity.ERROR, "a", compute(volume_kms_key="a b"), "a b", compute(volume_kms_key="alias/a")),
+    ("LIMIT022", Severity.ERROR, "a", compute(volume_kms_key="a b"), "a b",
+     lambda j: j.replace(compute=st.Compute("ml.p3.16xlarge", volume_kms_key="alias/a"))),
     ("LIMIT023", Severity.ERROR, "a", lambda j: j.replace(metrics=(st.MetricRule("x" * 256, "(.)"),)), "xxx",
      lambda j: j.replace(metrics=(st.MetricRule("x" * 255, "(.)"),))),
     ("LIMIT023", Severity.ERROR, "a", lambda j: j.replace(inputs={"t": st.Channel("s3://b/c", compression="gzip")}), "'gzip'",
@@ -111,10 +122,6 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
     ("SCALE001", Severity.INFO, "a", flags(learning_rate=1e-4, per_device_train_batch_size=4, gradient_accumulation_steps=8), "512 samples",
      lambda j: j.replace(compute=st.Compute("ml.p3.2xlarge"), distribution=None, hyperparameters={"learning_rate": 1e-4, "batch_size": 4})),
     ("SCALE001", Severity.INFO, "a", flags(learning_rate=1e-4), "16 workers", flags(learning_rate=float("nan"))),
-    ("SCALE002", Severity.INFO, "b", flags(model_name_or_path="gpt2", per_device_train_batch_size=13), "25 for 'gpt2'",
-     flags(model_name_or_path="gpt2", per_device_train_batch_size=25)),
-    ("SCALE002", Severity.INFO, "b", flags(model_id="some/distilgpt2", per_device_train_batch_size=8), "118 for 'distilgpt2', 80 without",
-     lambda j: flags(model_id="distilgpt2", per_device_train_batch_size=8)(j).replace(compiler=None)),
 ]  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def test_a_model_in_the_place_that_the_job_says_is_kept(tmp_path: Path) -> None:
     assert {"SCRIPT024"} == ids(tmp_path, script, hyperparameters={"out": "/tmp/model"})
 
 
-SAVED = "m.save_pretrained('/opt/ml/model')"
+SAVED = "t.train()\nm.save_pretrained('/opt/ml/model')"
 LAST = "from transformers.trainer_utils import get_last_checkpoint as last\nt.train(resume_from_checkpoint=last('/opt/ml/checkpoints'))"
 
 

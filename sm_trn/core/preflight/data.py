@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..catalog import limits
+from ..catalog.instances import find_instances
 from ..specs.compute import Compute
 from ..specs.data import InputMode, S3Kind
 from ..specs.job import JobSpec
@@ -62,11 +63,13 @@ _RULES["LIMIT016"], "retries", "not a number of attempts", str(job.retries),
 
 
 def numbers(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT017: not a number and infinity have no JSON; the SDK sends them all the same."""
+    """LIMIT017: not a number, infinity and objects of Python have no JSON; the SDK sends some of them all the same."""
     for name, value in job.hyperparameters.items():
-        if isinstance(value, float) and not math.isfinite(value):
+        object_of_python = not isinstance(value, (str, int, float, Mapping, list, tuple))
+        if object_of_python or (isinstance(value, float) and not math.isfinite(value)):
             yield _illegal(
-_RULES["LIMIT017"], f"hyperparameters.{name}", "not a number that JSON can carry", repr(value), "a finite number", "leave it out"
+_RULES["LIMIT017"], f"hyperparameters.{name}", "not a value that JSON can carry", repr(value)[:60], "a text or a finite number",
+                "leave it out",
             )  # fmt: skip
 
 
@@ -118,6 +121,47 @@ _RULES["LIMIT019"], "compute.groups", "SageMaker Training Compiler takes no inst
 _RULES["LIMIT019"], f"inputs.{channel}.groups", "the channel is for groups that the job does not have",
                 ", ".join(map(repr, strange)), ", ".join(map(repr, names)) or "no groups", "correct the names, or leave groups out",
             )  # fmt: skip
+
+
+def mixed_channels(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT019: either every channel names its groups, or none does."""
+    assigned = [name for name, value in job.channels.items() if value.groups]
+    others = [name for name in job.inputs if name not in assigned]
+    if assigned and others:
+        said = limits.MIXED_CHANNELS.format(assigned=", ".join(assigned), others=", ".join(others))
+        yield _illegal(
+            _RULES["LIMIT019"], f"inputs.{others[0]}", "AWS refuses channels of which some name groups", said,
+            "groups of every channel, or of none", "name the groups of each channel",
+        )  # fmt: skip
+
+
+def reserved_path(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT023: TensorBoard's files cannot lie in folders that SageMaker uses itself."""
+    path = job.tensorboard.local_path if job.tensorboard is not None else None
+    if path is not None and path.startswith(limits.RESERVED):
+        yield _illegal(
+            _RULES["LIMIT023"], "tensorboard.local_path", "AWS refuses the folder", f"{path!r}: {limits.RESERVED_PATH}",
+            "a folder of its own, or none", Change(local_path="/tensorboard"),
+        )  # fmt: skip
+
+
+def sibling_prefixes(job: JobSpec) -> Iterator[Problem]:
+    """DATA008: a prefix takes every key that begins so, also those of a folder whose name is longer."""
+    places = {name: channel.uri for name, channel in job.channels.items()}
+    places |= {"checkpoint": job.checkpoints.s3_uri if job.checkpoints else "", "output": job.output.s3_uri or ""}
+    for name, channel in job.channels.items():
+        if not channel.uri.startswith("s3://") or channel.uri.endswith("/") or channel.kind is not S3Kind.PREFIX:
+            continue
+        longer = re.compile(re.escape(channel.uri) + "[^/]")
+        taken = [other for other, uri in places.items() if longer.match(uri)]
+        if taken:
+            yield _RULES["DATA008"].problem(
+                Field(f"inputs.{name}"),
+                f"the prefix also takes the objects of {', '.join(taken)}",
+                got=f"{channel.uri!r} beside {places[taken[0]]!r}",
+                wanted="a prefix that ends with a slash",
+                fix=Change(uri=f"{channel.uri}/"),
+            )
 
 
 def tags(job: JobSpec) -> Iterator[Problem]:
@@ -202,12 +246,18 @@ def gated_model(job: JobSpec) -> Iterator[Problem]:
 
 
 def keys(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT022: a KMS key is an id, an alias or an ARN."""
+    """LIMIT022: a KMS key is an id, an alias or an ARN, and of a volume only where the machine has one."""
+    local = [row.name for row in find_instances(job.compute.instances) if row.nvme]
     for where, key in (("compute.volume_kms_key", job.compute.volume_kms_key), ("output.kms_key", job.output.kms_key)):
         if key is not None and (not key or not limits.matches("KmsKeyId", key)):
             yield _illegal(
                 _RULES["LIMIT022"], where, "not a KMS key", repr(key), "a key id, alias or ARN", "alias/your-key"
             )
+        elif key is not None and local and where != "output.kms_key":
+            yield _illegal(
+                _RULES["LIMIT022"], where, "AWS refuses a key for local disks, which encrypt themselves",
+                limits.LOCAL_DISKS.format(instance=local[0]), "no key", "leave it out; output.kms_key is another",
+            )  # fmt: skip
 
 
 def wording(job: JobSpec) -> Iterator[Problem]:
@@ -323,6 +373,9 @@ RULES = (
     numbers,
     own_image,
     groups,
+    mixed_channels,
+    reserved_path,
+    sibling_prefixes,
     tags,
     network,
     modes,

@@ -282,26 +282,6 @@ def global_batch(job: JobSpec) -> Iterator[Problem]:
     )
 
 
-def compiled_batch(job: JobSpec) -> Iterator[Problem]:
-    """SCALE002: compiled training needs less memory; the gain comes from the larger batch that then fits."""
-    batch, name = _batch(job), _model(job)
-    if not job.compiled or batch is None or name is None:
-        return
-    tested = [row for row in compiler.tested_batches() if row.model == name]
-    here = [row for row in tested if row.instance == job.compute.instance] or tested
-    row = min(here, key=lambda each: each.compiled_batch, default=None)  # the promise that is safest to make
-    if row is None or batch >= row.compiled_batch or (row.batch is not None and batch > row.batch):
-        return
-    without = f", {row.batch} without" if row.batch else ""
-    yield _RULES["SCALE002"].problem(
-        Field("hyperparameters"),
-        f"with the compiler a larger batch fits: AWS tried {row.compiled_batch} for {row.model!r}{without}",
-        got=f"{batch} per worker",
-        wanted=f"measured on {row.instance} in {row.precision} with {row.sequence} tokens, PyTorch {row.pytorch}",
-        fix=Advice("use a larger batch, and scale the learning rate with it"),
-    )
-
-
 def _replicas(job: JobSpec) -> int:
     """Workers that each take a batch of their own; 1 where the library decides that by itself."""
     if isinstance(job.distribution, (SMModelParallel, SMModelParallelV2)):
@@ -313,10 +293,6 @@ def _replicas(job: JobSpec) -> int:
 def _batch(job: JobSpec) -> int | None:
     found = next((value for flag in BATCH_FLAGS if (value := _number(job, flag)) is not None), None)
     return int(found) if found is not None and found >= 1 else None
-
-
-def _model(job: JobSpec) -> str | None:
-    return next((name.rsplit("/", 1)[-1] for name in source.models_named(job)), None)
 
 
 def _number(job: JobSpec, flag: str) -> float | None:
@@ -343,5 +319,4 @@ RULES = (
     no_neuron_cores,
     lost_compilation,
     global_batch,
-    compiled_batch,
 )

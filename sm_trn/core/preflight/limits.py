@@ -12,6 +12,7 @@ from ..specs.job import JobSpec
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity, rules_of
 from ..specs.value import suggestion
 from ..strategies import debugged, plan, profiled
+from . import reading
 
 TOOLKIT_HYPERPARAMETERS = 5  # sagemaker_program, …_submit_directory, …_container_log_level, …_job_name, …_region
 COMPILER_HYPERPARAMETERS = 2
@@ -120,22 +121,37 @@ def metrics(job: JobSpec) -> Iterator[Problem]:
     )
     longest = limits.maximum("MetricRegex")
     for index, rule in enumerate(job.metrics):
-        fault, refused = "", False
+        fault, word = "", None
         try:
-            fault = "" if re.compile(rule.regex).groups else "no capturing group"
+            pattern = re.compile(rule.regex)
+            fault = "" if pattern.groups else "no capturing group"
+            word = _word(pattern, job) if pattern.groups else None
         except re.error as error:
             fault = f"broken regex: {error}"
         if len(rule.regex) > longest:
-            fault, refused = f"{len(rule.regex):,} characters", True
-        if fault:
+            fault = f"{len(rule.regex):,} characters"
+        if fault or word:
             yield _RULES["LIMIT009"].problem(
                 Field(f"metrics[{index}]"),
                 f"metric {rule.name!r} would never be found",
-                severity=Severity.ERROR if refused else Severity.WARNING,
-                got=fault,
+                severity=Severity.ERROR if fault else Severity.WARNING,
+                got=fault or f"{word!r} in what the script prints, which is no number",
                 wanted=f"a regex of at most {longest} characters whose first group is the number",
                 fix=Advice(r"e.g. r'loss: ([0-9.]+)'"),
             )
+
+
+def _word(pattern: re.Pattern[str], job: JobSpec) -> str | None:
+    """What the first group finds in a literal text of the script, where that is no number."""
+    for text in reading.literals(job).printed:
+        match = pattern.search(text)
+        if (
+            match is not None
+            and match[1]
+            and not re.fullmatch(r"[-+]?[\d.]+(?:e[-+]?\d+)?|nan|-?inf", match[1], re.IGNORECASE)
+        ):
+            return str(match[1])
+    return None
 
 
 def environment(job: JobSpec) -> Iterator[Problem]:

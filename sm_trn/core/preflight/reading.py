@@ -84,7 +84,8 @@ class Literals:
     """The values of expressions of a job's source, as far as they are literals, names that are bound once to one, hyperparameters or
     literal defaults of arguments, settings of a file of configuration, or variables of the job's environment.
 
-    ``calls`` are all of the source's with their files, ``sent`` the settings from outside, ``text`` the source without comments.
+    ``calls`` are all of the source's with their files, ``sent`` the settings from outside, ``text`` the source without comments,
+    ``printed`` the texts in calls of print, without templates.
     """
 
     def __init__(self, texts: Pairs, arguments: Pairs, environment: Pairs) -> None:
@@ -93,11 +94,7 @@ class Literals:
         self._trees: list[ast.Module] = []
         self._names: dict[str, ast.expr | None] = {}
         self._defaults: dict[str, ast.expr] = {}
-        self._variables = {
-            "SM_MODEL_DIR": "/opt/ml/model",
-            "SM_OUTPUT_DATA_DIR": "/opt/ml/output/data",
-            **dict(environment),
-        }
+        self._variables = dict(environment)
         self.sent: dict[str, str] = {}
         for file, text in texts:
             path = Path(file)
@@ -107,6 +104,11 @@ class Literals:
                 self.calls += [(path, call) for call in source.calls(text)]
                 self._trees.append(source.tree(text))
         self.sent |= {name.replace("-", "_"): value for name, value in arguments}
+        strings = (each for _, call in self.calls if ast.unparse(call.func) == "print" for each in ast.walk(call))
+        texts_printed = {
+            str(each.value) for each in strings if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        }
+        self.printed = frozenset(text for text in texts_printed if not re.search("[%{]", text))
         for tree in self._trees:
             self._bind(tree)
         for _, call in self.calls:
@@ -214,11 +216,12 @@ def trained_model(job: JobSpec) -> tuple[str, ...]:
     return found if len(found) == 1 and trains else ()
 
 
-def of_transformers(job: JobSpec) -> bool | None:
-    """Return True for a source that may train a model of transformers; None where it cannot be read."""
-    names = ("transformers", "trl", "peft", "optimum", "sentence_transformers", "from_pretrained")
+def of_transformers(job: JobSpec) -> bool:
+    """Return False for a source that trains no model of transformers."""
     found = words(job)
-    return None if found is None else bool(found.any_of(*names))
+    return found is None or bool(
+        found.any_of("transformers", "trl", "peft", "optimum", "sentence_transformers", "from_pretrained")
+    )
 
 
 def source_words(job: JobSpec) -> Words:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import _entry
+from ..catalog import limits
 from ..catalog.instances import find_instance
 from ..specs.compute import Accelerator
 from ..specs.data import Network
@@ -69,6 +70,19 @@ def dependencies(job: JobSpec) -> Iterator[Problem]:
         else:
             continue
         yield _RULES["SCRIPT012"].problem(where, what, got=repr(path), wanted=wanted, fix=fix)
+
+
+def no_archive(job: JobSpec) -> Iterator[Problem]:
+    """SCRIPT025: the toolkit unpacks a source in S3 as one gzipped archive: sagemaker-training 5.1.4, files.download_and_extract."""
+    place = (job.script.source_dir or "") if job.script is not None and job.script.git is None else ""
+    if place.startswith("s3://") and place.endswith(("/", ".zip", ".py", ".tar", ".whl")):
+        yield _RULES["SCRIPT025"].problem(
+            Field("script.source_dir"),
+            "a source in S3 is no archive",
+            got=repr(place),
+            wanted="one .tar.gz",
+            fix=Advice("pack it, or name its folder on this machine"),
+        )
 
 
 def no_script(job: JobSpec) -> Iterator[Problem]:
@@ -152,6 +166,14 @@ def file_systems(job: JobSpec) -> Iterator[Problem]:
                     network=Network(subnets=("subnet-0123456789abcdef0",), security_groups=("sg-0123456789abcdef0",))
                 ),
             )
+        if not limits.matches("FileSystemId", system.file_system_id):
+            yield _RULES["DATA005"].problem(
+                Field(f"inputs.{name}.file_system_id"),
+                "not the id of a file system",
+                got=repr(system.file_system_id),
+                wanted="fs- and 8 or 17 digits",
+                fix=Advice("correct it"),
+            )
         if not system.directory.startswith("/"):
             yield _RULES["DATA005"].problem(
                 Field(f"inputs.{name}.directory"),
@@ -199,6 +221,7 @@ def _ties(call: ast.Call) -> bool:
 RULES = (
     missing,
     dependencies,
+    no_archive,
     no_script,
     not_python,
     syntax,

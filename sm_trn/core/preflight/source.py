@@ -125,11 +125,6 @@ def calls(found: str) -> tuple[ast.Call, ...]:
     return tuple(node for node in ast.walk(tree(found)) if isinstance(node, ast.Call))
 
 
-def methods(found: str) -> frozenset[str]:
-    """The names of the methods that a text calls."""
-    return frozenset(call.func.attr for call in calls(found) if isinstance(call.func, ast.Attribute))
-
-
 @functools.lru_cache(maxsize=KEPT)
 def argument_calls(found: str) -> tuple[ast.Call, ...]:
     """Every ``add_argument(…)`` of a text that parses, also under a name that was bound to it."""

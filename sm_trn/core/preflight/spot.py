@@ -146,7 +146,7 @@ def results(job: JobSpec) -> tuple[Result, ...]:
     for path, call in literals.calls:
         name = ast.unparse(call.func)
         position = next((at for end, at in _SAVES.items() if f".{name}".endswith(f".{end}")), None)
-        trainer = name.endswith(reading.TRAINERS)
+        trainer = name.endswith(reading.TRAINERS) and ".train(" in literals.text
         if position is None and not trainer:
             continue
         named = {each.arg: each.value for each in call.keywords}
@@ -155,11 +155,9 @@ def results(job: JobSpec) -> tuple[Result, ...]:
         if place is None and name.endswith("save_model"):
             continue  # to the folder of its Trainer
         known = literals.place(place) if place is not None else literals.sent.get("output_dir")
-        at = posixpath.normpath(posixpath.join(CODE, str(known))) if known is not None else None
-        found.append(Result(Line(path.name, call.lineno), name, at))
-    if re.search(r"HfArgumentParser|TrlParser", literals.text) and "output_dir" in literals.sent:
-        at = posixpath.normpath(posixpath.join(CODE, str(literals.sent["output_dir"])))
-        found.append(Result(Line(source.entry_name(job), 1), "the Trainer", at))
+        found.append(Result(Line(path.name, call.lineno), name, _in_container(known)))
+    if "output_dir" in literals.sent and re.search(r"(?s)(?:HfArgument|Trl)Parser.*\.train\(", literals.text):
+        found.append(Result(Line(source.entry_name(job), 1), "the Trainer", _in_container(literals.sent["output_dir"])))
     return tuple(found)
 
 
@@ -294,6 +292,10 @@ def inside(path: str, *folders: str) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
+def _in_container(path: str | None) -> str | None:
+    return None if path is None else posixpath.normpath(posixpath.join(CODE, path))
+
+
 def _lost(job: JobSpec) -> str:
     return "an interruption would start again at step 0" if job.spot is not None else "nothing would be kept in S3"
 
@@ -305,8 +307,8 @@ def _own(job: JobSpec) -> bool:
 
 def _trainer(job: JobSpec) -> bool:
     """Whether the script seems to be the Trainer's."""
-    named = _own(job) and re.search("|".join(reading.TRAINERS), reading.literals(job).text)
-    return _own(job) and (bool(TRAINER_FLAGS & set(job.hyperparameters)) or bool(named))
+    named = "|".join(reading.TRAINERS)
+    return _own(job) and bool(TRAINER_FLAGS & set(job.hyperparameters) or re.search(named, reading.literals(job).text))
 
 
 RULES = (

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.catalog import images
+from ...core.catalog import images, limits
+from ...core.catalog.instances import find_instance
 from ..errors import AwsError, validation
 from ..objects import parse_s3_uri
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ..api.shapes import Body
 
 _DAY = 86_400
-_RESERVED = ("/opt/ml", "/tmp", "/usr/local/nvidia")  # noqa: S108 - AWS's words
 
 
 def check_request(body: Body, has_objects: Callable[[str, str], bool], region: str) -> None:
@@ -27,11 +27,8 @@ def check_request(body: Body, has_objects: Callable[[str, str], bool], region: s
     _check_times(body)
     _check_channels(body, has_objects, region)
     local = (body.get("TensorBoardOutputConfig") or {}).get("LocalPath") or ""
-    if local.startswith(_RESERVED):  # verbatim
-        raise validation(
-            "LocalPath of TensorBoardOutputConfig cannot start with the following reserved path: "
-            f"[{', '.join(_RESERVED)}]"
-        )
+    if local.startswith(limits.RESERVED):
+        raise validation(limits.RESERVED_PATH)
 
 
 def _check_algorithm(algorithm: Body | None) -> None:
@@ -99,8 +96,8 @@ def _check_groups(resources: Body, groups: Sequence[Body]) -> None:
 
 
 def _check_times(body: Body) -> None:
-    limits = body.get("StoppingCondition", {})
-    longest, wait = limits.get("MaxRuntimeInSeconds", _DAY), limits.get("MaxWaitTimeInSeconds")
+    times = body.get("StoppingCondition", {})
+    longest, wait = times.get("MaxRuntimeInSeconds", _DAY), times.get("MaxWaitTimeInSeconds")
     if longest > 28 * _DAY:
         raise validation(f"MaxRuntimeInSeconds: got {longest}, wanted at most {28 * _DAY} (28 days)")
     if not body.get("EnableManagedSpotTraining"):
@@ -127,10 +124,11 @@ def _check_channels(body: Body, has_objects: Callable[[str, str], bool], region:
         if (channel["DataSource"].get("S3DataSource") or {}).get("InstanceGroupNames")
     ]
     others = [name for name in names if name not in assigned]
-    if assigned and others:  # verbatim
-        raise validation(
-            f"Some channels have assigned instance groups: [{', '.join(assigned)}] while others not: [{', '.join(others)}]"
-        )
+    if assigned and others:
+        raise validation(limits.MIXED_CHANNELS.format(assigned=", ".join(assigned), others=", ".join(others)))
+    instance = find_instance(str(body["ResourceConfig"].get("InstanceType")))
+    if body["ResourceConfig"].get("VolumeKmsKeyId") and instance is not None and instance.nvme:
+        raise validation(limits.LOCAL_DISKS.format(instance=instance.name))
     for channel in body.get("InputDataConfig") or ():
         source = channel["DataSource"].get("S3DataSource")
         if source is None:

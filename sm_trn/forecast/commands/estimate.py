@@ -84,7 +84,7 @@ def command(
         try:
             result = estimate(job, prices=known_prices(), region=there, measured=measured, **known)
         except MissingFact as missing:
-            if missing.fact != "model" or as_json or reading.of_transformers(job) is not False:
+            if missing.fact != "model" or as_json or reading.of_transformers(job):
                 raise
             say(f"{_without_model(job, there)}\nNext: sm-trn estimate {name} --model 110m, or what else it trains")
             return 0
