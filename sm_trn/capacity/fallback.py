@@ -148,8 +148,10 @@ class Fallback:
                 if outcome is Outcome.FAILED and final is not None:
                     raise self._failure(number, final)
             if self._clock().now() - began + ROUND_S > self.give_up_s:
+                story = [f"  {self.places[each.place]}: {each.reason}" for each in self._tried()[-len(self.places) :]]
+                head = f"{self.places[0].job.name}: no place had room in {fmt.duration(self.give_up_s)}:"
                 raise CloudError(
-                    f"{self.places[0].job.name}: no place had room in {fmt.duration(self.give_up_s)}:\n{self._story()}",
+                    "\n".join([head, *story]),
                     operation="CreateTrainingJob",
                     code="CapacityError",
                 )
@@ -216,9 +218,6 @@ class Fallback:
         place = self.places[number]
         job = place.session.job_class(name=name, session=place.session, spec=place.job)
         return Fallen(job=job, place=place, tried=tried, usd=sum(known, Decimal(0)) if known else None)
-
-    def _story(self) -> str:
-        return "\n".join(f"  {self.places[each.place]}: {each.reason}" for each in self._tried()[-len(self.places) :])
 
     # --- one attempt
 

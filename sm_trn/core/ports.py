@@ -182,6 +182,8 @@ class Storage(Protocol):
 
     def fetch_objects(self, uri: str) -> StoredObjects | None: ...
 
+    def is_empty(self, uri: str) -> bool | None: ...
+
 
 class Account(Protocol):
     """What only the account can say before a launch: whether it would take a job.

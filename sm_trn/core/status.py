@@ -63,6 +63,9 @@ LOOKS: Mapping[str, StatusLook] = MappingProxyType(
 )
 
 
+LIMITS = ("MaxRuntimeExceeded", "MaxWaitTimeExceeded", "MaxPendingTimeExceeded")
+
+
 class Verdict(enum.Enum):
     """How a job is, in one word. ``sick``: a person should look at it.
 
@@ -79,6 +82,8 @@ class Verdict(enum.Enum):
     WAITING = "waiting for capacity"
     ENDED_WELL = "ended well"
     ENDED_BADLY = "ended badly"
+    LEFT_NO_MODEL = "completed, left no model"
+    UNSAVED = "not saving"
     UNKNOWN = "unknown"
 
     @property
@@ -97,6 +102,8 @@ _SICK_LOOKS: Mapping[Verdict, StatusLook] = MappingProxyType(
     {
         Verdict.STALLED: _look("stalled", "!", "!", "err", 0),
         Verdict.NOT_FINITE: _look("not finite", "!", "!", "err", 0),
+        Verdict.UNSAVED: _look("not saving", "!", "!", "warn", 0),
+        Verdict.LEFT_NO_MODEL: _look("completed, left no model", "!", "!", "warn", 0, short="no model"),
     }
 )
 _ENDED_BADLY = _look("ended badly", "✗", "x", "err", 0)
@@ -116,9 +123,17 @@ _PHASE_VERDICTS: Mapping[str, Verdict] = MappingProxyType(
 )
 
 
+def limit_of(job: JobSnapshot) -> str:
+    """The limit of time that stopped a job, in AWS's word; empty for any other."""
+    words = {job.secondary, *(phase.status for phase in job.transitions)}
+    over = job.max_run_s is not None and job.training_s is not None and job.training_s >= job.max_run_s
+    return next((word for word in LIMITS if word in words or (over and job.status is JobStatus.STOPPED)), "")
+
+
 def ending(job: JobSnapshot) -> Verdict | None:
-    """How a job ended, by its status alone; None while it goes on. Stopped by a person is no bad end, failed and deleted are."""
-    if job.status is JobStatus.FAILED or job.status_word == DELETED:
+    """How a job ended, by its status alone; None while it goes on. Stopped by a person is no bad end; failed, deleted and stopped by a
+    limit, in the middle of its script, are."""
+    if job.status is JobStatus.FAILED or job.status_word == DELETED or (job.terminal and limit_of(job)):
         return Verdict.ENDED_BADLY
     return Verdict.ENDED_WELL if job.terminal else None
 
@@ -142,7 +157,7 @@ def status_look(snapshot: JobSnapshot, verdict: Verdict | None = None) -> Status
         return _ENDED_BADLY
     if snapshot.status in {JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.STOPPING}:
         return LOOKS[snapshot.status_word]
-    for word in (snapshot.secondary, snapshot.status_word):
+    for word in (limit_of(snapshot), snapshot.secondary, snapshot.status_word):
         if word in LOOKS:
             return LOOKS[word]
     word = printable(snapshot.secondary or snapshot.status_word) or "unknown"

@@ -19,12 +19,11 @@ from ..core.session import handles
 from ..core.session.handles import Notice
 from ..core.session.log_reader import JobLog
 from ..core.session.observers import Observer, StatusLines
-from ..core.session.waits import poller_for
 from ..core.specs.guard import Guard
 from ..core.specs.record import JobRecord
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.units import Usd
-from ..core.status import Verdict, why_command
+from ..core.status import Verdict, limit_of, why_command
 from .guard.live import Alarm, JobGuards, guards_of
 from .health.health import Health, health
 
@@ -69,21 +68,6 @@ class DiagnosedJob(handles.TrainingJob):
 
     session: GuardedSession[Any]
 
-    def watch(self, *, notice: Notice | None = None, guard: Guard | None = None) -> Iterator[JobSnapshot]:
-        """Snapshots until the job has ended; the last one is terminal, unless the job was deleted.
-
-        ``notice`` hears what is no snapshot: that the login expired, that the service does not answer, what ``guard`` finds.
-        """
-        notify = notice or _ignored
-        guards = guards_of(self.session, (self,), guard, {})
-        poller = poller_for(self.session, (self,), notify)
-        for known in poller.sweeps([self.name]):
-            if self.name in known:
-                yield known[self.name]
-            if guards.guards and not poller.failing:
-                guards.read(self._log, known)
-                guards.look(known, poller.service_now(), notify, answering=True)
-
     def wait(
         self,
         *,
@@ -94,14 +78,14 @@ class DiagnosedJob(handles.TrainingJob):
         guard: Guard | None = None,
     ) -> JobSnapshot:
         """Wait until the job has ended, with live progress. Raises JobFailed when it failed, with the script's own
-        exception, its cause and AWS's reason.
+        exception, its cause and AWS's reason, and when a limit of time stopped it.
 
         ``max_usd``, ``usd_per_hour`` and ``guard`` are those of ``Session.wait``.
         """
         (final,) = self.session.wait(
             [self], progress=progress, stream=stream, max_usd=max_usd, usd_per_hour=usd_per_hour, guard=guard
         )
-        if final.status is JobStatus.FAILED:
+        if final.status is JobStatus.FAILED or limit_of(final):
             raise self._failed(final)
         return final
 
@@ -153,7 +137,7 @@ class DiagnosedJob(handles.TrainingJob):
         cause = cause_line(diagnosis)
         lines += [f"Cause: {cause}"] if cause else []
         lines.append(f"Next: {why_command(self.name)}")
-        return JobFailed("\n".join(lines), operation="TrainingJob", code="Failed", diagnosis=diagnosis)
+        return JobFailed("\n".join(lines), operation="TrainingJob", code=final.status_word, diagnosis=diagnosis)
 
     def record(self) -> JobRecord:
         """The job's story as a value: its snapshot and the numbers of its log. Notes tell the cause of one that failed, and of numbers that
@@ -168,7 +152,8 @@ class DiagnosedJob(handles.TrainingJob):
         if story.snapshot.status is JobStatus.FAILED:
             cause = cause_line(diagnosis_of(self._log, story.snapshot))
             return dataclasses.replace(story, notes=(*story.notes, f"failed: {cause}")) if cause else story
-        found = health(story.snapshot, None, story.points, now=self.session.clock.now())
+        empty = JobGuards(cloud=self.session, guards={}).is_empty(story.snapshot)
+        found = health(story.snapshot, None, story.points, now=self.session.clock.now(), empty=empty)
         if not found.needs_you:
             return story
         return dataclasses.replace(story, notes=(*story.notes, f"{found.verdict.word}: {found.what}"))
@@ -218,7 +203,3 @@ class GuardedSession(handles.Session[D_co]):
         """Who sees the wait, beside the guards."""
         del jobs, guards
         return (StatusLines(stream or sys.stdout),) if progress else ()
-
-
-def _ignored(_text: str) -> None:
-    """Nobody asked to be told."""

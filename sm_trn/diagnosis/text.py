@@ -28,7 +28,8 @@ def diagnosis_text(found: Diagnosis, *, job: str = "", cost: str = "", width: in
         lines += [line for label, text in _facts(found, cause) for line in _row(label, text, width)]
     if cost:
         lines += _row("cost", cost, width)
-    lines += _fixes(cause, width)
+    choices = cause.fix.choices if isinstance(cause.fix, AnyOf) else (cause.fix,)
+    lines += [line for at, each in enumerate(choices) for line in _row("or" if at else "fix", str(each), width)]
     if job:
         around = f" --rank {cause.rank}" if cause.rank is not None else f" --host {cause.host}" if cause.host else ""
         lines += ["", f"Evidence: sm-trn logs {job} --script{around}"]
@@ -83,11 +84,6 @@ def _unknown(found: Diagnosis) -> list[str]:
         *(["  The last lines:"] if found.tail else []),
         *(f"    {each.stream}  {each.text[:200]}" for each in found.tail),
     ]
-
-
-def _fixes(cause: Cause, width: int) -> list[str]:
-    choices = cause.fix.choices if isinstance(cause.fix, AnyOf) else (cause.fix,)
-    return [line for at, each in enumerate(choices) for line in _row("or" if at else "fix", str(each), width)]
 
 
 def _row(label: str, text: str, width: int) -> list[str]:

@@ -81,8 +81,12 @@ class Dispatcher:
                     self.context.faults.before(operation)
                 answer = self._route(request)
                 if operation and self.context.faults.meets("lost-answer", operation):
-                    return _hang_up(environ["werkzeug.socket"], start_response)
-                if answer.status >= 500 or _is_page(answer, http):  # moto's; ours are raised
+                    environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)  # the server then finds nobody to write to
+                    start_response("200 OK", [("Content-Length", "0"), ("Connection", "close")])
+                    return []
+                kind = dict(answer.headers).get("Content-Type", "")
+                is_page = http.method != "HEAD" and answer.status == 404 and kind.startswith("text/html")
+                if answer.status >= 500 or is_page:  # moto's of a path that it does not know; ours are raised
                     raise _unknown(request)
             finally:
                 request.body.close()
@@ -217,22 +221,6 @@ def _respond(answer: Answer, method: str, request_id: str, start_response: Start
     headers += [("Content-Length", length), ("x-amzn-RequestId", request_id)]
     start_response(f"{answer.status} {responses.get(answer.status, 'Unknown')}", headers)
     return [] if method == "HEAD" else [answer.body]
-
-
-def _hang_up(connection: socket.socket, start_response: StartResponse) -> Iterable[bytes]:
-    """Close the connection where the answer should be: the server then finds nobody to write to."""
-    connection.shutdown(socket.SHUT_RDWR)
-    start_response("200 OK", [("Content-Length", "0"), ("Connection", "close")])
-    return []
-
-
-def _is_page(answer: Answer, http: HttpRequest) -> bool:
-    """Return True for moto's page about a path that it does not know; an answer to HEAD has no page."""
-    return (
-        http.method != "HEAD"
-        and answer.status == 404
-        and dict(answer.headers).get("Content-Type", "").startswith("text/html")
-    )
 
 
 def _unknown(request: AuthenticatedRequest) -> AwsError:

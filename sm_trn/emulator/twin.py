@@ -151,7 +151,12 @@ class _Maker:
         pins = {name: f"{name}=={version}" for name, version in exact.items()}
         pins |= {name: f"{name}{limits.get(name, '')}" for name in more}
         lacking: dict[str, str] = {}
-        backend = self._backend(exact.get("torch"))
+        backend: tuple[
+            str, ...
+        ] = ()  # PyTorch's builds for the CPU, where the user has not chosen and they can be reached
+        if "torch" in exact and "UV_TORCH_BACKEND" not in os.environ:
+            option = ("--torch-backend", "cpu")
+            backend = () if self._try([f"torch=={exact['torch']}"], option).returncode else option
         if backend:  # a build for the CPU needs none of CUDA's libraries
             lacking = {name: "a library of CUDA" for name in pins if name.startswith("nvidia-")}
         lacking |= self._unavailable([pins[name] for name in pins if name not in lacking], backend)
@@ -190,13 +195,6 @@ class _Maker:
                 f"fix: uv python install {wanted}"
             )
         self._ran([str(self._python), "-m", "ensurepip"])
-
-    def _backend(self, torch: str | None) -> tuple[str, ...]:
-        """The option for PyTorch's builds for the CPU, where the user has not chosen and they can be reached."""
-        if torch is None or "UV_TORCH_BACKEND" in os.environ:
-            return ()
-        option = ("--torch-backend", "cpu")
-        return () if self._try([f"torch=={torch}"], option).returncode else option
 
     def _unavailable(self, pins: list[str], backend: tuple[str, ...]) -> dict[str, str]:
         """Which of them have no wheel for this machine, and why: the half that fails is halved, until single ones are left."""

@@ -35,7 +35,7 @@ FAILED: Mapping[str, tuple[str, ...]] = {
     "hf_fsdp_p4d_1node_failed_device_mismatch.txt": ("script.device",),
     "hf_llama3_failed_torchrun_modulenotfound.txt": ("script.module_missing",),
     "smddp_maskrcnn_p3_16xl_4node_failed.tail.txt": ("script.exception",),
-    "smp_bert_p3_16xl_failed_mpirun.txt": ("image.abi",),
+    "smp_bert_p3_16xl_failed_mpirun.txt": ("image.library_missing",),
     "trcomp_tf_vit_optimized_metrics_frame.txt": ("none", "unknown"),  # a table of numbers, no log
 }
 # errors.json by place: only records whose text is the service's own.
@@ -98,6 +98,94 @@ def test_real_error_texts_find_their_cause() -> None:
         if st.why(each["message"]).id not in ERRORS[each["code"]]
     ]
     assert [] == wrong
+
+
+DENIED = "User: arn:aws:sts::1:assumed-role/r/x is not authorized to perform: {} on resource: arn:aws:x {}"
+
+
+@pytest.mark.parametrize(
+    ("cause", "confidence", "texts"),
+    [
+        # "certain" supposes nothing that the text does not show: each kind as strangers met it, and five of our own.
+        ("script.entry_point", "certain", [
+            "/opt/conda/bin/python3.11: No module named pipeline/train", "/miniconda3/bin/python: No module named train.py.main",
+            "/usr/bin/python3.10: No module named src/pipelines.__main__", "/opt/conda/bin/python: No module named pip_train",
+            "ErrorMessage \"/opt/conda/bin/python3.12: No module named a/b\nExitCode 1",
+        ]),
+        ("pip.failed", "certain", [
+            "/opt/conda/bin/python3.11: No module named pip", "ERROR: No matching distribution found for a==9",
+            "ERROR: Failed building wheel for flash-attn", "ERROR: ResolutionImpossible: for help visit https://pip.pypa.io",
+            "error: could not compile `tokenizers`\nERROR: Failed to build installable wheels",
+        ]),
+        ("pip.failed", "likely", [
+            "error: could not compile `my_kernel`", "fatal error: Python.h: No such file", "error: command 'gcc' failed with exit status 1",
+            "OSError: CUDA_HOME environment variable is not set.", "error: invalid command 'bdist'",
+        ]),
+        ("checkpoint.missing", "certain", [
+            "ValueError: No valid checkpoint found in output directory (/opt/ml/checkpoints)",
+            "ValueError: Can't find a valid checkpoint at /opt/ml/checkpoints/checkpoint-1",
+            "FileNotFoundError: [Errno 2] No such file or directory: '/opt/ml/checkpoints/last.pt'",
+            "RuntimeError: No checkpoint found at /opt/ml/checkpoints", "OSError: checkpoint /opt/ml/checkpoints/a does not exist",
+        ]),
+        ("checkpoint.incompatible", "certain", [
+            "RuntimeError: Error(s) in loading state_dict for Net:",
+            "ValueError: loaded state dict has a different number of parameter groups",
+            "_pickle.UnpicklingError: invalid load key, '<'.", "RuntimeError: PytorchStreamReader failed reading zip archive",
+            "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
+        ]),
+        ("checkpoint.incompatible", "likely", [
+            "OSError: /opt/ml/input/data/a does not appear to have a file named b.", "OSError: Error no file named model.bin, tf_model.h5",
+            "ValueError: Unrecognized model in /opt/ml/model. Should have a `model_type` key", "ValueError: cannot load checkpoint",
+            "OSError: org/name does not appear to have files named ('a',).",
+        ]),
+        ("api.explicit_deny", "certain", [
+            DENIED.format("s3:PutObject", "with an explicit deny in a service control policy"),
+            DENIED.format("kms:Decrypt", "with an explicit deny in a resource-based policy"),
+            DENIED.format("iam:PassRole", "with an explicit deny in a permissions boundary"),
+            DENIED.format("sagemaker:CreateTrainingJob", "with an explicit deny in an identity-based policy"),
+            "ClientError: An error occurred (AccessDeniedException): not authorized to perform: ecr:X with an explicit deny",
+        ]),
+        ("api.access_denied", "certain", [
+            DENIED.format("sagemaker:AddTags", f"because no identity-based policy allows the {action} action")
+            for action in ("a:B", "c:D", "e:F", "g:H")
+        ] + ["ValidationException: Could not assume role arn:aws:iam::1:role/x"]),
+        ("api.access_denied", "likely", [
+            DENIED.format("batch:Run", "because no resource-based policy allows the batch:Run action"),
+            DENIED.format("sns:Publish", "because no permissions boundary allows the action"),
+            DENIED.format("sqs:Send", "because no service control policy allows the action"),
+            DENIED.format("sagemaker:AddTags", ""), "AccessDeniedException: you may not",
+        ]),
+        ("api.kms_local_disk", "certain", [
+            "ValidationException: VolumeKmsKeyId is not supported for ml.g5.xlarge",
+            "You can't specify a VolumeKmsKeyId with local storage",
+            "ValidationException: Volume KMS key is not supported for instance type ml.p4d.24xlarge with local NVMe storage",
+            "ClientError: a KMS key cannot be used with local disks",
+            "ValidationException: KMS key given for a type with instance storage",
+        ]),
+        ("neuron.cached_failure", "certain", [
+            f"RuntimeError: {text}"
+            for text in ("Got a cached failed neff at /var/tmp/a.", "found a failed neff entry MODULE_1", "cached failed neff; skip",
+                         "a failed neff is in cache", "Got a cached failed neff at s3://b/c. Will skip compilation")
+        ]),
+        ("dist.fsdp_flat", "likely", [
+            "RuntimeError: mat2 must be a matrix, got 1-D tensor", "RuntimeError: 'weight' must be 2-D",
+            "RuntimeError: size mismatch, got input (8192), mat (8192x4096), vec (0)",
+            "RuntimeError: weight should have at least three dimensions", "AssertionError: FlatParameter is not sharded",
+        ]),
+        ("image.library_missing", "certain", [
+            f"{name}: cannot open shared object file: No such file or directory"
+            for name in ("ImportError: libxml2.so.2", "neuronx-cc: error while loading shared libraries: libxml2.so.2", "OSError: a.so.1",
+                         "OSError: libcudart.so.11.0", "ImportError: libodd.so.1")
+        ]),
+    ],
+)  # fmt: skip
+def test_a_cause_is_certain_only_where_its_fix_supposes_nothing(cause: str, confidence: str, texts: list[str]) -> None:
+    found = {text: st.why(text) for text in texts}
+    assert {} == {
+        text: (each.id, each.confidence.value)
+        for text, each in found.items()
+        if (each.id, each.confidence.value) != (cause, confidence)
+    }
 
 
 @pytest.mark.parametrize(
@@ -216,7 +304,7 @@ def test_real_error_texts_find_their_cause() -> None:
         ("jinja2.exceptions.TemplateError: Conversation roles must alternate user/assistant/user/assistant/...", "data.chat_template"),
         ("ValueError: Cannot use chat template functions because tokenizer.chat_template is not set", "data.chat_template"),
         ("ImportError: libGL.so.1: cannot open shared object file: No such file or directory", "image.system_library"),
-        ("ImportError: libnccl.so.2: cannot open shared object file: No such file or directory", "image.abi"),
+        ("ImportError: libnccl.so.2: cannot open shared object file: No such file or directory", "image.library_missing"),
         ("AttributeError: 'NoneType' object has no attribute 'cquantize_blockwise_fp16_nf4'", "image.abi"),
         ("ValueError: Expected parameter loc, but found invalid values: tensor([[nan, nan]])", "num.nan"),
         ("odd.error: unpack requires a buffer of 8 bytes", "script.exception"),

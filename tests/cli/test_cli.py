@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner
 from command import sm_trn
 from jobs import job_of
 from waiting import within
 
-from sm_trn.cli.__main__ import COMMANDS, cli, load
+from sm_trn.cli.__main__ import COMMANDS, cli
 from sm_trn.core.catalog import instances
 
 VARIABLES = (
@@ -39,47 +36,6 @@ def test_every_command_has_help_and_a_summary(command: str) -> None:
     assert 0 == done.exit_code, done.output
     assert "Usage:" in done.output
     assert all(COMMANDS[command])
-
-
-VERBS = frozenset(
-    re.findall(
-        r"\w+",
-        "add ask assume attach change check choose compare compute control copy create delay delete deploy do "
-        "emulate estimate explain fail find group ignore inject interrupt launch let list look print rank read reset "
-        "resubmit resume run save select send set show skip start stop sum use wait watch write ",
-    )
-)
-
-
-def every_command(
-    command: click.Command, path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    yield path, command
-    if isinstance(command, click.Group):
-        for name in command.list_commands(click.Context(command)):
-            inner = command.get_command(click.Context(command), name)
-            assert inner is not None
-            yield from every_command(inner, (*path, name))
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_begins_with_what_the_command_does(name: str) -> None:
-    said = [COMMANDS[name][1], *(inner.help or "" for _, inner in every_command(load(name)))]
-    assert [] == [text for text in said if re.split(r"\W", text)[0].lower() not in VERBS]
-    assert [] == [
-        text
-        for text in said
-        if re.search(r"\b(ours|that is there|of one's own|reckon)\b|has a word for", text, re.IGNORECASE)
-    ]
-
-
-@pytest.mark.parametrize("name", ["launch", "watch", "stop", "logs", "rehearse", "cost", "deploy"])
-def test_an_option_says_what_it_does_and_not_what_its_value_is(name: str) -> None:
-    options = [each.help for each in load(name).params if isinstance(each, click.Option) and each.name not in SHARED]
-    assert [] == [text for text in options if re.split(r"\W", text or "")[0].lower() not in VERBS]
-
-
-SHARED = {"backend", "region", "profile", "state", "role", "bucket"}
 
 
 def test_comparing_the_published_pair_needs_no_account(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ MOST = 1000  # jobs that a grid of the command line may have
 @click.option(
     "--wait",
     is_flag=True,
-    help="Wait until the jobs end. The exit code is 1 if one failed, was deleted, or learned nothing.",
+    help="Wait until the jobs end. The exit code is 1 if one failed, reached max_run_s, was deleted, or learned nothing.",
 )
 @click.option("--dry-run", is_flag=True, help="Check the jobs and print their requests. Upload and start nothing.")
 @ignore_option

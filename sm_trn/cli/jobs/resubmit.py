@@ -35,7 +35,7 @@ from . import waiting
 @click.option(
     "--wait",
     is_flag=True,
-    help="Wait until the job ends. The exit code is 1 if it failed, was deleted, or learned nothing.",
+    help="Wait until the job ends. The exit code is 1 if it failed, reached max_run_s, was deleted, or learned nothing.",
 )
 @ignore_option
 @json_option

@@ -42,7 +42,7 @@ def command(
 
     Ctrl-C ends this command and never stops a job. Throttling, a lost connection or an expired login do not end it.
     --max-usd stops only jobs that you name. A stopped job gets SIGTERM first, and SageMaker keeps what it saves. The exit
-    code is 1 if a job failed, was deleted or learned nothing: its last losses are no numbers.
+    code is 1 if a job failed, reached max_run_s, was deleted or learned nothing: its last losses are no numbers.
     """
     wanted = pair(tag, sweep)
     if names and (contains is not None or wanted):

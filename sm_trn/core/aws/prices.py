@@ -19,17 +19,14 @@ SOURCE = "AWS Price List API"
 
 def fetch_region_prices(session: boto3.Session, region: str) -> list[Price]:
     """The training prices of every type in one region, in some thirty calls; empty when the list has none. Raises CloudError."""
-    products = _products(session, region, productFamily="ML Instance", regionCode=region)
+    client = session.client("pricing", region_name=API_REGION, config=CONFIG)
+    wanted = {"productFamily": "ML Instance", "regionCode": region}
+    filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]
+    with as_cloud_error("GetProducts", region):
+        pages = client.get_paginator("get_products").paginate(ServiceCode="AmazonSageMaker", Filters=filters)
+        products = [json.loads(text) for page in pages for text in page["PriceList"]]
     named = ((product, product.get("product", {}).get("attributes", {}).get("instanceName")) for product in products)
     return [price for product, name in named if name for price in parse_product(product, name, region)]
-
-
-def _products(session: boto3.Session, about: str, **wanted: str) -> list[Mapping[str, Any]]:
-    client = session.client("pricing", region_name=API_REGION, config=CONFIG)
-    filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]
-    with as_cloud_error("GetProducts", about):
-        pages = client.get_paginator("get_products").paginate(ServiceCode="AmazonSageMaker", Filters=filters)
-        return [json.loads(text) for page in pages for text in page["PriceList"]]
 
 
 def parse_product(product: Mapping[str, Any], instance: str, region: str) -> Iterator[Price]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import ClientError
 
+from ..archives import Member
 from ..errors import CloudError, NotConfigured
 from ..ports import StoredObjects
 from ..preflight.packing import IGNORE_FILE, SOURCE_FILES, packed_files, packing
@@ -26,6 +27,7 @@ PREFIX = "sm_trn"
 SIZE_CAP_BYTES = 500_000_000
 TEXT_CAP_BYTES = 4_000_000
 LISTED = 10_000
+SMALL = 4_096  # bytes: an archive that is larger holds a file
 
 
 def pack(folder: Path, dependencies: Sequence[str] = (), *, allow_secrets: bool = False) -> bytes:
@@ -156,6 +158,22 @@ class S3Storage:
                 return None
             raise
         return StoredObjects(uri=uri, count=count, size_bytes=size, newest=parse_time(newest))
+
+    def is_empty(self, uri: str) -> bool | None:
+        """Whether an archive, or a prefix, holds no file; None where this identity may not look. Of archives small ones alone are read."""
+        bucket, key = bucket_and_key(uri) or (uri, "")
+        if not key.endswith(".tar.gz"):
+            stored = self.fetch_objects(uri)
+            return None if stored is None else stored.count == 0
+        try:
+            with as_cloud_error("GetObject", uri):
+                found = self._s3.get_object(Bucket=bucket, Key=key)
+                if found["ContentLength"] > SMALL:
+                    return False
+                with tarfile.open(fileobj=io.BytesIO(found["Body"].read()), mode="r:gz", tarinfo=Member) as tar:
+                    return not any(member.isfile() for member in tar)
+        except (CloudError, tarfile.TarError, EOFError, OSError):
+            return None
 
     def _put(self, key: str, body: bytes) -> None:
         if not self._exists(key):

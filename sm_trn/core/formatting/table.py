@@ -181,12 +181,9 @@ def reasons(table: Table) -> tuple[Mapping[str, str], ...]:
     found = []
     for row in table.rows:
         values = {name: cell.value for name, cell in row.cells.items()}
-        found.append({name: str(value) for name, value in values.items() if _explained(value)})
+        why = {name: value for name, value in values.items() if isinstance(value, Missing)}
+        found.append({name: str(value) for name, value in why.items() if value is not Missing.NOTHING})
     return tuple(found)
-
-
-def _explained(value: Any) -> bool:
-    return isinstance(value, Missing) and value is not Missing.NOTHING
 
 
 def _plain(value: Any) -> Any:

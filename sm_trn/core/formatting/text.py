@@ -107,7 +107,8 @@ def columns_shown(table: Table, screen: Screen, layout: Layout = Layout()) -> tu
 def _arrange(table: Table, screen: Screen, layout: Layout) -> _Arranged:
     names = [f"{one_line(row.name)}{row.suffix}" for row in table.rows]
     if table.ranked:
-        names = _with_ranks(table.rows, names)
+        wide = max(len(str(row.rank or "-")) for row in table.rows)
+        names = [f"{row.rank or '-':>{wide}} {name}" for row, name in zip(table.rows, names, strict=True)]
     prefix = _common_prefix(names) if layout.share else ""
     names = [name.removeprefix(prefix) for name in names]
     head = one_line(table.rows_are).upper() + (f", {prefix}…" if prefix else "")
@@ -125,12 +126,6 @@ def _arrange(table: Table, screen: Screen, layout: Layout) -> _Arranged:
     )
     stacked = layout.stack and left < wanted
     return _Arranged(cut(head, width), tuple(names), width, stacked, indent, tuple(strips))
-
-
-def _with_ranks(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """Each name after its rank, a dash for a row that has none."""
-    wide = max(len(str(row.rank or "-")) for row in rows)
-    return [f"{row.rank or '-':>{wide}} {name}" for row, name in zip(rows, names, strict=True)]
 
 
 def _strip(column: Column, rows: Sequence[Row]) -> _Strip:

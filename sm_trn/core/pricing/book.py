@@ -116,20 +116,16 @@ class PriceBook:
         day = None if at is None else price_day(at)
         known = self._published(instance, region, day)
         if region != BASE_REGION:
-            known += self._inferred(instance, region, day)
+            base = max(self._published(instance, BASE_REGION, day), key=_preference, default=None)
+            family = self._families.get(instance)
+            if base is not None and family is not None and (day is None or family.as_of <= day):
+                price = family.infer(base, region)
+                known += [] if price is None else [price]
         return max(known, key=_preference, default=None)
 
     def _published(self, instance: str, region: str, day: str | None) -> list[Price]:
         known = self._training.get((instance, region), ())
         return [price for price in known if day is None or price.as_of <= day]
-
-    def _inferred(self, instance: str, region: str, day: str | None) -> list[Price]:
-        base = max(self._published(instance, BASE_REGION, day), key=_preference, default=None)
-        family = self._families.get(instance)
-        if base is None or family is None or (day is not None and family.as_of > day):
-            return []
-        price = family.infer(base, region)
-        return [] if price is None else [price]
 
     def newest(self, region: str) -> tuple[Price, ...]:
         """The newest training price of every type that has one in ``region``, by type."""

@@ -38,7 +38,7 @@ from ..specs.record import JobRecord
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
 from ..specs.value import misfit
-from ..status import Verdict, ending
+from ..status import Verdict, ending, limit_of, status_look
 from .attachment import Attached, fetch_attached, once
 from .budget import as_usd, refuse_over
 from .cloud import Cloud
@@ -161,19 +161,19 @@ class TrainingJob(HasCard):
         usd_per_hour: Usd | float | None = None,
     ) -> JobSnapshot:
         """Wait until the job has ended, with live progress. Raises JobFailed when it failed, with the script's own exception
-        and AWS's reason. ``max_usd`` and ``usd_per_hour`` are those of ``Session.wait``.
+        and AWS's reason, and when a limit of time stopped it. ``max_usd`` and ``usd_per_hour`` are those of ``Session.wait``.
         """
         (final,) = self.session.wait(
             [self], progress=progress, stream=stream, max_usd=max_usd, usd_per_hour=usd_per_hour
         )
-        if final.status is JobStatus.FAILED:
+        if final.status is JobStatus.FAILED or limit_of(final):
             raise self._failed(final)
         return final
 
     def _failed(self, final: JobSnapshot) -> JobFailed:
-        """The error of a failed job."""
+        """The error of a job that failed, or that a limit stopped."""
         message = f"{self._failure(final)}\nNext: sm-trn logs {self.name}"
-        return JobFailed(message, operation="TrainingJob", code="Failed")
+        return JobFailed(message, operation="TrainingJob", code=final.status_word)
 
     def ending(self, final: JobSnapshot) -> Verdict | None:
         """How the job ended, for the exit codes of commands: by its last snapshot alone. None while it goes on."""
@@ -181,6 +181,8 @@ class TrainingJob(HasCard):
 
     def _failure(self, final: JobSnapshot) -> str:
         """The script's exception first: the service's text quotes the toolkit, which cuts it up."""
+        if limit_of(final):
+            return f"{self.name} was {status_look(final).word} before its script ended"
         texts = [text for text in (self._log.exception(), printable(final.failure_reason)) if text]
         return f"{self.name} failed: " + ("\n".join(texts) or "no reason given")
 

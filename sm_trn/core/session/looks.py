@@ -28,20 +28,15 @@ def looks(cloud: Cloud, snapshot: Callable[[], T]) -> Iterator[T]:
     """
     attempt = 0
     while True:
-        now = _look(cloud, snapshot)
-        if now is not None:
+        try:
+            now = snapshot()
+        except CloudError as error:
+            if cloud.backend.trouble(error) not in {Trouble.TRANSIENT, Trouble.EXPIRED}:
+                raise
+            cloud.backend.renew()
+        else:
             yield now
             if now.terminal:
                 return
         attempt += 1
         cloud.clock.sleep(EMULATED_PAUSE_S if cloud.emulated else min(LONGEST_PAUSE_S, FIRST_PAUSE_S + attempt))
-
-
-def _look(cloud: Cloud, snapshot: Callable[[], T]) -> T | None:
-    try:
-        return snapshot()
-    except CloudError as error:
-        if cloud.backend.trouble(error) not in {Trouble.TRANSIENT, Trouble.EXPIRED}:
-            raise
-        cloud.backend.renew()
-        return None

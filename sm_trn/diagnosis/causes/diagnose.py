@@ -17,7 +17,7 @@ from ...core.logs.saved import SavedLog
 from ...core.specs.job import JobSpec
 from ...core.specs.problems import Advice
 from ...core.specs.snapshot import JobSnapshot, JobStatus
-from ...core.status import Verdict
+from ...core.status import Verdict, limit_of
 from ..health.health import Health
 from ..health.losses import Losses
 from .cause import UNKNOWN, Cause, Confidence, Diagnosis, Evidence
@@ -68,22 +68,24 @@ class JobText:
         decision = _decided(self.snapshot) if self.snapshot is not None else None
         if decision is not None:
             return self._answer(self._named(*decision), log)
-        if self._healthy(log):
+        job = self.snapshot
+        if job is not None and job.status is not None:
+            healthy = job.status is JobStatus.COMPLETED or not (job.terminal or log)
+        else:
+            healthy = self.log is not None and self.log.succeeded and not self.log.failed
+        if healthy:
             return self._answer(self._swallowed(log) or self._learns_nothing(), [])
-        reason = _reason(self.snapshot)
-        if reason and _service_says(self.snapshot, reason[0]):
+        reading = LogReading(lambda line: (math.nan, DESCRIBE, line), short=True)
+        reading.run([job.failure_reason.encode("utf-8", "replace")] if job is not None and job.failure_reason else [])
+        reason = reading.candidates()
+        spoken = job is not None and job.failure_reason.startswith(_SERVICE)  # by the service itself
+        if reason and spoken and reason[0].match is not None and reason[0].match.entry.family in _SERVICE_FAMILIES:
             return self._answer(self._cause(reason[0], log), log)
         if log and (log[0].role == Role.ROOT or not reason or reason[0].role != Role.ROOT):
             return self._answer(self._cause(log[0], reason), log[1:])
         if reason:
             return self._answer(self._cause(reason[0], log), log)
         return self._unknown()
-
-    def _healthy(self, log: Sequence[Finding]) -> bool:
-        job = self.snapshot
-        if job is not None and job.status is not None:
-            return job.status is JobStatus.COMPLETED or not (job.terminal or log)
-        return self.log is not None and self.log.succeeded and not self.log.failed
 
     def _swallowed(self, log: Sequence[Finding]) -> Cause | None:
         """Return the exception that ended a script whose job counts as a success: a traceback, and no progress after it."""
@@ -136,8 +138,11 @@ class JobText:
     def _unknown(self) -> Diagnosis:
         job = self.snapshot
         failed = job is not None and job.status is JobStatus.FAILED
-        loss = self._learns_nothing()
-        if not failed and not (self.log is not None and _says_failure(self.log)):
+        loss, log = self._learns_nothing(), self.log
+        is_log = log is not None and (
+            log.succeeded or log.log or log.beats or log.lines > SHORT or any(map(loss_of, log.last))
+        )
+        if not failed and (log is None or (is_log and not log.failed)):
             return self._answer(loss, [])
         if loss is not None:  # it failed without a word: what it did wrong before may be why
             return self._answer(dataclasses.replace(loss, confidence=Confidence.LIKELY), [])
@@ -149,7 +154,6 @@ class JobText:
             fix=Advice(f"read the log: sm-trn logs {self.name} --script --tail 40" if job is not None else more),
             evidence=(Evidence(text=job.failure_reason, stream=DESCRIBE),) if failed and job is not None else (),
         )
-        log = self.log
         events = [log.parse(raw) for raw in log.last if raw.strip()][-TAIL:] if log is not None else []
         tail = tuple(Evidence(text=shown(text)[:400], stream=host, time_s=time_s) for time_s, host, text in events)
         return dataclasses.replace(self._answer(cause, []), tail=tail)
@@ -171,13 +175,17 @@ class JobText:
         row = entry(name)
         facts = row.facts(line.text)
         agree = any(each.match is not None and each.match.entry.id == name for each in others)
+        texts = [text.lower().strip() for text in (line.text, *(self.log.last if self.log is not None else ()))]
+        supposed = not row.needs or any(need.matches(text) for need in row.needs for text in texts)
         time_s = line.time_s
         if finding.role == Role.TIMEOUT and self.log is not None and math.isfinite(time_s):
             time_s -= self.log.timeout_s
         return Cause(
             id=name,
             what=row.what,
-            confidence=Confidence.CERTAIN if (exact or agree) and finding.role == Role.ROOT else Confidence.LIKELY,
+            confidence=Confidence.CERTAIN
+            if (exact or agree) and supposed and finding.role == Role.ROOT
+            else Confidence.LIKELY,
             fix=fix_of(name, row.fix, self.spec, facts),
             source=row.source,
             error=finding.error or line.text[:400],
@@ -204,16 +212,13 @@ class JobText:
 
 def _decided(job: JobSnapshot) -> tuple[str, Evidence] | None:
     """Return the cause that the statuses decide, and the line that says so: limits, stops, interruptions, waiting for capacity."""
-    words = [job.secondary, *(phase.status for phase in job.transitions)]
     message = job.transitions[-1].message if job.transitions else ""
     cause = text = ""
-    limit = next((word for word in _DECIDED if word in words), None)
-    if limit is not None:
-        cause, text = _DECIDED[limit], f"SecondaryStatus {limit}"
+    limit = limit_of(job)
+    if limit:
+        cause, text = _DECIDED[limit], f"{limit}: it trained {job.training_s or 0:g} s of at most {job.max_run_s} s"
     elif job.status in {JobStatus.STOPPED, JobStatus.STOPPING}:
         cause, text = "stop.user", f"TrainingJobStatus {job.status_word}: {message}"
-        if job.max_run_s is not None and job.training_s is not None and job.training_s >= job.max_run_s:
-            cause, text = "stop.max_runtime", f"stopped after {job.training_s:g} s of at most {job.max_run_s} s"
     elif job.secondary == "Interrupted":
         cause, text = "spot.interrupted", f"SecondaryStatus Interrupted: {message}"
     elif (
@@ -223,27 +228,6 @@ def _decided(job: JobSnapshot) -> tuple[str, Evidence] | None:
     ):
         cause, text = "capacity.waiting", f"{job.secondary} - {message}"
     return (cause, Evidence(text=text, stream=DESCRIBE)) if cause else None
-
-
-def _reason(job: JobSnapshot | None) -> list[Finding]:
-    """Return the findings of FailureReason."""
-    reading = LogReading(lambda line: (math.nan, DESCRIBE, line), short=True)
-    reading.run([job.failure_reason.encode("utf-8", "replace")] if job is not None and job.failure_reason else [])
-    return reading.candidates()
-
-
-def _service_says(job: JobSnapshot | None, finding: Finding) -> bool:
-    if job is None or finding.match is None or not job.failure_reason.startswith(_SERVICE):
-        return False
-    return finding.match.entry.id.partition(".")[0] in _SERVICE_FAMILIES
-
-
-def _says_failure(log: LogReading) -> bool:
-    if log.failed:
-        return True
-    if log.succeeded or log.log or log.beats or log.lines > SHORT:
-        return False
-    return not any(loss_of(line) for line in log.last)
 
 
 def why_text(
@@ -270,13 +254,13 @@ def with_health(diagnosis: Diagnosis, state: Health) -> Diagnosis:
     """Add how a job is. Where its text names no cause and it is sick, that is the cause."""
     if diagnosis.cause is not None or not state.needs_you or state.verdict is Verdict.ENDED_BADLY:
         return dataclasses.replace(diagnosis, health=state)
-    name, fix = _OF_HEALTH[state.verdict]
+    row = entry(_OF_HEALTH[state.verdict])
     proved = f" Not proved: {state.proof}." if state.proof else ""
     cause = Cause(
-        id=name,
+        id=row.id,
         what=f"{state.verdict.word}, {state.what}",
         confidence=Confidence.CERTAIN if state.sure else Confidence.LIKELY,
-        fix=Advice(f"{fix}.{proved}"),
+        fix=Advice(f"{row.fix}.{proved}"),
         time_s=state.since_s,
         evidence=(Evidence(text=state.what),),
     )
@@ -284,12 +268,8 @@ def with_health(diagnosis: Diagnosis, state: Health) -> Diagnosis:
 
 
 _OF_HEALTH = {
-    Verdict.STALLED: (
-        "hang.silent",
-        "look at GPU and CPU use; py-spy on the workers; sm-trn stop keeps what the script saves",
-    ),
-    Verdict.NOT_FINITE: (
-        "num.nan",
-        "stop it and resume from a checkpoint before that; lower the learning rate, or use bf16 instead of fp16",
-    ),
+    Verdict.STALLED: "hang.silent",
+    Verdict.NOT_FINITE: "num.nan",
+    Verdict.UNSAVED: "checkpoint.none",
+    Verdict.LEFT_NO_MODEL: "output.no_model",
 }

@@ -68,7 +68,8 @@ def fragment(text: str) -> Fragment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A row. ``reads`` is an expression whose groups are facts; ``signal`` and ``codes`` are how a process ended."""
+    """A row. ``reads`` is an expression whose groups are facts; ``signal`` and ``codes`` are how a process ended. What the fix supposes,
+    one of ``needs``, stands in the text too, or the cause is not certain."""
 
     id: str
     what: str
@@ -78,9 +79,15 @@ class Entry:
     exact: tuple[Fragment, ...] = ()
     strong: tuple[Fragment, ...] = ()
     unless: tuple[Fragment, ...] = ()
+    needs: tuple[Fragment, ...] = ()
     reads: str = ""
     signal: int = 0
     codes: tuple[int, ...] = ()
+
+    @property
+    def family(self) -> str:
+        """The first word of the id."""
+        return self.id.partition(".")[0]
 
     def facts(self, text: str) -> dict[str, str]:
         """Read the row's facts out of a line."""
@@ -106,6 +113,7 @@ def entries() -> tuple[Entry, ...]:
             exact=tuple(map(fragment, row.get("exact", ()))),
             strong=tuple(map(fragment, row.get("strong", ()))),
             unless=tuple(map(fragment, row.get("unless", ()))),
+            needs=tuple(map(fragment, row.get("needs", ()))),
             codes=tuple(row.get("codes", ())),
         )
         for row in rows

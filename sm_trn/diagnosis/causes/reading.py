@@ -20,6 +20,7 @@ MOST = 2_000  # findings that are kept: the first ones decide
 LAST = 400  # lines of the end that are kept
 SHAPES = 10_000  # of more different lines only those with a word of trouble are looked up
 CAUGHT = 8  # signs of progress after an exception: the script has caught it
+_WRONG = frozenset({"num", "net", "dist", "neuron"})  # families of what may be wrong though the script goes on
 TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _FRAME = re.compile(r'\s*File \\?"(?P<file>[^"]{1,400}?)\\?", line (?P<line>\d{1,7})')
@@ -166,8 +167,15 @@ class LogReading:
 
     def candidates(self) -> list[Finding]:
         """Return the findings that can be causes, the likeliest first: roots before watchdogs, these before consequences."""
-        alive = [each for each in self.findings if each.role not in {Role.NOISE, Role.STATE} and not self._caught(each)]
-        alive.sort(key=_when)
+        alive = [
+            each
+            for each in self.findings
+            if each.role not in {Role.NOISE, Role.STATE}
+            and ((each.match is not None and each.match.entry.family in _WRONG) or self.beats - each.beats < CAUGHT)
+        ]
+        alive.sort(
+            key=lambda each: (each.evidence.time_s if math.isfinite(each.evidence.time_s) else -math.inf, each.at)
+        )
         roots: list[Finding] = []
         chains: dict[tuple[str, int | None, int], int] = {}
         for each in (each for each in alive if each.role == Role.ROOT):
@@ -179,11 +187,6 @@ class LogReading:
             elif each.match is not None and roots[place].match is None:
                 roots[place] = each  # of exceptions that led to one another, the one that a row names stands for all
         return [*roots, *(each for role in (Role.TIMEOUT, Role.AFTER) for each in alive if each.role == role)]
-
-    def _caught(self, finding: Finding) -> bool:
-        """Return True if the script went on behind a finding; numbers and networks may be wrong all the same."""
-        family = finding.match.entry.id.partition(".")[0] if finding.match is not None else ""
-        return family not in {"num", "net", "dist", "neuron"} and self.beats - finding.beats >= CAUGHT
 
     def _take(self, piece: str, event: LogEvent, at: int) -> None:
         prefix = prefix_of(piece)
@@ -250,7 +253,11 @@ class LogReading:
         if (row is None and not ended) or (ended and (worker.idle or line.line - worker.ignored == 1)):
             worker.idle = worker.idle and not ended
             return
-        self._watchdog(line.text)
+        timeout, waits = _TIMEOUT.search(line.text), _WATCHDOG.search(line.text)
+        if timeout is not None:
+            self.timeout_s = int(timeout["ms"]) / 1000
+        if waits is not None:
+            self.waits.setdefault(int(waits["rank"]), (int(waits["seq"]), waits["op"]))
         rank = _RANKS.search(line.text[:500]) if line.rank is None else None
         number = next((int(group) for group in rank.groups() if group), None) if rank else line.rank
         mine = ended or within
@@ -301,19 +308,6 @@ class LogReading:
         if named is not None:
             self.root_rank, self._root = int(named[1]), False
         return False
-
-    def _watchdog(self, text: str) -> None:
-        timeout, waits = _TIMEOUT.search(text), _WATCHDOG.search(text)
-        if timeout is not None:
-            self.timeout_s = int(timeout["ms"]) / 1000
-        if waits is not None:
-            self.waits.setdefault(int(waits["rank"]), (int(waits["seq"]), waits["op"]))
-
-
-def _when(finding: Finding) -> tuple[float, int]:
-    """By time where it is known, else by place."""
-    time_s = finding.evidence.time_s
-    return (time_s if math.isfinite(time_s) else -math.inf, finding.at)
 
 
 def _pieces(text: str) -> list[str]:

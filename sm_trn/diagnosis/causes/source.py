@@ -32,7 +32,8 @@ def why(about: str | os.PathLike[str] | JobSnapshot | Mapping[str, Any], *, spec
     'unknown'
     """
     if isinstance(about, (JobSnapshot, Mapping)):
-        return _of_snapshot(about if isinstance(about, JobSnapshot) else parse_snapshot(about), spec)
+        snapshot = about if isinstance(about, JobSnapshot) else parse_snapshot(about)
+        return JobText(snapshot.name, snapshot, spec).diagnosis()
     if not isinstance(about, (str, os.PathLike)):
         raise TypeError(
             f"about: got {about!r:.80}, wanted a text, the path of a log or of a describe answer, the answer, or a snapshot"
@@ -45,11 +46,7 @@ def why(about: str | os.PathLike[str] | JobSnapshot | Mapping[str, Any], *, spec
         if path.stat().st_size <= _DESCRIBE:
             text = path.read_text("utf-8", "replace")
     answer = described(text) if text.startswith("{") else None
-    return why_text(name, log, spec=spec) if answer is None else _of_snapshot(parse_snapshot(answer), spec)
-
-
-def _of_snapshot(snapshot: JobSnapshot, spec: JobSpec | None) -> Diagnosis:
-    return JobText(snapshot.name, snapshot, spec).diagnosis()
+    return why_text(name, log, spec=spec) if answer is None else why(answer, spec=spec)
 
 
 def described(text: str) -> Mapping[str, Any] | None:

@@ -45,14 +45,15 @@ def command(
 ) -> int:
     """Watch jobs for stalls, NaN and cost: the ones you name, or all running ones.
 
-    --act stop stops only jobs that you name: the script gets SIGTERM and saves. Other limits stand in the [guard] table of a job
-    file. The exit code is 1 if a job needs you.
+    --act stop stops only jobs that you name, and for silence alone only with --stall: the script gets SIGTERM and saves.
+    Other limits stand in the [guard] table of a job file. The exit code is 1 if a job needs you.
     """
     if act != "tell" and not names:
         raise click.UsageError(
             f"--act {act} stops jobs: wanted the names of those that it may stop; sm-trn list shows them"
         )
     limits: dict[str, Any] = {"stall_s": None if stall is None else int(stall), "max_usd": max_usd}
+    limits["silence_suffices"] = stall is not None  # whoever names the time that is too long needs no other proof
     guard = Guard(act=act, **{name: value for name, value in limits.items() if value is not None})
     session = connection()
     jobs = [session.attach(name) for name in names] or session.running()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -19,9 +20,9 @@ from ...core.session.observers import Notify, Observer, Watched
 from ...core.session.stops import stop_one
 from ...core.specs.guard import Guard
 from ...core.specs.metrics import MetricPoint
-from ...core.specs.snapshot import JobSnapshot
+from ...core.specs.snapshot import JobSnapshot, JobStatus
 from ...core.status import Verdict, why_command
-from ..health.health import DEFAULTS, TRAINING, Health, health
+from ..health.health import DEFAULTS, TRAINING, Health, health, save_due
 from ..health.story import Story
 
 READ_S = 60.0  # between two looks at a log that nothing else reads
@@ -56,15 +57,23 @@ class JobWatch:
         self.heard = True
         self.story.hear(events)
 
-    def health(self, job: JobSnapshot, read_s: float, utilization: Sequence[MetricPoint] = ()) -> Health:
+    def health(
+        self, job: JobSnapshot, read_s: float, utilization: Sequence[MetricPoint] = (), *, empty: bool = False
+    ) -> Health:
         """Return how the job is, whose log was read up to ``read_s``: so long as nobody looks, no silence is counted."""
-        return health(job, self.story, (), utilization, now=read_s, limits=self.guard)
+        return health(job, self.story, (), utilization, now=read_s, limits=self.guard, empty=empty)
 
     def alarms(
-        self, job: JobSnapshot, read_s: float, *, usd: float | None = None, utilization: Sequence[MetricPoint] = ()
+        self,
+        job: JobSnapshot,
+        read_s: float,
+        *,
+        usd: float | None = None,
+        utilization: Sequence[MetricPoint] = (),
+        empty: bool = False,
     ) -> tuple[Alarm, ...]:
         """Return the limits that the job has passed: of a log that nobody reads, none but the cost. ``usd`` is what it has cost
-        so far, ``utilization`` what CloudWatch measured.
+        so far, ``utilization`` what CloudWatch measured; ``empty`` as in ``health``.
         """
         alarms: list[Alarm] = []
         most = self.guard.max_usd
@@ -73,15 +82,11 @@ class JobWatch:
             alarms.append(Alarm(limit="max_usd", verdict=Verdict.PROGRESSING, what=what, since_s=read_s, sure=True))
         if not self.heard or job.secondary != TRAINING or job.status_word != "InProgress":
             return tuple(alarms)
-        state = self.health(job, read_s, utilization)
+        state = self.health(job, read_s, utilization, empty=empty)
         if state.needs_you:
-            limit = "stall_s" if self.story.steps.known else "no_first_step_s"
-            alarms.append(
-                Alarm(
-                    limit="not_finite" if state.verdict is Verdict.NOT_FINITE else limit, verdict=state.verdict, what=state.what,
-                    since_s=state.since_s, sure=state.sure, proof=state.proof,
-                )
-            )  # fmt: skip
+            stalls = "stall_s" if self.story.steps.known else "no_first_step_s"
+            limit = {Verdict.NOT_FINITE: "not_finite", Verdict.UNSAVED: "save_steps"}.get(state.verdict, stalls)
+            alarms.append(Alarm(limit=limit, **dataclasses.asdict(state)))
         return tuple(alarms)
 
 
@@ -99,6 +104,7 @@ class JobGuards(Observer):
     _cursors: dict[str, LogCursor] = field(default_factory=dict)
     _said: set[tuple[str, str, float]] = field(default_factory=set)
     _measured: dict[str, tuple[float, tuple[MetricPoint, ...]]] = field(default_factory=dict)
+    _empty: dict[tuple[str, int], bool] = field(default_factory=dict)  # by job and minute
 
     def hear(self, name: str, events: Sequence[LogEvent]) -> None:
         """Take in a job's new lines, which were read just now."""
@@ -119,7 +125,7 @@ class JobGuards(Observer):
         if job.name not in self._read:
             return health(job, None, now=now.timestamp())
         read_s = self._read[job.name] + now.timestamp() - self.cloud.clock.now()
-        return self._watch(job.name).health(job, read_s, self._utilization(job, read_s))
+        return self._watch(job.name).health(job, read_s, self._utilization(job, read_s), empty=self.is_empty(job))
 
     def read(self, log: JobLog, known: Mapping[str, JobSnapshot]) -> None:
         """Read a job's log on, where it may have grown: for a watch that shows nothing of it. A failure passes."""
@@ -157,7 +163,8 @@ class JobGuards(Observer):
         if price is not None:
             billed = billed_so_far(job, datetime.fromtimestamp(read_s, tz=timezone.utc))
             usd = float(usd_for(billed, job.count, price.usd_per_hour))
-        return watch.alarms(job, read_s, usd=usd, utilization=self._utilization(job, read_s))
+        used = self._utilization(job, read_s)
+        return watch.alarms(job, read_s, usd=usd, utilization=used, empty=self.is_empty(job))
 
     def _watch(self, name: str) -> JobWatch:
         if name not in self._watches:
@@ -184,27 +191,49 @@ class JobGuards(Observer):
         self._measured[job.name] = (now, points)
         return points
 
+    def is_empty(self, job: JobSnapshot) -> bool:
+        """Return True if the place of the model of a job that completed holds no file, or that of the checkpoints of one that trains and
+        has passed the second step at which it was to save. It is asked once for a model, once a minute for checkpoints."""
+        completed, now = job.status is JobStatus.COMPLETED, self.cloud.clock.now()
+        uri = job.model_s3_uri if completed else str((job.raw.get("CheckpointConfig") or {}).get("S3Uri") or "")
+        if not uri or not (completed or self._watch(job.name).story.newest_step >= 2 * save_due(job)):
+            return False
+        key = (job.name, 0 if completed else int(now // MEASURED_S))
+        if key not in self._empty:
+            try:
+                self._empty[key] = self.cloud.storage.is_empty(uri) is True
+            except CloudError:
+                self._empty[key] = False
+        return self._empty[key]
+
     def _tell(self, job: JobSnapshot, alarm: Alarm, notify: Notify) -> None:
-        key = (job.name, alarm.limit, alarm.since_s)
-        if key in self._said:
-            return
-        self._said.add(key)
-        self.alarmed(job, alarm)
-        price = self._price(job)
+        key, price = (job.name, alarm.limit, alarm.since_s), self._price(job)
+        if key not in self._said:
+            self.alarmed(job, alarm)
         costs = f" {fmt.usd(float(price.usd_per_hour) * job.count / 60)} more a minute." if price is not None else ""
-        notify(f"✗ {job.name}: {alarm.verdict.word}, {alarm.what}.{costs} Next: {why_command(job.name)}")
+        self._say(
+            key, f"✗ {job.name}: {alarm.verdict.word}, {alarm.what}.{costs} Next: {why_command(job.name)}", notify
+        )
+
+    def _say(self, key: tuple[str, str, float], text: str, notify: Notify) -> None:
+        if key not in self._said:
+            self._said.add(key)
+            notify(text)
 
     def _act(self, job: JobSnapshot, alarm: Alarm, notify: Notify) -> bool:
         guard = self.guards[job.name]
-        if guard.act == "tell" or not alarm.sure:
+        if guard.act == "tell":
+            return False
+        if not alarm.sure:
+            why = f"{alarm.proof}; --stall or silence_suffices needs none"
+            self._say((job.name, "unsure", alarm.since_s), f"{job.name} was not stopped: {why}", notify)
             return False
         try:
             stop_one(self.cloud.backend, job.name)
         except CloudError as error:
-            refused = (job.name, "refused", 0.0)
-            if self.cloud.backend.trouble(error) is None and refused not in self._said:
-                self._said.add(refused)
-                notify(f"{job.name} could not be asked to stop; it runs on, and is billed: {error}")
+            if self.cloud.backend.trouble(error) is None:
+                text = f"{job.name} could not be asked to stop; it runs on, and is billed: {error}"
+                self._say((job.name, "refused", 0.0), text, notify)
             return False  # the next look asks again
         self.stopped.append(job.name)
         notify(f"{job.name} was asked to stop ({alarm.limit}). Its script gets SIGTERM; what it saves is kept.")

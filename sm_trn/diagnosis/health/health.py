@@ -16,7 +16,7 @@ from ...core.specs.snapshot import JobSnapshot, JobStatus
 from ...core.status import Verdict, ending, phase_verdict
 from .losses import Losses
 from .signs import Pause
-from .story import Story
+from .story import OF_GAPS, Story
 
 TRAINING = "Training"
 LONGER = 4.0  # times the usual patience, while machines work: a silent evaluation, or a log that is late
@@ -87,19 +87,24 @@ def health(
     *,
     now: float,
     limits: Guard = DEFAULTS,
+    empty: bool = False,
 ) -> Health:
     """Return how a job is at ``now``, epoch seconds, up to which its log was read; None where nobody read it.
 
     ``metrics`` are its numbers: losses that its lines tell only by the job's own rules, or those of a saved run. ``utilization`` is
-    CloudWatch's, in percent. What ``limits`` switch off is not looked for.
+    CloudWatch's, in percent. What ``limits`` switch off is not looked for. ``empty``: the model of a job that completed holds no file, or
+    the checkpoint place of one that trains.
     """
     losses = log.losses if log is not None and (log.losses.heard or not metrics) else _losses(metrics)
     lost = losses.not_finite(limits.metric_evaluation_data_points) if limits.not_finite else None
     ended = ending(snapshot)
     if ended is not None:
-        return _ended(snapshot, ended, lost.told if lost is not None and lost.proved else "")
+        return _ended(snapshot, ended, lost.told if lost is not None and lost.proved else "", empty=empty)
     if snapshot.secondary != TRAINING or snapshot.status is not JobStatus.IN_PROGRESS:
-        return _phase(snapshot)
+        last = snapshot.transitions[-1] if snapshot.transitions else None
+        what = (last.message if last is not None else "") or snapshot.secondary or snapshot.status_word or "no status"
+        since_s = last.started.timestamp() if last is not None else math.nan
+        return Health(verdict=phase_verdict(snapshot), what=what, since_s=since_s, sure=True)
     if lost is not None:
         told = f"{lost.told} {lost.count} times in a row"
         proof = "" if lost.proved else "the norm of its gradients would prove it; some losses are exactly 0 by nature"
@@ -109,7 +114,20 @@ def health(
     row = find_instance(snapshot.instance)
     chips, processors = (row.chips, row.vcpus) if row is not None else (1, 1)
     machines = usage(utilization, accelerators=chips, processors=processors, now=now)
-    return _Training(snapshot, log, losses, machines, now, _training_since(snapshot), limits).health()
+    began = [phase.started.timestamp() for phase in snapshot.transitions if phase.status == TRAINING]
+    state = _Training(snapshot, log, losses, machines, now, began[-1] if began else -math.inf, limits).health()
+    if not empty or state.needs_you:
+        return state
+    what = f"no checkpoint at step {log.newest_step:g}, one was due at step {save_due(snapshot):g}"
+    return Health(verdict=Verdict.UNSAVED, what=what, since_s=log.steps.at, sure=True)
+
+
+def save_due(job: JobSnapshot) -> float:
+    """The step by which a job with a checkpoint place is to have saved first, where its hyperparameters say it; else infinity."""
+    try:
+        return float(job.hyperparameters["save_steps"]) if job.raw.get("CheckpointConfig") else math.inf
+    except (KeyError, TypeError, ValueError):
+        return math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +154,13 @@ class _Training:
             patience = self._first_step_s()
         if self.now - self._since <= patience * (LONGER if work is Work.WORKS else 1.0):
             return None
-        what, machines = self._silence(), self._machines()
+        what, does = self._silence(), self.machines
+        machines = f"its accelerators are {work.value} at {does.low:.0f}–{does.high:.0f} %"
         idle = work is Work.IDLE and self.log.line_s is not None and self.log.usual
         word = self.log.reason.word if self.log.reason is not None else "its first step"
         return Health(
             verdict=Verdict.STALLED,
-            what="; ".join([what, *machines]),
+            what=what if work is Work.UNKNOWN else f"{what}; {machines}",
             since_s=self._since,
             sure=idle or limits.silence_suffices,
             proof="" if idle else _PROVES[work] or f"how long {word} takes would prove it",
@@ -160,7 +179,11 @@ class _Training:
     def _well(self) -> Health:
         """A job that gets on, or a pause that has a reason."""
         log = self.log
-        ago = f"{fmt.compact(self.now - log.steps.at)} ago" if log.steps.count else ""
+        silent_s, usual_s = self.now - log.steps.at, log.steps.usual_s
+        ago = f"{fmt.compact(silent_s)} ago" if log.steps.count else ""
+        if log.steps.known and silent_s > max(60.0, OF_GAPS * usual_s):
+            after = fmt.compact(log.patience_s(self.limits.stall_s, self.limits.pause_s))
+            ago += f", usually every {fmt.compact(usual_s)}; stalled after {after}"
         loss = f", loss {self.losses.newest:g}" if self.losses.newest is not None else ""
         if log.pause is not None or not log.steps.count:
             verdict = _OF_PAUSE.get(log.pause, Verdict.WARMING)
@@ -188,30 +211,21 @@ class _Training:
         pause = self.log.pause
         return max(limit, pause.share * self.limits.pause_s if pause is not None else 0.0)
 
-    def _machines(self) -> tuple[str, ...]:
-        does = self.machines
-        text = f"its accelerators are {does.work.value} at {does.low:.0f}–{does.high:.0f} %"
-        return () if does.work is Work.UNKNOWN else (text,)
-
 
 _OF_PAUSE: Mapping[Pause | None, Verdict] = {Pause.SAVE: Verdict.SAVING, Pause.EVALUATE: Verdict.EVALUATING}
 
 
-def _ended(job: JobSnapshot, verdict: Verdict, lost: str) -> Health:
-    """How a job ended: one whose losses are no numbers at its end did not end well, whatever its status."""
+def _ended(job: JobSnapshot, verdict: Verdict, lost: str, *, empty: bool) -> Health:
+    """How a job ended: one whose losses are no numbers at its end did not end well, whatever its status, nor one without a model."""
     at = job.ended or job.modified
     since = at.timestamp() if at is not None else math.nan
     if verdict is Verdict.ENDED_WELL and lost:
         return Health(verdict=Verdict.ENDED_BADLY, what=f"{job.status_word}, but {lost}", since_s=since, sure=True)
+    if verdict is Verdict.ENDED_WELL and empty:
+        what = f"{job.model_s3_uri} holds no file"
+        return Health(verdict=Verdict.LEFT_NO_MODEL, what=what, since_s=since, sure=True)
     what = job.status_word if job.secondary in {"", job.status_word} else f"{job.status_word}, {job.secondary}"
     return Health(verdict=verdict, what=what, since_s=since, sure=True)
-
-
-def _phase(job: JobSnapshot) -> Health:
-    last = job.transitions[-1] if job.transitions else None
-    what = last.message if last is not None and last.message else job.secondary or job.status_word or "no status"
-    since = last.started.timestamp() if last is not None else math.nan
-    return Health(verdict=phase_verdict(job), what=what, since_s=since, sure=True)
 
 
 def _losses(points: Sequence[MetricPoint]) -> Losses:
@@ -224,12 +238,6 @@ def _losses(points: Sequence[MetricPoint]) -> Losses:
             at = point.time_s if point.time_s is not None else math.nan
             losses.hear(point.value, norm, at, (point.host, None))
     return losses
-
-
-def _training_since(job: JobSnapshot) -> float:
-    """When the newest phase of training began; minus infinity where the service does not say."""
-    phases = [phase.started for phase in job.transitions if phase.status == TRAINING]
-    return phases[-1].timestamp() if phases else -math.inf
 
 
 def usage(points: Sequence[MetricPoint], *, accelerators: int, processors: int, now: float) -> Usage:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,7 +54,7 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _SCALER = re.compile(r"OVERFLOW|[Ss]kipping step|[Gg]radient overflow")
-_SCALE = re.compile(r"reducing (?:loss scale )?to (?P<scale>\d[\d.]{0,20}(?:e[+-]?\d{1,3})?)")
+SCALE = re.compile(r"reducing (?:loss scale )?to (?P<scale>\d[\d.]{0,20}(?:e[+-]?\d{1,3})?)")
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 
@@ -96,9 +95,3 @@ def counters(text: str) -> Iterator[tuple[str, str, str]]:
             yield "round", found["round"], ""
         else:
             yield "", found["pair"], found["of"]
-
-
-def scale_of(text: str) -> float:
-    """The new scale in the line of a loss scaler, infinity where it does not say which."""
-    found = _SCALE.search(text[-LONGEST:])
-    return float(found["scale"].rstrip(".")) if found is not None else math.inf

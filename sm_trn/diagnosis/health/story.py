@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...core.logs.events import LogEvent
-from ...core.logs.losses import loss_of, norm_of
+from ...core.logs.losses import LONGEST, loss_of, norm_of
 from ...core.logs.prefixes import prefix_of
 from . import signs
 from .losses import Losses, Name
@@ -65,6 +65,7 @@ class Story:
     pause_s: float = math.nan  # when it was
     line_s: float | None = None  # when anything was said last
     finished: bool = False  # the last step was the last of all
+    newest_step: float = 0.0  # as the job counts them
     _values: dict[tuple[Name, str, str], str] = field(default_factory=dict)
     _ended: dict[Pause, list[float]] = field(default_factory=dict)  # how often a pause ended, and the longest
 
@@ -80,7 +81,8 @@ class Story:
         who = (prefix.host or host, prefix.rank)
         traits = signs.traits(text)
         if traits.skips:
-            self.losses.scaled(signs.scale_of(text), at)
+            scale = signs.SCALE.search(text[-LONGEST:])
+            self.losses.scaled(float(scale["scale"].rstrip(".")) if scale is not None else math.inf, at)
         loss = math.nan if traits.lost else loss_of(text)
         if loss is not None:
             self.losses.hear(loss, norm_of(text), at, who)
@@ -89,6 +91,8 @@ class Story:
             if total:
                 ends[name == "epoch"] = value == total
             counted = counted or name != "epoch"
+            if name in {"step", "global_step"} and value.isdecimal():
+                self.newest_step = max(self.newest_step, float(value))
             is_step = self._changes((who, name, total), value) or is_step
         if not counted and loss is not None:
             is_step = self._changes((who, "loss", ""), text) or is_step

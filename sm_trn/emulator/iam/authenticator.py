@@ -63,7 +63,10 @@ class Authenticator:
 
     def authenticate(self, http: HttpRequest) -> AuthenticatedRequest:
         """Let the request in, or raise the AwsError to answer with. The body is read only once the signature holds."""
-        self._check_origin(http)
+        if why := loopback.refusal(http.method, http.fields, self._port):
+            raise refused("AccessDeniedException", why)
+        if http.raw_path.startswith("/moto-api") or http.path.startswith("/moto-api"):
+            raise refused("AccessDeniedException", "this path is closed")
         credential, query = _credential(http)
         token = http.fields.get("x-amz-security-token") or query.get("X-Amz-Security-Token") or ""
         principal = self._principal(credential, token)
@@ -89,12 +92,6 @@ class Authenticator:
             body=body,
             length=length,
         )
-
-    def _check_origin(self, http: HttpRequest) -> None:
-        if why := loopback.refusal(http.method, http.fields, self._port):
-            raise refused("AccessDeniedException", why)
-        if http.raw_path.startswith("/moto-api") or http.path.startswith("/moto-api"):
-            raise refused("AccessDeniedException", "this path is closed")
 
     def _principal(self, credential: signature.Credential, token: str) -> Principal:
         """Who holds an access key. A token beside a key of our own is somebody else's, left in an environment."""
