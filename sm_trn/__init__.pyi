@@ -47,8 +47,8 @@ from .diagnosis.causes.source import why as why
 from .forecast.estimate import estimate as estimate
 from .forecast.plan import Limits as Limits
 from .forecast.plan import plan as plan
-from .report.comparison.compare import compare as compare
 from .report.comparing import diff as diff
+from .report.comparison.compare import compare as compare
 from .rules import check as check
 from .tuning.studies import tune as tune
 from .wiring import Session as Session
