@@ -159,15 +159,15 @@ def doubt_of(starts: Sequence[Sequence[float]], *, kept: bool, kept_later: bool)
     ``kept`` says whether there was a checkpoint after an interruption, ``kept_later`` whether there was one at the end."""
     first = [min(counts) for counts in starts if counts]
     if len(starts) < 2:
-        return "the job ended before it was interrupted; let it run longer"
+        return "it ended before it was interrupted"
     if not kept_later:
         return "no checkpoint was written, every step was redone"
     if not kept:
-        return "the first checkpoint came after the last interruption; save more often, or interrupt later, with another --seed"
+        return "the first checkpoint came after the last interruption; try another --seed"
     if not first:
-        return "its log names neither steps nor epochs, which would show it; print them: {'loss': 0.5, 'step': 10}"
+        return "its log names neither steps nor epochs, which would show it"
     if max(first) <= first[0]:
-        return f"checkpoints were written, and each start began again at {first[0]:g}; load the newest checkpoint first"
+        return f"checkpoints were written, and each start began again at {first[0]:g}"
     return ""
 
 

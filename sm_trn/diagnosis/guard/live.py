@@ -32,16 +32,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alarm:
-    """A limit that a job has passed. ``since_s`` is when that began, epoch seconds; ``sure`` says that it may be acted on,
-    ``proof`` what would make it sure."""
+class Alarm(Health):
+    """A limit that a job has passed: how the job is for it. ``sure`` says that it may be acted on, ``proof`` what would make it sure."""
 
     limit: str
-    verdict: Verdict
-    what: str
-    since_s: float
-    sure: bool
-    proof: str = ""
 
 
 @dataclass(slots=True)
