@@ -7,8 +7,9 @@ import math
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timezone
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,14 @@ def bucket_name(context: click.Context, parameter: click.Parameter, value: str |
         said = f"got {value!r}, wanted the name of a bucket: 3 to 63 small letters, digits, dots and hyphens"
         raise click.BadParameter(said, context, parameter)
     return value
+
+
+def ago(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """A date, or an age such as ``30d`` as an ISO time."""
+    from ..core.logs.selection import since_s  # noqa: PLC0415 - as above
+
+    is_age = value is not None and re.fullmatch(r"\d+[smhd]", value) is not None
+    return datetime.fromtimestamp(since_s(value or "", time.time()), timezone.utc).isoformat() if is_age else value
 
 
 class Number(click.FloatRange):

@@ -140,15 +140,11 @@ class DiagnosedJob(handles.TrainingJob):
         return JobFailed("\n".join(lines), operation="TrainingJob", code=final.status_word, diagnosis=diagnosis)
 
     def record(self) -> JobRecord:
-        """The job's story as a value: its snapshot and the numbers of its log. Notes tell the cause of one that failed, and of numbers that
-        no rule reads."""
-        from ..core.logs.suggestions import Suggester, unread_numbers  # noqa: PLC0415 - only reports are records
+        """The job's story as a value: its snapshot and the numbers of its log. Notes tell the cause of one that failed, and what is wrong
+        with another."""
         from .text import cause_line  # noqa: PLC0415 - only a failure needs the words
 
-        suggester = Suggester()
-        story = self._record(suggester.hear)
-        if suggester.names and not story.series("loss"):
-            story = dataclasses.replace(story, notes=(unread_numbers(self.name, suggester.names),))
+        story = super().record()
         if story.snapshot.status is JobStatus.FAILED:
             cause = cause_line(diagnosis_of(self._log, story.snapshot))
             return dataclasses.replace(story, notes=(*story.notes, f"failed: {cause}")) if cause else story

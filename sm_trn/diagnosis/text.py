@@ -32,7 +32,7 @@ def diagnosis_text(found: Diagnosis, *, job: str = "", cost: str = "", width: in
     lines += [line for at, each in enumerate(choices) for line in _row("or" if at else "fix", str(each), width)]
     if job:
         around = f" --rank {cause.rank}" if cause.rank is not None else f" --host {cause.host}" if cause.host else ""
-        lines += ["", f"Evidence: sm-trn logs {job} --script{around}"]
+        lines += ["", f"Evidence: sm-trn logs {job}{around}"]
     return "\n".join(printable(line) for line in lines)
 
 

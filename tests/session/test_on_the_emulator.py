@@ -138,7 +138,8 @@ def test_a_failed_job_says_its_scripts_exception_and_where_its_log_is(
     first, *_, last = str(failed.value).splitlines()
     assert f"{job.name} failed: ValueError: no column label" == first
     assert f"Next: sm-trn why {job.name}" == last
-    own = shell(emulator, "logs", job.name, "--script").stdout.splitlines()
+    own = shell(emulator, "logs", job.name).stdout.splitlines()
+    assert len(own) < len(shell(emulator, "logs", job.name, "--toolkit").stdout.splitlines())
     assert ("algo-1  starts", True) == (own[0], own[-1].endswith("no column label"))  # the toolkit may cut the line up
     assert 2 == len(shell(emulator, "logs", job.name, "--tail", "2").stdout.splitlines())
     assert 2 == shell(emulator, "logs", job.name, "--tail", "2", "--save", "x").returncode

@@ -236,25 +236,26 @@ def test_a_follower_reads_on_when_an_answer_does_not_know_the_job(here: World) -
     assert sum(map(len, LINES.values())) == len(lines)
 
 
-@pytest.mark.parametrize("count", [1, 3, 30])
-def test_a_login_to_another_account_deletes_nothing_and_is_told_with_both_accounts(here: World, count: int) -> None:
+@pytest.mark.parametrize(("count", "later_s"), [(1, 0), (3, 0), (30, 0), (1, 600), (3, 600)])
+def test_a_login_to_another_account_deletes_nothing_and_is_told_with_both_accounts(
+    here: World, count: int, later_s: int
+) -> None:
     start, names = here.clock.now(), [f"mine-{n}" for n in range(count)]
     for name in names:
         here.service.add(name, created=start - 600, story=Story(phases=(("Training", 5000.0),)))
     here.wire.elsewhere["THEIRS"] = "999999999999"
 
-    def log_in_elsewhere() -> None:
-        here.wire.expired.add("FIRST")
-        here.log_in("THEIRS")
-
-    here.clock.at(start + 300, log_in_elsewhere)
+    here.clock.at(start + 300, lambda: here.wire.expired.add("FIRST"))
+    here.clock.at(start + 300 + later_s, lambda: here.log_in("THEIRS"))
     here.clock.at(start + 1500, lambda: here.log_in("SECOND"))
     final, shown = wait(here, *names)
     assert {"Completed"} == {snapshot.status_word for snapshot in final}
-    assert ["Your AWS login is of account 999999999999, and mine-", "Connected again"] == [
-        note[:52] if "999" in note else note[:15] for note in shown.notes
+    expired = ["Your AWS login expired"] * (later_s > 0)
+    assert [*expired, "Your AWS login is of ac", "Connected again; the wa"] == [
+        note[:23].rstrip(".") for note in shown.notes
     ]
-    assert "account 123456789012" in shown.notes[0]
+    assert "account 999999999999, and mine-" in shown.notes[-2]
+    assert "account 123456789012" in shown.notes[-2]
 
 
 def test_another_accounts_job_of_the_same_name_is_not_taken_for_ours(here: World) -> None:

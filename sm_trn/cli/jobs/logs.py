@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -30,7 +31,7 @@ from ..shared import Whole, emit
 @click.option("--rank", type=Whole(min=0), help="Show only this worker, as torchrun, MPI or SMDDP number it.")
 @click.option("--grep", metavar="RE", help="Show only lines that match this regular expression.")
 @click.option("--tail", type=Whole(min=0), help="Show only this many last lines, then with --follow new ones.")
-@click.option("--script", is_flag=True, help="Show only what the script printed, nothing of the training toolkit.")
+@click.option("--toolkit", is_flag=True, help="Show the training toolkit's lines too, such as pip's.")
 @click.option("--since", metavar="AGE", help="Show only lines of the last 5m, 2h, 1d, or since an ISO time (UTC).")
 @click.option(
     "--save",
@@ -49,20 +50,20 @@ def command(  # noqa: PLR0913 - one a flag
     grep: str | None,
     since: str | None,
     tail: int | None,
-    script: bool,
+    toolkit: bool,
     save: str | None,
     suggest: bool,
     as_json: bool,
     connection: Callable[[], Session],
 ) -> None:
-    """Show the log of job NAME, with the lines of all hosts in time order. With --json, each line is one JSON object.
+    """Show what the script of job NAME printed, on all hosts in time order. With --json, each line is one JSON object.
 
-    Progress bars are reduced to their last line. --json and --save keep the full output. Ctrl-C ends this command and never
+    Progress bars are reduced to their last line. --json keeps them whole, and --save every line. Ctrl-C ends this command and never
     stops the job.
     """
-    if save is not None and (script or tail is not None):
-        raise click.UsageError("--save writes the whole log: got --script or --tail beside it, wanted one or the other")
-    if suggest and (save is not None or follow or script or tail is not None or since is not None):
+    if save is not None and tail is not None:
+        raise click.UsageError("--save writes the whole log: got --tail beside it, wanted one or the other")
+    if suggest and (save is not None or follow or toolkit or tail is not None or since is not None):
         raise click.UsageError("--suggest looks through the whole log: wanted it alone, or with --json")
     wanted = LogFilter(host=host, rank=rank, matching=grep)
     job = connection().attach(name)
@@ -77,7 +78,9 @@ def command(  # noqa: PLR0913 - one a flag
         if save is not None:
             _save(log, save, follow=follow, wanted=wanted, since=since, as_json=as_json)
         else:
-            found = log.events(follow=follow, wanted=wanted, since=since, tail=tail, script=script, notice=_tell)
+            if not toolkit:
+                _tell("The script's own lines; --toolkit shows all.")
+            found = log.events(follow=follow, wanted=wanted, since=since, tail=tail, script=not toolkit, notice=_tell)
             _print(found, as_json=as_json)
     except KeyboardInterrupt:
         again = f"sm-trn logs {name} --follow{f' --save {save}' if save else ''}"
@@ -97,8 +100,7 @@ def _suggest(found: Sequence[Suggestion], *, as_json: bool) -> None:
         click.echo("[[metrics]]\n" + dump({"name": each.rule.name, "regex": each.rule.regex}))
 
 
-def _tell(text: str) -> None:
-    click.echo(text, err=True)
+_tell = partial(click.echo, err=True)
 
 
 def _print(events: Iterable[LogEvent], *, as_json: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -132,11 +131,6 @@ class Suggester:
         if key in self._seen or len(self._seen) < NAMES:
             self._seen.setdefault(key, _Seen()).add(line, value)
 
-    @property
-    def names(self) -> str:
-        """The names of what is offered and speaks of training, in words; empty where nothing does."""
-        return ", ".join(each.rule.name for each in self.suggestions() if _OF_TRAINING.search(each.rule.name))
-
     def suggestions(self) -> tuple[Suggestion, ...]:
         """The rules, one a name: what speaks of training first, then the most frequent. Each reads every line that it was made of as
         the line says it."""
@@ -156,11 +150,6 @@ class Suggester:
             if name and seen.lines >= LEAST and len(set(map(str, read))) > 1 and right:
                 value = read[-1]
                 yield Suggestion(rule=rule, lines=seen.lines, example=seen.samples[-1][0], value=value or 0.0)
-
-
-def unread_numbers(name: str, numbers: str) -> str:
-    """What to say of numbers in a log that no rule reads, and the command that offers rules for them."""
-    return f"its log tells {numbers}, which no rule reads; sm-trn logs {shlex.quote(name)} --suggest offers rules"
 
 
 def _after(name: str, *, bare: bool) -> str:

@@ -241,12 +241,8 @@ class TrainingJob(HasCard):
 
     def record(self) -> JobRecord:
         """The job's story as a value: its snapshot and the numbers of its log."""
-        return self._record(lambda _events: None)
-
-    def _record(self, hear: Callable[[Sequence[LogEvent]], None]) -> JobRecord:
-        """The record, by one reading of the log that ``hear`` hears too."""
         now = self.snapshot()
-        points = self._log.metric_log(hear).points
+        points = self._log.metric_log().points
         return record(now, points, label=self.label, workload=Path(now.program).stem)
 
 

@@ -167,12 +167,11 @@ class JobLog:
         own = self.asked.metrics if self.asked is not None else requested_rules(self._snapshot())
         return tuple(rule for rule in own if rule not in READ_ANYWAY)
 
-    def metric_log(self, hear: Callable[[Sequence[LogEvent]], None] = lambda _events: None) -> MetricLog:
-        """All metric lines of the job so far; one reading of its log, of which only those lines are kept. ``hear`` hears all."""
+    def metric_log(self) -> MetricLog:
+        """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""
         reader = MetricReader(self.rules())
         lines: list[MetricLine] = []
         for part in self.batches(LogCursor(), follow=False):
-            hear(part.events)
             lines.extend(reader.lines(part.events))
         return MetricLog(tuple(lines))
 

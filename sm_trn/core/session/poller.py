@@ -64,7 +64,7 @@ class Poller:
     _newest: datetime | None = None
     _whole_at: float | None = None
     _failures: int = 0
-    _said: bool = False
+    _said: str = ""  # what the user was told last of a trouble that goes on
     _ahead_s: float = 0.0
 
     def sweeps(self, names: Collection[str]) -> Iterator[dict[str, JobSnapshot]]:
@@ -106,7 +106,7 @@ class Poller:
             return self._survive(error)
         if self._said:
             self.notice("Connected again; the watch goes on.")
-        self._failures, self._said = 0, False
+        self._failures, self._said = 0, ""
         return Look.OK
 
     def _survive(self, error: CloudError) -> Look:
@@ -123,9 +123,13 @@ class Poller:
             case _:
                 assert_never(trouble)
         self._failures += 1
-        if not self._said and self._failures >= patience:
-            self._said = True
-            self.notice(_words(trouble, error))
+        words = _words(trouble, error)
+        news = not self._said or (
+            error.code == OTHER_ACCOUNT and self._said != words
+        )  # the next login may be another account's
+        if news and self._failures >= patience:
+            self._said = words
+            self.notice(words)
         return Look.FAILED
 
     def _survey(self) -> None:

@@ -151,7 +151,7 @@ class JobText:
             id=UNKNOWN,
             what="no known cause",
             confidence=Confidence.UNKNOWN,
-            fix=Advice(f"read the log: sm-trn logs {self.name} --script --tail 40" if job is not None else more),
+            fix=Advice(f"read the log: sm-trn logs {self.name} --tail 40" if job is not None else more),
             evidence=(Evidence(text=job.failure_reason, stream=DESCRIBE),) if failed and job is not None else (),
         )
         events = [log.parse(raw) for raw in log.last if raw.strip()][-TAIL:] if log is not None else []

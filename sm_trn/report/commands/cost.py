@@ -11,7 +11,7 @@ import click
 from ...cli.connection import connection_options
 from ...cli.jobs.selection import name_filter, pair
 from ...cli.options import json_option
-from ...cli.shared import Whole, at_option, say
+from ...cli.shared import Whole, ago, at_option, say
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing, missing_cost, no_price_for
 from ...core.pricing.cost import JobCost
@@ -29,8 +29,8 @@ from ..handles import ReportingSession
 @click.option("--all", "every", is_flag=True, help="Sum all jobs.")
 @click.option("--contains", callback=name_filter, help="Sum jobs whose name contains this.")
 @click.option("--tag", metavar="KEY=VALUE", help="Sum jobs with this tag.")
-@click.option("--since", metavar="DATE", help="Sum jobs created on this date or later.")
-@click.option("--until", metavar="DATE", help="Sum jobs created on this date or earlier.")
+@click.option("--since", metavar="DATE", callback=ago, help="Sum jobs created on this date or later, or since 30d.")
+@click.option("--until", metavar="DATE", callback=ago, help="Sum jobs created on this date or earlier.")
 @click.option(
     "--by",
     default="instance",
