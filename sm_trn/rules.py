@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def check(job: JobSpec | Sweep, *, today: date | None = None) -> Problems:
     """Every problem of ``job``, errors first. Reads the spec, the catalogue and – as text – the script. No network.
 
-    Of a sweep they are those of its jobs at both ends of the space, and its own. ``today`` is the day on which the job is looked at:
-    images are patched until a day. None takes the clock's.
-    A list, which shows itself as text and in notebooks.
+    Of a sweep they are those of its jobs at both ends of the space, and its own. ``today`` is the day until which images must be patched.
 
     >>> wrong = job.replace(distribution=st.SMDataParallel())
     >>> [problem.id for problem in st.check(wrong) if problem.severity is st.Severity.ERROR]
@@ -35,13 +33,7 @@ def check(job: JobSpec | Sweep, *, today: date | None = None) -> Problems:
 
 
 def check_sweep_file(path: Path, region: str) -> CheckedSweep | None:
-    """The sweep of a file with every problem of it, those of the team's policy too; None for a file that is no sweep.
-
-    Raises InvalidJobFile, UnknownName.
-    """
+    """The sweep of a file with its problems, the team's policy's too; None for another file. Raises InvalidJobFile, UnknownName."""
     from .tuning.checked import checked_sweep  # noqa: PLC0415 - few files are sweeps
 
     return checked_sweep(path, region, rules=RULES)
-
-
-__all__ = ["RULES", "check", "check_sweep_file"]

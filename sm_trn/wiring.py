@@ -1,7 +1,4 @@
-"""Joins the core with the parts: the session and the jobs that users hold have the methods of all of them.
-
-Each part adds its methods in a class of its own, in ``<part>/handles.py``. The core works without this module.
-"""
+"""Joins the core with the parts: sessions and jobs have the methods of all of them, from a class in each ``<part>/handles.py``."""
 
 from __future__ import annotations
 
@@ -20,9 +17,10 @@ from .core.specs.problems import Problem, Severity
 from .diagnosis.guard.live import JobGuards
 from .diagnosis.handles import DiagnosedJob, GuardedSession
 from .forecast.estimate import estimated_cost
+from .forecast.rules import ALL_RULES as RULES
 from .hosting.handles import DeployableJob, HostingSession
 from .report.handles import MeasuredJob, ReportingSession
-from .rules import RULES, check
+from .rules import check
 from .tuning.handles import TuningSession
 
 if TYPE_CHECKING:

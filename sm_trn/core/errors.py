@@ -41,7 +41,14 @@ class InvalidJob(SmTrnError):  # noqa: N818 - the vocabulary names it
 
 
 class InvalidJobFile(SmTrnError):  # noqa: N818 - as InvalidJob
-    """A job file with faults. ``faults`` holds every one of them, each with its line where it can be found."""
+    """A job file with faults. ``faults`` holds every one of them, each with its line where it can be found.
+
+    >>> try:
+    ...     st.load_jobs('name = "a"', "toml")
+    ... except st.errors.InvalidJobFile as error:
+    ...     error.faults[0].what
+    'missing key "framework"'
+    """
 
     def __init__(self, faults: tuple[Any, ...]) -> None:
         self.faults = faults

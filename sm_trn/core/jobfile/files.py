@@ -171,6 +171,9 @@ def _parse(text: str, form: str, name: str) -> tuple[Any, Places]:
     except ValueError as error:
         found = _TOML_PLACE.search(str(error))
         place = Place(int(found["line"]), int(found["column"]) - 1, 1) if found else None
+        if "at end of document" in str(error):
+            lines = text.rstrip().split("\n")
+            place = Place(len(lines), len(lines[-1]), 1)
         reason = _TOML_PLACE.sub("", str(error)).strip()
         raise _invalid(f"not valid {form.upper()}: {reason}", name, place=place, text=text) from error
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..specs.json import Json
-from .places import Path, Places
+from .places import Path, PlacedError, Places
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
@@ -15,7 +15,7 @@ _DECODER = json.JSONDecoder()
 
 def parse(text: str) -> tuple[Any, Places]:
     """The tree, and the places of its keys and values. Raises ValueError for what is not JSON, or has a key twice."""
-    tree = json.loads(text, object_pairs_hook=_once)
+    tree = json.loads(text)
     places = Places(text)
     _walk(places, (), 0)
     return tree, places
@@ -23,15 +23,6 @@ def parse(text: str) -> tuple[Any, Places]:
 
 def dump(tree: dict[str, Json]) -> str:
     return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Json]:
-    tree = dict(pairs)
-    if len(tree) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"key {twice!r} stands twice in one object")
-    return tree
 
 
 def _space(text: str, at: int) -> int:
@@ -54,6 +45,8 @@ def _walk(places: Places, path: Path, at: int) -> int:
         step: str | int = index
         if closing == "}":
             step, end = _DECODER.raw_decode(text, at)
+            if (*path, step) in places.keys:
+                raise PlacedError(f"key {step!r} stands twice in one object", places.place(at, end))
             places.key((*path, step), at, end)
             at = _space(text, end) + 1  # the colon
         at = _space(text, _walk(places, (*path, step), at))

@@ -13,8 +13,7 @@ from typing import Any
 
 from .. import fields
 from ..catalog import limits
-from ..catalog.instances import find_instances
-from ..specs.compute import SERVERLESS, Accelerator, Compute
+from ..specs.compute import SERVERLESS, Compute
 from ..specs.data import S3Kind
 from ..specs.framework import RegistryAccess
 from ..specs.job import JobSpec
@@ -177,18 +176,6 @@ def preferences(job: JobSpec) -> Iterator[Problem]:
         yield _RULES["LIMIT027"].problem(where, what, got="both", wanted=one, fix=Advice("keep the preferences' own"))
 
 
-def pending(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT028: a wait for capacity that has no effect."""
-    rows = find_instances(job.compute.instances)
-    if job.max_pending_s is not None and rows and all(row.accelerator is Accelerator.CPU for row in rows):
-        yield _RULES["LIMIT028"].problem(
-            Field("max_pending_s"),
-            "it has no effect on jobs of CPU instances",
-            got=f"{job.max_pending_s} s, {', '.join(job.compute.instances)}",
-            fix=Advice("leave it out"),
-        )
-
-
 def serverless(job: JobSpec) -> Iterator[Problem]:
     """LIMIT029: machines of a serverless job, and evaluations without a type."""
     asked = job.serverless
@@ -286,7 +273,6 @@ RULES = (
     against_the_model,
     values,
     preferences,
-    pending,
     serverless,
     attributes,
     queue,

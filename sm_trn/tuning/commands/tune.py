@@ -27,7 +27,7 @@ from ...core.session.jobfiles import FORMAT_OF
 from ...core.specs.destination import Destination
 from ...core.specs.problems import Severity
 from ...core.specs.tuning import Sweep
-from ...rules import RULES
+from ...forecast.rules import ALL_RULES
 from ..checked import check_text
 from ..files import SweepText, read_text
 from ..handles import TuningSession
@@ -120,7 +120,7 @@ def _launchable(text: SweepText, ignore: Sequence[str]) -> bool:
     """Print the problems of the sweep. Whether none of them stops a launch."""
     given = click.get_current_context().params
     region = known_region(given["region"], profile=given["profile"])
-    checked = check_text(text, region, rules=RULES, free=emulator_asked())
+    checked = check_text(text, region, rules=ALL_RULES, free=emulator_asked())
     problems = [problem for problem in checked.problems if problem.id not in ignore]
     for problem in problems:
         click.echo(str(problem), err=True)
