@@ -182,7 +182,8 @@ def expect_known(function: str, known: Mapping[str, object]) -> None:
     """Raise TypeError for a word that a function does not know, and ValueError for a count that is none, or not above 0."""
     for name, value in known.items():
         if name not in KNOWN:
-            hint = suggestion(name, KNOWN) or "; limits of time and cost are said by st.plan(limits=st.Limits(…))"
+            of_plans = "; limits of time and cost are said by limits=st.Limits(…)"
+            hint = of_plans if function == "plan" else suggestion(name, KNOWN)
             raise TypeError(f"{function}: got {name!r}, wanted one of {', '.join(KNOWN)}{hint}")
         number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
         if name in COUNTS and not number:

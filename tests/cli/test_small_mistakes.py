@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
         (("check", "https://example.com/job.toml"), "wanted a file of this machine"),
         (
             ("launch", "good.toml", "--dry-run", "--queue", ""),
-            "'--queue': got '', wanted the name or the ARN of a job queue",
+            "'--queue': got '', wanted a name",
         ),
         (
             ("estimate", "good.toml", "--data", "good.toml"),

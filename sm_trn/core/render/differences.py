@@ -24,6 +24,7 @@ ABSENT: tuple[Any, ...] = (None, False, "", "None", "GZIP", [], {})
 UPLOADED = "/sm_trn/inputs/"  # where submit puts local data, under the hash of its content
 FOLLOWS_THE_NAME = "HyperParameters.sagemaker_job_name"
 NAME = "TrainingJobName"
+OF_THE_LAUNCH = "Tags[sm_trn:launch]"  # two launches of one spec differ in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,7 @@ def fields(request: Mapping[str, Json]) -> dict[str, Json]:
 def differences(before: Mapping[str, Json], after: Mapping[str, Json], *, names_matter: bool) -> list[Difference]:
     """Every field that differs, in the order of the first request. A service default equals an absent field."""
     one, two = fields(before), fields(after)
-    ignored = {FOLLOWS_THE_NAME} if names_matter else {FOLLOWS_THE_NAME, NAME}
+    ignored = {FOLLOWS_THE_NAME, OF_THE_LAUNCH, *([] if names_matter else [NAME])}
     return [
         Difference(field=name, before=one.get(name), after=two.get(name))
         for name in dict.fromkeys((*one, *two))

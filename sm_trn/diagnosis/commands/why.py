@@ -67,6 +67,10 @@ def _without_a_job(name: str) -> Diagnosis | None:
             raise SmTrnError(
                 f"log: got {name!r}, wanted a log or a describe answer. A job file is read by sm-trn check, estimate and launch"
             )
+        if b"\0" in path.read_bytes()[:4096]:
+            raise SmTrnError(
+                f"log: got {name!r}, which holds bytes of a program or an archive, wanted a log, which is text"
+            )
         return why(path)
     if not name.startswith("arn:") and ("/" in name or name.endswith((".log", ".txt", ".json"))):
         raise SmTrnError(
