@@ -309,7 +309,7 @@ def accelerators() -> str:
         lines += _table(heads, [_machine(row) for row in rows])
     lines += [
         "",
-        "Workers: one process a GPU or NeuronCore. Prices: the newest known for training in us-west-2, else us-east-1; `i` is inferred,",
+        "Workers: one process a GPU or NeuronCore, on trn2 a logical one at LNC=2. Prices: the newest known for training in us-west-2, else us-east-1; `i` is inferred,",
     ]
     lines += ["`-` not known (`sm-trn catalog update` asks AWS). Sources:", ""]
     lines += [f"- {name}: {text}" for name, text in price_sources().items() if name != "fmbench-2025"]
@@ -328,29 +328,24 @@ def accelerators() -> str:
 
 
 _ROAD = """
-## The end of a road
+## Two roads on Trainium
 
-AWS ended training through PyTorch/XLA on Trainium in 2026. `sm-trn check` says so for each job that has a Neuron container (IMG009).
-
-| when | what AWS's Neuron did |
+| day | what AWS Neuron did |
 |---|---|
-| 2026-05-21 | Neuron 2.30 dropped PyTorch/XLA training. PyTorch 2.9 is its last version |
-| 2026-07-07 | Neuron 2.31 came without a PyTorch training image (`pytorch-training-neuronx`) |
-| 2026-08-17 | Neuron 2.32 dropped the NxD training libraries; `jax-training-neuronx` is the one training image that is still published |
+| 2026-05-21 | 2.30 ended PyTorch/XLA training; PyTorch 2.9 was its last version. The container of 2.30.0 has it, unsupported |
+| 2026-07-07 | 2.31 came without a PyTorch training container |
+| 2026-10-19 | 2.33 made TorchNeuron a public beta on Trn2 and Trn3: `torch-neuronx` 2.13.3.0 and 2.14.3.0, and a container again |
 
-- **What still runs:** the images up to Neuron 2.29.1 stay in the registry, and nobody has published a day on which they go. A job without
-  `neuron_sdk` takes the newest of them. They get no new versions.
-- **What comes after:** native PyTorch (TorchNeuron) is a closed beta, and for trn2 and trn3 only. On trn1 nothing follows but JAX.
-- **What would have to change:** for GPUs, the framework (`PyTorch` or `HuggingFace`) and the instance; the scripts of this package run
-  on both as they are. For TorchNeuron, what calls `torch_xla` or `neuronx_distributed`.
+- **trn1** stays on the ended road: `NeuronX` takes the last supported container, of Neuron 2.29.1 (2026-05-21). Only JAX follows there.
+- **trn2**: `TorchNeuron("2.14")` with `image_uri`, for no page read here gives the container's tag (AWS Neuron, 2026-10-16). Prices: unknown.
 
-Sources: AWS Neuron documentation, announcements "Neuron no longer supports PyTorch/XLA for training starting with Neuron 2.30" and
-"end of support for NxDT and NxD Core Training APIs"; aws-neuron/deep-learning-containers@2be9ed1 README (2026-08-17).
+Sources: AWS Neuron, announce-no-support-pytorch-xla-training (2026-05-21), release-notes/components/torchneuron (2026-10-19), setup/pytorch/dlc
+(2026-10-16); aws-neuron/deep-learning-containers@2be9ed1 README (2026-08-17).
 """
 
 _QUESTIONS = """
-1. **Does the code run there?** Trainium runs XLA graphs: one shape per batch, no `.cuda()`. `sm-trn check` reads the
-   script for it. SMDDP, SageMaker's model parallelism and the Training Compiler need GPUs; `sm-trn check` says which.
+1. **Does the code run there?** trn1 runs XLA graphs: one shape per batch; trn2 runs PyTorch on the device `neuron`; neither has
+   `.cuda()`. SMDDP, SageMaker's model parallelism and the Training Compiler need GPUs; `sm-trn check` says which.
 2. **Does it fit?** Accelerator memory of one worker against weights, gradients, optimizer states and activations: rules MEM.
 3. **What does a finished job cost?** Billable seconds × instances × price, not the price of an hour. Only a run of yours
    tells the seconds; `sm-trn compare` prices them, names the date, and says at which price the order flips.

@@ -39,9 +39,9 @@ HOMES = {
     "Output": ".core.specs.data",
     "Container": ".core.specs.framework",
     "HuggingFace": ".core.specs.framework",
-    "HuggingFaceNeuronX": ".core.specs.framework",
     "NeuronX": ".core.specs.framework",
     "PyTorch": ".core.specs.framework",
+    "TorchNeuron": ".core.specs.framework",
     "TrainingCompiler": ".core.specs.framework",
     "Guard": ".core.specs.guard",
     "JobSpec": ".core.specs.job",
@@ -73,11 +73,7 @@ HOMES = {
 }
 _MODULES = ("errors", "results", "specs")
 
-__all__ = [  # noqa: PLE0604
-    *HOMES,
-    *_MODULES,
-    "__version__",
-]
+__all__ = [*HOMES, *_MODULES, "__version__"]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> object:

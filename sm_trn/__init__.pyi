@@ -24,9 +24,9 @@ from .core.specs.data import Network as Network
 from .core.specs.data import Output as Output
 from .core.specs.framework import Container as Container
 from .core.specs.framework import HuggingFace as HuggingFace
-from .core.specs.framework import HuggingFaceNeuronX as HuggingFaceNeuronX
 from .core.specs.framework import NeuronX as NeuronX
 from .core.specs.framework import PyTorch as PyTorch
+from .core.specs.framework import TorchNeuron as TorchNeuron
 from .core.specs.framework import TrainingCompiler as TrainingCompiler
 from .core.specs.guard import Guard as Guard
 from .core.specs.job import JobSpec as JobSpec
@@ -68,7 +68,6 @@ __all__ = [
     "FileSystem",
     "Guard",
     "HuggingFace",
-    "HuggingFaceNeuronX",
     "JobSpec",
     "JobStatus",
     "Limits",
@@ -89,6 +88,7 @@ __all__ = [
     "Spot",
     "Sweep",
     "TorchDistributed",
+    "TorchNeuron",
     "TrainingCompiler",
     "TrainingJob",
     "__version__",

@@ -36,6 +36,7 @@ from .core.specs.framework import (
     PyTorch,
     Registry,
     RegistryAccess,
+    TorchNeuron,
     TrainingCompiler,
 )
 from .core.specs.guard import Guard
@@ -134,6 +135,7 @@ __all__ = [
     "TensorBoard",
     "TensorCollection",
     "TorchDistributed",
+    "TorchNeuron",
     "TrainingCompiler",
     "UltraServer",
     "WarmStart",

@@ -298,7 +298,7 @@ def _neuron() -> Any:
             some.booleans(),
         ),
         some.builds(
-            lambda row, full: st.HuggingFaceNeuronX(
+            lambda row, full: st.specs.HuggingFaceNeuronX(
                 str(row.transformers), pytorch=row.pytorch, **(_exactly(row) if full else {})
             ),
             some.sampled_from(rows),
@@ -311,6 +311,13 @@ def _exactly(row: images.ImageRow) -> dict[str, str | None]:
     return {"python": row.python, "neuron_sdk": row.neuron_sdk}
 
 
+NATIVE = some.sampled_from([st.TorchNeuron("2.14"), st.TorchNeuron("2.13.0")])
+NATIVE_IMAGES = some.sampled_from(
+    [
+        OWN_IMAGE,
+        "111122223333.dkr.ecr.us-west-2.amazonaws.com/pytorch-training-neuronx:2.14.0-neuronx-py314-sdk2.33.0-ubuntu26.04",
+    ]
+)
 CONTAINERS = some.sampled_from([st.Container(), st.Container(algorithm="an-algorithm")])
 
 
@@ -454,7 +461,7 @@ def specs(source_dir: str) -> Any:
     """Any job, sensible or not, over the real catalogue."""
     return _specs(
         source_dir,
-        framework=some.one_of(_pytorch(), _hugging_face(), _neuron(), CONTAINERS),
+        framework=some.one_of(_pytorch(), _hugging_face(), _neuron(), NATIVE, CONTAINERS),
         compute=some.one_of(_compute(), _compute(*UNKNOWN), _groups()),
         distribution=DISTRIBUTIONS,
         compiler=some.sampled_from([None, None, st.TrainingCompiler(), st.TrainingCompiler(debug=True)]),
@@ -546,6 +553,14 @@ def _sensible(source_dir: str) -> Any:
             compute=_compute(*neurons),
             distribution=some.just(st.TorchDistributed()),
             neuron=OPTIONS,
+        ),
+        jobs(
+            framework=NATIVE,
+            compute=_compute("ml.trn2.48xlarge", "ml.trn2u.48xlarge"),
+            distribution=some.one_of(
+                one, some.builds(st.TorchDistributed, workers_per_host=some.sampled_from([None, 4, 64]))
+            ),
+            image_uri=NATIVE_IMAGES,
         ),
         jobs(
             framework=trcomp,

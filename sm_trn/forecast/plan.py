@@ -23,7 +23,7 @@ from ..core.pricing.book import PriceBook, snapshot_book
 from ..core.pricing.cost import ceiling
 from ..core.specs.compute import Accelerator, InstanceType, Spot
 from ..core.specs.destination import DEFAULT_REGION
-from ..core.specs.framework import HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
+from ..core.specs.framework import HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TorchNeuron
 from ..core.specs.job import JobSpec, expect_spec
 from ..core.specs.json import Json
 from ..core.specs.problems import Severity
@@ -263,7 +263,7 @@ def _moved(
         return Excluded(name, "instance groups are not planned", "of another kind")
     free = replace(compute, instance=instance.name, count=count, training_plan=None, placement=None, preferences=())
     there = job.replace(compute=free, spot=spot)
-    if neuron != isinstance(job.framework, (NeuronX, HuggingFaceNeuronX)):
+    if neuron != isinstance(job.framework, (NeuronX, HuggingFaceNeuronX, TorchNeuron)):
         if not portable:
             reason = "another kind of accelerator: the job's own script may not run there"
             return Excluded(name, reason, "of another kind")
@@ -392,6 +392,6 @@ def _notes(p: Plan) -> list[str]:
         )
     if any(isinstance(each.job.framework, NEURON) for each in p.choices):
         lines.append(
-            "Trainium: AWS ended PyTorch/XLA training there in 2026; the images up to Neuron 2.29.1 still run (IMG009)."
+            "Trainium: AWS ended PyTorch/XLA training there (Neuron 2.30, 2026-05-21); images up to 2.29.1 still run (IMG009)."
         )
     return lines

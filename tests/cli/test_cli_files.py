@@ -426,7 +426,7 @@ def test_a_spec_is_compared_as_if_it_had_gone_where_the_job_went() -> None:
         (Change(max_wait_s=90_000), "yaml", "max_wait_s: 90000"),
         (Change(distribution=st.TorchDistributed()), "json", '"distribution": {"kind": "torch_distributed"}'),
         (Change(distribution=Named("SMDataParallel")), "toml", 'distribution = { kind = "smdistributed.dataparallel" }'),
-        (Change(framework=st.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0")), "toml",
+        (Change(framework=st.specs.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0")), "toml",
          'framework = { kind = "huggingface-neuronx", transformers = "4.55.4", pytorch = "2.8.0" }'),
         (Change(compute=st.Compute("ml.trn1.32xlarge")), "toml", 'compute = { instance = "ml.trn1.32xlarge" }'),
         (Change(compiler=None), "toml", "leave compiler out"),

@@ -23,7 +23,7 @@ def llama(source: str, **neuron: int | bool) -> JobSpec:
     options = st.specs.NeuronOptions(**neuron) if neuron else None  # type: ignore[arg-type]  # ints and bools by name
     return jobs.trainium(source).replace(
         hyperparameters={"model_id": "meta-llama/Llama-2-7b-hf"},
-        framework=st.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0"),
+        framework=st.specs.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0"),
         neuron=options,
     )
 

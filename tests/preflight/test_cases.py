@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jobs
 import pytest
@@ -17,10 +18,10 @@ from sm_trn.core.specs import JobSpec, Problem, Severity
 ARGUMENTS = (
     "import argparse\np = argparse.ArgumentParser()\np.add_argument('--a', {})\nprint('checkpoint')\np.parse_args()\n"
 )
-P4D, TRN1, PLAIN = st.Compute("ml.p4d.24xlarge", count=2), st.Compute("ml.trn1.32xlarge"), "print('checkpoint')\n"
+PLAIN = "print('checkpoint')\n"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Case:
     """``change`` is applied to a good job; the problem ``rule`` must then be there, and say ``words`` about it or its fix."""
 
@@ -32,136 +33,68 @@ class Case:
     script: str = PLAIN
 
 
-def on_trn1(framework: object) -> Callable[[JobSpec], JobSpec]:
-    return lambda job: job.replace(framework=framework)
-
-
-def instance(name: str) -> Callable[[JobSpec], JobSpec]:
-    return lambda job: job.replace(compute=st.Compute(name, count=2))
+def changed(**fields: Any) -> Callable[[JobSpec], JobSpec]:
+    return lambda job: job.replace(**fields)
 
 
 def sends(**values: object) -> Callable[[JobSpec], JobSpec]:
-    return lambda job: job.replace(hyperparameters=values)
+    return changed(hyperparameters=values)
+
+
+def on(name: str, **more: Any) -> Callable[[JobSpec], JobSpec]:
+    return changed(compute=st.Compute(name, **more))
+
+
+def without_its_script(job: JobSpec) -> JobSpec:
+    assert job.script is not None
+    return job.replace(script=dataclasses.replace(job.script, entry="nope.py"))
 
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+OLD, PY310 = st.PyTorch("2.7.0", python="py38"), st.PyTorch("2.7.0", python="py310")
+HUGGING_FACE = st.HuggingFace("4.55.4", pytorch="2.8.0", python="py310")
 CASES: dict[str, list[Case]] = {
-    "trn1-silent-wrong-image": [
-        Case(
-            rule="IMG003", severity=ERROR, change=on_trn1(st.PyTorch("2.7.0", python="py38")), words="NeuronX('2.7.0')"
-        )
-    ],
-    "trn1-py310": [
-        Case(
-            rule="IMG003",
-            severity=ERROR,
-            change=on_trn1(st.PyTorch("2.7.0", python="py310")),
-            words="pytorch-training-neuronx",
-        )
-    ],
+    "trn1-silent-wrong-image": [Case("IMG003", ERROR, changed(framework=OLD), "NeuronX('2.7.0')")],
+    "trn1-py310": [Case("IMG003", ERROR, changed(framework=PY310), "pytorch-training-neuronx")],
     "trn1-hf": [
-        Case(
-            rule="IMG003",
-            severity=ERROR,
-            change=on_trn1(st.HuggingFace("4.55.4", pytorch="2.8.0", python="py310")),
-            words="HuggingFaceNeuronX('4.55.4', pytorch='2.8.0')",
-        )
+        Case("IMG003", ERROR, changed(framework=HUGGING_FACE), "HuggingFaceNeuronX('4.55.4', pytorch='2.8.0')")
     ],
-    "trn1-xla": [
-        Case(
-            rule="DIST007",
-            severity=ERROR,
-            change=lambda j: j.replace(distribution=st.PyTorchXLA()),
-            words="TorchDistributed()",
-        )
-    ],
-    "trn1-smddp": [
-        Case(
-            rule="DIST003",
-            severity=ERROR,
-            change=lambda j: j.replace(distribution=st.SMDataParallel()),
-            words="ml.p4d.24xlarge",
-        )
-    ],
+    "trn1-xla": [Case("DIST007", ERROR, changed(distribution=st.PyTorchXLA()), "TorchDistributed()")],
+    "trn1-smddp": [Case("DIST003", ERROR, changed(distribution=st.SMDataParallel()), "ml.p4d.24xlarge")],
     "smddp-g5": [
-        Case(rule="DIST004", severity=ERROR, start="a", change=instance(name), words="ml.p4de.24xlarge")
+        Case("DIST004", ERROR, on(name, count=2), "ml.p4de.24xlarge", "a")
         for name in ("ml.g5.12xlarge", "ml.p3.2xlarge", "ml.p3.8xlarge")
     ],
-    "smddp-p5": [
-        Case(rule="DIST004", severity=ERROR, start="a", change=instance("ml.p5.48xlarge"), words="ml.p4d.24xlarge")
-    ],
+    "smddp-p5": [Case("DIST004", ERROR, on("ml.p5.48xlarge", count=2), "ml.p4d.24xlarge", "a")],
     "trcomp-p5": [
-        Case(rule=rule, severity=severity, start="b", change=instance(name))
+        Case(rule, severity, on(name, count=2), start="b")
         for name in ("ml.p5.48xlarge", "ml.p4de.24xlarge", "ml.g6.48xlarge", "ml.trn1.32xlarge")
         for rule, severity in (("COMP001", ERROR), ("COMP006", INFO))
     ],
-    "trcomp-smddp": [
-        Case(
-            rule="COMP004",
-            severity=ERROR,
-            start="b",
-            change=lambda j: j.replace(distribution=st.SMDataParallel()),
-            words="PyTorchXLA()",
-        )
-    ],
-    "trcomp-profiler": [
-        Case(rule="COMP008", severity=WARNING, start="b", change=lambda j: j.replace(profiler=True, debugger=True))
-    ],
-    "spot-maxwait-lt": [
-        Case(rule="SPOT001", severity=ERROR, start="d", change=lambda j: j.replace(spot=st.Spot(max_wait_s=60)))
-    ],
-    "spot-no-ckpt": [
-        Case(rule="SPOT004", severity=WARNING, start="d", change=lambda j: j.replace(spot=st.Spot(max_wait_s=90_000)))
-    ],
+    "trcomp-smddp": [Case("COMP004", ERROR, changed(distribution=st.SMDataParallel()), "PyTorchXLA()", "b")],
+    "trcomp-profiler": [Case("COMP008", WARNING, changed(profiler=True, debugger=True), start="b")],
+    "spot-maxwait-lt": [Case("SPOT001", ERROR, changed(spot=st.Spot(max_wait_s=60)), start="d")],
+    "spot-no-ckpt": [Case("SPOT004", WARNING, changed(spot=st.Spot(max_wait_s=90_000)), start="d")],
     "spot-ckpt-script": [
-        Case(rule="SPOT005", severity=WARNING, start="d", change=lambda j: j, script="print('no saving here')\n"),
-        Case(
-            rule="SPOT006", severity=WARNING, start="d", change=sends(output_dir="/opt/ml/model", save_strategy="epoch")
-        ),
+        Case("SPOT005", WARNING, changed(), start="d", script="print('no saving here')\n"),
+        Case("SPOT006", WARNING, sends(output_dir="/opt/ml/model", save_strategy="epoch"), start="d"),
     ],
     "maxrun-60d": [
-        Case(rule="LIMIT006", severity=ERROR, change=lambda j: j.replace(max_run_s=60 * 86_400), words="2,419,200"),
-        Case(rule="LIMIT007", severity=WARNING, change=lambda j: j.replace(max_run_s=432_001), words="432,000"),
+        Case("LIMIT006", ERROR, changed(max_run_s=60 * 86_400), "2,419,200"),
+        Case("LIMIT007", WARNING, changed(max_run_s=432_001), "432,000"),
     ],
     "hp-101": [
-        Case(
-            rule="LIMIT004",
-            severity=ERROR,
-            change=sends(**{f"h{n}": n for n in range(number)}),
-            words="for the training toolkit",
-        )
+        Case("LIMIT004", ERROR, sends(**{f"h{n}": n for n in range(number)}), "for the training toolkit")
         for number in (101, 94)  # 94 and the seven that the request carries besides
     ],
     "hp-bool": [
-        Case(
-            rule="SCRIPT006",
-            severity=ERROR,
-            change=sends(a=False),
-            script=ARGUMENTS.format("type=bool"),
-            words="str2bool",
-        ),
-        Case(
-            rule="SCRIPT007",
-            severity=ERROR,
-            change=sends(a=False),
-            script=ARGUMENTS.format("action='store_true'"),
-            words="str2bool",
-        ),
+        Case("SCRIPT006", ERROR, sends(a=False), "str2bool", script=ARGUMENTS.format("type=bool")),
+        Case("SCRIPT007", ERROR, sends(a=False), "str2bool", script=ARGUMENTS.format("action='store_true'")),
     ],
-    "hp-space": [Case(rule="SCRIPT004", severity=INFO, change=sends(a="a b"), words="a shell reads this")],
-    "missing-script": [
-        Case(
-            rule="SCRIPT001",
-            severity=ERROR,
-            change=lambda j: j.replace(script=dataclasses.replace(j.script, entry="nope.py")),  # type: ignore[type-var]  # every configuration has one
-        )
-    ],
+    "hp-space": [Case("SCRIPT004", INFO, sends(a="a b"), "a shell reads this")],
+    "missing-script": [Case("SCRIPT001", ERROR, without_its_script)],
     "volume-nvme": [
-        Case(
-            rule="LIMIT012",
-            severity=INFO,
-            change=lambda j, name=name: j.replace(compute=st.Compute(name, volume_gb=512)),  # type: ignore[misc]  # bound now
-        )
+        Case("LIMIT012", INFO, on(name, volume_gb=512))
         for name in ("ml.p4d.24xlarge", "ml.g5.12xlarge", "ml.g4dn.12xlarge", "ml.trn1.32xlarge")
     ],
 }

@@ -14,9 +14,12 @@ import sm_trn as st
 from sm_trn.core.catalog import image_uri, images
 from sm_trn.core.errors import UnknownName
 from sm_trn.core.specs import Problem, Severity
+from sm_trn.core.specs.problems import AnyOf, Change
 
+OWN = "123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1"
 SOURCE = str(Path(__file__).parent)  # a small folder: every check looks through it
 CPU, GPU, OLD_GPU, NEURON = "ml.m5.xlarge", "ml.p4d.24xlarge", "ml.p2.xlarge", "ml.trn1.32xlarge"
+NEURON_2 = "ml.trn2.48xlarge"
 PYTORCH = st.PyTorch("2.8", python="py312")
 HUGGING_FACE = st.HuggingFace("4.56", pytorch="2.8", python="py312")
 
@@ -59,6 +62,10 @@ def faults(spec: st.JobSpec, families: tuple[str, ...] = ("IMG", "COMP")) -> lis
         (st.PyTorch("2.13", python="py312"), ("ml.g4dn.xlarge",), None),
         (st.PyTorch("2.13", python="py312"), (CPU,), None),
         (PYTORCH, ("ml.p3.2xlarge",), None),
+        (st.PyTorch("2.14", python="py313"), (NEURON_2,), "IMG003"),
+        (st.TorchNeuron("2.14"), (NEURON_2,), "IMG006"),
+        (st.TorchNeuron("2.14"), (NEURON,), "IMG003"),
+        (st.TorchNeuron("2.14"), (GPU,), "IMG003"),
     ],
 )
 def test_one_fault_is_one_problem(framework: Any, instances: tuple[str, ...], rule: str | None) -> None:
@@ -101,7 +108,7 @@ def test_the_image_that_is_offered_has_the_library_of_the_distribution() -> None
         (st.HuggingFace("5.13.1", pytorch="2.11.0", python="py312"), GPU, "transformers 5.3.0"),
         (st.NeuronX("2.12"), NEURON, "neuron_sdk 2.30.0"),
         (st.NeuronX("2.9.0", neuron_sdk="2.33.0"), NEURON, "neuron_sdk 2.30.0"),
-        (st.HuggingFaceNeuronX("4.60.0", pytorch="2.9.0"), NEURON, "transformers 4.55.4"),
+        (st.specs.HuggingFaceNeuronX("4.60.0", pytorch="2.9.0"), NEURON, "transformers 4.55.4"),
     ],
 )
 def test_a_version_newer_than_the_table_is_no_mistake(framework: Any, instance: str, end: str) -> None:
@@ -124,7 +131,7 @@ def job_of(row: images.ImageRow) -> st.JobSpec:
         return job(st.NeuronX(row.pytorch, neuron_sdk=row.neuron_sdk), NEURON)
     if row.family == "huggingface-neuronx":
         assert row.transformers is not None
-        framework = st.HuggingFaceNeuronX(row.transformers, pytorch=row.pytorch, neuron_sdk=row.neuron_sdk)
+        framework = st.specs.HuggingFaceNeuronX(row.transformers, pytorch=row.pytorch, neuron_sdk=row.neuron_sdk)
         return job(framework, NEURON)
     python = row.python or "py312"
     own: Any = st.PyTorch(row.pytorch, python=python)
@@ -177,7 +184,11 @@ def test_an_image_is_out_of_patch_from_its_date_on(row: images.ImageRow) -> None
 
 @pytest.mark.parametrize(
     ("framework", "said"),
-    [(st.NeuronX("2.9.0"), True), (st.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0"), True), (st.Container(), False)],
+    [
+        (st.NeuronX("2.9.0"), True),
+        (st.specs.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0"), True),
+        (st.Container(), False),
+    ],
 )
 def test_a_job_on_trainium_is_told_that_its_road_ended(framework: Any, said: bool) -> None:
     own = {} if said else {"image_uri": "123456789012.dkr.ecr.us-east-1.amazonaws.com/jax-training-neuronx:0.10"}
@@ -192,15 +203,39 @@ def test_a_job_on_trainium_is_told_that_its_road_ended(framework: Any, said: boo
         job(HUGGING_FACE, CPU),
         job(PYTORCH, NEURON),
         job(HUGGING_FACE, NEURON),
+        job(HUGGING_FACE, NEURON_2),
+        job(st.TorchNeuron("2.14"), GPU, image_uri=OWN),
         job(PYTORCH, OLD_GPU),
         job(st.PyTorch("2.13", python="py312"), "ml.p3.2xlarge"),
     ],
 )
 def test_the_fix_of_a_wrong_accelerator_is_one(spec: st.JobSpec) -> None:
     (problem,) = faults(spec)
-    names = {name: getattr(st, name) for name in ("PyTorch", "HuggingFace", "NeuronX", "HuggingFaceNeuronX")}
-    framework = eval(problem.fix.removeprefix("framework=").partition(", or ")[0], names)  # noqa: S307 - the fix is Python
-    assert [] == faults(spec.replace(framework=framework))
+    fix = problem.fix.choices[0] if isinstance(problem.fix, AnyOf) else problem.fix
+    assert isinstance(fix, Change)
+    assert [] == faults(spec.replace(**fix.fields))
+
+
+def test_a_job_of_pytorch_2_14_on_trainium_2_is_sent_down_the_open_road() -> None:
+    (problem,) = faults(job(st.PyTorch("2.14", python="py313"), NEURON_2))
+    assert "framework=TorchNeuron('2.14'), image_uri='account.dkr.ecr.region.amazonaws.com/name:tag'" == problem.fix
+    (ended,) = (each for each in st.check(job(st.NeuronX("2.9.0"), NEURON_2)) if each.id == "IMG009")
+    assert str(ended.fix).startswith("framework=TorchNeuron('2.14')")
+
+
+def test_torch_neuron_is_for_the_versions_of_its_release_notes() -> None:
+    for version, rules in (("2.13", []), ("2.14.0", []), ("2.9", ["IMG001"]), ("2.15", ["IMG001"])):
+        spec = job(st.TorchNeuron(version), NEURON_2, image_uri=OWN)
+        assert rules == [each.id for each in st.check(spec) if each.id == "IMG001"]
+
+
+@pytest.mark.parametrize(("tag", "version"), [("2.14.0-neuronx-py314-sdk2.33.0-ubuntu26.04", "2.14.0"), ("own", None)])
+def test_a_container_of_torch_neuron_is_read_back_by_its_tag(tag: str, version: str | None) -> None:
+    uri = f"111122223333.dkr.ecr.us-west-2.amazonaws.com/pytorch-training-neuronx:{tag}"
+    spec = job(st.TorchNeuron("2.14"), NEURON_2, image_uri=uri)
+    again = st.parse_request(st.render(spec, "request"))
+    assert (st.TorchNeuron(version) if version else st.Container()) == again.framework
+    assert uri == again.image_uri
 
 
 @pytest.mark.parametrize("version", ["2", "2.8.0.1", "2.", "latest", ""])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Final, TypedDict
-
-from typing_extensions import NotRequired
+from typing import Any, Final
 
 from ..specs.framework import Framework
+from .images import minor
 
 PLUGIN_SELECTS: Final = (1, 7)  # from here on aws-ofi-nccl asks for EFA itself: aws/aws-ofi-nccl e50d5579, v1.7.0-aws
 
@@ -52,50 +52,13 @@ class Build:
         return (int(numbers[0]), int(numbers[1])) >= PLUGIN_SELECTS
 
 
-class _Row(TypedDict):
-    """A launcher's row of the table."""
-
-    version: str
-    efa: list[str]
-    rdma: list[str]
-    simple: bool
-    source: str
-    since: NotRequired[str]
-
-
-class _Image(TypedDict):
-    """An image's row of the table."""
-
-    pytorch: str
-    built: str
-    plugin: str | None
-    source: str
-    transformers: NotRequired[str]
-
-
-class _Table(TypedDict):
-    """efa.json."""
-
-    toolkits: list[_Row]
-    drivers: _Row
-    images: list[_Image]
-
-
 @functools.cache
-def _table() -> _Table:
-    read: _Table = json.loads(files(__package__).joinpath("efa.json").read_text("utf-8"))
-    return read
+def _table() -> Any:
+    return json.loads(files(__package__).joinpath("efa.json").read_text("utf-8"))
 
 
-def _launcher(row: _Row) -> Launcher:
-    return Launcher(
-        version=row["version"],
-        efa=frozenset(row["efa"]),
-        rdma=frozenset(row["rdma"]),
-        simple=row["simple"],
-        source=row["source"],
-        since=row.get("since", ""),
-    )
+def _launcher(row: Mapping[str, Any]) -> Launcher:
+    return Launcher(**{**row, "efa": frozenset(row["efa"]), "rdma": frozenset(row["rdma"])})
 
 
 @functools.cache
@@ -119,11 +82,11 @@ def builds() -> tuple[Build, ...]:
 @functools.lru_cache(maxsize=256)
 def build_of(framework: Framework) -> Build | None:
     """The newest build of the framework's image for GPUs, or None when no build file of it was read."""
-    transformers = None if framework.transformers is None else _short(framework.transformers)
+    transformers = None if framework.transformers is None else minor(framework.transformers)
     fitting = [
         row
         for row in builds()
-        if row.transformers == transformers and framework.pytorch and row.pytorch == _short(framework.pytorch)
+        if row.transformers == transformers and framework.pytorch and row.pytorch == minor(framework.pytorch)
     ]
     return fitting[-1] if fitting else None
 
@@ -137,7 +100,3 @@ def toolkit_of(build: Build) -> Launcher | None:
 def named() -> frozenset[str]:
     """The instance types that any release names: AWS counts on EFA there."""
     return frozenset().union(drivers().efa, *(row.efa for row in toolkits()))
-
-
-def _short(version: str) -> str:
-    return ".".join(version.split(".")[:2])

@@ -15,12 +15,15 @@ from typing import Any, Final
 from ..errors import UnknownName
 from ..facts import user_facts
 from ..specs.compute import SERVERLESS, Accelerator
-from ..specs.framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
+from ..specs.framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TorchNeuron
 from ..specs.job import JobSpec
 from .compiler import SMDDP_PYTORCH
 from .instances import find_instance
 
 NEURON = (NeuronX, HuggingFaceNeuronX)
+TORCH_NEURON_NOTES: Final = "AWS Neuron 2.33.0, release-notes/components/torchneuron, 2026-10-19"
+TORCH_NEURON: Final = ("2.13", "2.14")  # what torch-neuronx 2.13.3.0 and 2.14.3.0 are for
+TORCH_NEURON_SDK: Final = (2, 33)
 _URI = re.compile(r"(?P<account>\d{12})\.dkr\.ecr\.[a-z0-9-]+\.[a-z.-]+/(?P<repository>[^:@]+):(?P<tag>[^@]+)")
 _TAG = re.compile(
     r"(?P<pytorch>\d+\.\d+(\.\d+)?)(-transformers(?P<transformers>\d+\.\d+(\.\d+)?))?-(cpu|gpu|neuronx?)-(?P<python>py\d+)"
@@ -126,6 +129,8 @@ def _age(row: ImageRow) -> tuple[tuple[int, ...], ...]:
 @functools.cache
 def processors(family: str) -> frozenset[str]:
     """What the images of one family run on."""
+    if family == TorchNeuron.family:
+        return frozenset({"neuron"})
     return frozenset(name for row in rows(family) for name in row.processors)
 
 
@@ -207,11 +212,12 @@ def image_uri(job: JobSpec, region: str) -> str:
     """The image's URI in ``region``. Raises UnknownName when no row fits or the region has no registry."""
     if job.image_uri:
         return job.image_uri
-    if isinstance(job.framework, Container):
-        raise UnknownName(
-            "framework: got a Container without an image, wanted image_uri='account.dkr.ecr.region.amazonaws.com/name:tag'"
-        )
     row = choose(job)
+    if row is None and isinstance(job.framework, (Container, TorchNeuron)):
+        raise UnknownName(
+            f"framework: got a {type(job.framework).__name__} without an image, "
+            "wanted image_uri='account.dkr.ecr.region.amazonaws.com/name:tag'"
+        )
     if row is None and newer_than_table(job):
         raise UnknownName(
             f"framework: got {describe(job)}, which is newer than this table of images (it ends at {table_end(job)}); "
@@ -283,6 +289,8 @@ def recognise(uri: str) -> Framework | None:
     if on_amazon_linux := _AMAZON_LINUX_TAG.fullmatch(found["tag"]):
         return _on_amazon_linux(on_amazon_linux["pytorch"], there)
     tagged = _TAG.fullmatch(found["tag"])
+    if tagged and "training" in found["repository"] and _key(tagged["neuron_sdk"] or "0") >= TORCH_NEURON_SDK:
+        return TorchNeuron(tagged["pytorch"])
     return _tagged(min(row.family for row in there), tagged) if tagged and there else None
 
 
@@ -390,6 +398,8 @@ def framework_of(row: ImageRow) -> Framework:
         return HuggingFaceNeuronX(row.transformers or "", pytorch=row.pytorch)
     if row.transformers is not None:
         return HuggingFace(row.transformers, pytorch=row.pytorch, python=row.python or "")
+    if row.family == TorchNeuron.family:
+        return TorchNeuron(row.pytorch)
     if row.family in {"neuronx", "neuron-legacy"}:
         return NeuronX(row.pytorch)
     return PyTorch(row.pytorch, python=row.python or "")
@@ -415,14 +425,8 @@ def minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _numbers(version: str) -> Iterator[int]:
-    for part in version.split("."):
-        digits = "".join(character for character in part if character.isdigit())
-        yield int(digits or 0)
-
-
 def _key(version: str) -> tuple[int, ...]:
-    return tuple(_numbers(version))
+    return tuple(int("0" + re.sub(r"\D", "", part)) for part in version.split("."))
 
 
 def _fits(asked: str, version: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 from ..catalog import compiler, images
 from ..catalog.instances import find_instance, find_instances
 from ..specs.compute import Accelerator, Compute
-from ..specs.framework import Container, HuggingFace, NeuronOptions
+from ..specs.framework import Container, HuggingFace, NeuronOptions, TorchNeuron
 from ..specs.job import JobSpec
 from ..specs.launch import Library
 from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Severity, rules_of
@@ -235,7 +235,17 @@ def parallel_sizes(job: JobSpec) -> Iterator[Problem]:
 
 
 def no_neuron_cores(job: JobSpec) -> Iterator[Problem]:
-    """DIST021: on other instances nothing reads these options, or the script stops at an argument that it does not know."""
+    """DIST021: elsewhere, and in TorchNeuron, nothing reads these options, or the script stops at an argument that it does not know."""
+    if isinstance(job.framework, TorchNeuron) and job.neuron and (job.neuron.arguments() or job.neuron.precompile):
+        yield _RULES["DIST021"].problem(
+            Field("neuron"),
+            "TorchNeuron has neither optimum-neuron's parallel sizes nor neuron_parallel_compile (AWS Neuron 2.33.0, 2026-10-19)",
+            got=", ".join([*job.neuron.arguments(), *["precompile"] * job.neuron.precompile]),
+            wanted="the script's own FSDP, DTensor or DDP",
+            fix=Change(neuron=None),
+            evidence="AWS Neuron 2.33.0, torch/guides/torch-distributed, 2026-10-15",
+        )
+        return
     rows = [row for name in job.compute.instances if (row := find_instance(name)) is not None]
     if job.neuron in {None, NeuronOptions()} or not rows or any(row.accelerator is Accelerator.NEURON for row in rows):
         return

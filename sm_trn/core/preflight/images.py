@@ -6,16 +6,30 @@ from collections.abc import Iterator
 from datetime import date
 
 from ..catalog import images
+from ..catalog.instances import find_instances
 from ..specs.compute import Compute
-from ..specs.framework import Container, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch
+from ..specs.framework import Container, HuggingFace, NeuronX, PyTorch, TorchNeuron
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, AnyOf, Change, Field, Problem, Severity, rules_of
 
 _RULES = rules_of(__package__)
+_OWN = "account.dkr.ecr.region.amazonaws.com/name:tag"
 
 
 def unknown_image(job: JobSpec) -> Iterator[Problem]:
     """IMG001: no published image has these versions; the SDK guesses for Trainium and fails late for GPUs."""
+    if isinstance(job.framework, TorchNeuron):
+        if images.minor(job.framework.pytorch) not in images.TORCH_NEURON:
+            yield _RULES["IMG001"].problem(
+                Field("framework.pytorch"),
+                "torch-neuronx of AWS Neuron 2.33.0 (2026-10-19) is not for this PyTorch",
+                got=repr(job.framework.pytorch),
+                wanted=" or ".join(images.TORCH_NEURON),
+                fix=Change(framework=TorchNeuron(images.TORCH_NEURON[-1])),
+                severity=Severity.WARNING,
+                evidence=images.TORCH_NEURON_NOTES,
+            )
+        return
     if _named(job) or _misfit(job) or images.matching(job):
         return
     if job.compiled and not isinstance(job.framework, images.NEURON):
@@ -64,12 +78,24 @@ def _named(job: JobSpec) -> bool:
 
 def _misfit(job: JobSpec) -> str | None:
     """The instance type that no image of the framework runs on."""
-    return images.misfit(job, images.processors(job.framework.family))
+    strange = images.misfit(job, images.processors(job.framework.family))
+    if strange is None and isinstance(job.framework, TorchNeuron):
+        return next((row.name for row in find_instances(job.compute.instances) if row.chip == "Trainium1"), None)
+    return strange
 
 
 def no_image(job: JobSpec) -> Iterator[Problem]:
-    """IMG006: a container of one's own is found by its URI only, an algorithm by its name."""
+    """IMG006: a container of one's own is found by its URI only, an algorithm by its name; of TorchNeuron's no tag is known."""
     framework = job.framework
+    if isinstance(framework, TorchNeuron) and not job.image_uri and not _misfit(job) and images.choose(job) is None:
+        yield _RULES["IMG006"].problem(
+            Field("image_uri"),
+            "AWS has a TorchNeuron training container (AWS Neuron, 2026-10-16), but no page read here gives its tag",
+            got="no image_uri",
+            wanted="the URI of a copy in your registry",
+            fix=Change(image_uri=_OWN),
+            evidence="AWS Neuron 2.33.0, setup/pytorch/dlc, 2026-10-16; the containers' README ends at 2.32.0, 2026-08-17",
+        )
     if not isinstance(framework, Container) or job.serverless is not None:
         return
     if bool(job.image_uri) == bool(framework.algorithm):
@@ -78,24 +104,38 @@ def no_image(job: JobSpec) -> Iterator[Problem]:
             "a Container needs an image or an algorithm",
             got="both" if job.image_uri else "neither",
             wanted="one of them",
-            fix=Change(image_uri="account.dkr.ecr.region.amazonaws.com/name:tag"),
+            fix=Change(image_uri=_OWN),
         )
 
 
 def wrong_accelerator(job: JobSpec) -> Iterator[Problem]:
     """IMG003: a GPU image on Trainium, a Neuron image on GPUs: both SDKs send it. Hugging Face publishes none for CPUs."""
-    strange = None if _named(job) else _misfit(job)
+    native = isinstance(job.framework, TorchNeuron)
+    strange = None if _named(job) and not native else _misfit(job)
     if strange is None:
         return
     there = images.processor(strange)
+    if native and there == "neuron":
+        yield _RULES["IMG003"].problem(
+            Field("framework"),
+            "TorchNeuron runs on Trainium2 and Trainium3 only (AWS Neuron 2.33.0, 2026-10-19)",
+            got=f"{strange!r} (Trainium1)",
+            wanted="ml.trn2 or newer",
+            fix=AnyOf(
+                Change(compute=Compute("ml.trn2.48xlarge", count=job.compute.hosts)),
+                Change("the XLA road", framework=NeuronX("2.9.0"), image_uri=None),
+            ),
+            evidence=images.TORCH_NEURON_NOTES,
+        )
+        return
     yield _RULES["IMG003"].problem(
         Field("framework"),
         f"{type(job.framework).__name__} containers do not run on this instance",
         got=f"{strange!r} ({there.upper()})",
         wanted=f"a Neuron container, such as {_neuron_row(job).repository}"
-        if there == "neuron"
-        else f"a {there.upper()} container",
-        fix=_neuron_fix(job) if there == "neuron" else _pytorch_fix(job),
+        if _on_trainium1(strange)
+        else f"a {'TorchNeuron' if there == 'neuron' else there.upper()} container",
+        fix=_neuron_fix(job, strange) if there == "neuron" else _pytorch_fix(job),
     )
 
 
@@ -128,17 +168,23 @@ def _neuron_row(job: JobSpec) -> images.ImageRow:
     return (same or rows)[-1]
 
 
-def _neuron_fix(job: JobSpec) -> Change:
-    row = _neuron_row(job)
-    if row.transformers:
-        return Change(framework=HuggingFaceNeuronX(row.transformers, pytorch=row.pytorch))
-    return Change(framework=NeuronX(row.pytorch))
+def _on_trainium1(instance: str) -> bool:
+    return any(row.chip == "Trainium1" for row in find_instances([instance]))
+
+
+def _neuron_fix(job: JobSpec, instance: str) -> Change:
+    if not _on_trainium1(instance):
+        version = images.minor(job.framework.pytorch)
+        version = version if version in images.TORCH_NEURON else images.TORCH_NEURON[-1]
+        return Change(framework=TorchNeuron(version), image_uri=_OWN)
+    return Change(framework=images.framework_of(_neuron_row(job)))
 
 
 def _pytorch_fix(job: JobSpec) -> Change:
     """PyTorch's own container nearest to the version that the job names, of those that run on its machines."""
     good = images.nearest(job.replace(framework=PyTorch(job.framework.pytorch or "0", python="")))
-    return Change("or another instance", framework=images.framework_of(good or images.rows("pytorch")[-1]))
+    own = {"image_uri": None} if job.image_uri else {}
+    return Change("or another instance", framework=images.framework_of(good or images.rows("pytorch")[-1]), **own)
 
 
 def support_ended(job: JobSpec) -> Iterator[Problem]:
@@ -148,7 +194,7 @@ def support_ended(job: JobSpec) -> Iterator[Problem]:
         return
     yield _RULES["IMG004"].problem(
         Field("framework.neuron_sdk"),
-        "Neuron dropped PyTorch/XLA training in 2.30",
+        "Neuron dropped PyTorch/XLA training in 2.30 (2026-05-21)",
         got=f"Neuron {row.neuron_sdk!r}",
         wanted="2.29.1 or older for trn1",
         fix=Advice("leave neuron_sdk out"),
@@ -183,10 +229,16 @@ def trainium_road(job: JobSpec) -> Iterator[Problem]:
     yield _RULES["IMG009"].problem(
         Field("framework"),
         "AWS dropped PyTorch/XLA training in Neuron 2.30 (2026-05-21)",
-        consequence="images up to Neuron 2.29.1 still run; nothing newer will come for trn1, "
-        "and since Neuron 2.31 (2026-07-07) no PyTorch training image is published",
-        fix=Advice(
-            "plan the move: GPUs, JAX (jax-training-neuronx as image_uri), or TorchNeuron on trn2 and trn3 (a closed beta)"
+        consequence="images up to Neuron 2.29.1 still run; the last with torch-neuronx 2.9, of 2.30.0, is unsupported for training",
+        fix=Change(
+            "in public beta since Neuron 2.33.0 (2026-10-19); the script moves from torch_xla to the device 'neuron'",
+            framework=TorchNeuron(images.TORCH_NEURON[-1]),
+            image_uri=_OWN,
+        )
+        if not _on_trainium1(images.machine(job))
+        else Advice(
+            "plan the move: TorchNeuron on ml.trn2 (public beta since Neuron 2.33.0, 2026-10-19: device 'neuron', no torch_xla), "
+            "GPUs, or JAX (jax-training-neuronx as image_uri)"
         ),
     )
 

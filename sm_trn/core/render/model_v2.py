@@ -6,7 +6,7 @@ A classifier of a shipped script is answered for by the shipped inference.py; an
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -46,12 +46,8 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         cls=f"sagemaker.{'huggingface.HuggingFaceModel' if hugging_face else 'pytorch.PyTorchModel'}",
         kwargs=MappingProxyType(kwargs),
         method="deploy",
-        fit=_deployed(at),
+        fit=MappingProxyType({"initial_instance_count": 1, "instance_type": at.host}),
     )
-
-
-def _deployed(at: Destination) -> Mapping[str, Any]:
-    return MappingProxyType({"initial_instance_count": 1, "instance_type": at.host})
 
 
 def answered(job: JobSpec) -> bool:

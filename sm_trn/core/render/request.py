@@ -103,13 +103,11 @@ def _names_groups(launch: LaunchPlan) -> bool:
 
 
 def _algorithm(job: JobSpec, at: Destination) -> dict[str, Json]:
-    return {**_program(job, at), "TrainingInputMode": "File", "EnableSageMakerMetricsTimeSeries": True}
-
-
-def _program(job: JobSpec, at: Destination) -> dict[str, str]:
+    program: dict[str, Json] = {"TrainingInputMode": "File", "EnableSageMakerMetricsTimeSeries": True}
     if isinstance(job.framework, Container) and not job.image_uri:
-        return {"AlgorithmName": job.framework.algorithm} if job.framework.algorithm else {}  # neither: IMG006
-    return {"TrainingImage": image_uri(job, at.region)}
+        named = {"AlgorithmName": job.framework.algorithm} if job.framework.algorithm else {}  # neither: IMG006
+        return {**named, **program}
+    return {"TrainingImage": image_uri(job, at.region), **program}
 
 
 def _channels(job: JobSpec, at: Destination) -> list[Json]:

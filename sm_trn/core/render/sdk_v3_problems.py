@@ -44,24 +44,20 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
     launch = plan(job)
     match launch.library:
         case Library.SMDDP:
-            what, instead = (
-                "no SageMaker data parallelism",
+            yield _dropped(
+                _RULES["TARGET001"],
+                "distribution",
+                "SDK v3 has no SageMaker data parallelism",
+                "smdistributed.dataparallel",
                 "distribution=TorchDistributed() for NCCL on a PyTorch of today",
             )
-            yield _dropped(
-                _RULES["TARGET001"], "distribution", f"SDK v3 has {what}", "smdistributed.dataparallel", instead
-            )
         case Library.SMP:
-            what, instead = (
-                "no version 1 of the model-parallel library",
-                "SMModelParallelV2(…) in an image of version 2",
-            )
             yield _dropped(
                 _RULES["TARGET004"],
                 "distribution",
-                f"SDK v3 has {what}",
+                "SDK v3 has no version 1 of the model-parallel library",
                 "smdistributed.modelparallel",
-                f"distribution={instead}",
+                "distribution=SMModelParallelV2(…) in an image of version 2",
             )
         case Library.PYTORCH_DDP:
             what = "SDK v3 starts no workers this way: Torchrun and MPI are all it has"

@@ -37,12 +37,13 @@ from .framework import (
     PyTorch,
     Registry,
     RegistryAccess,
+    TorchNeuron,
     TrainingCompiler,
 )
 from .guard import Guard
 from .job import Distribution, Git, HyperValue, JobSpec, Script
 from .kept import Kept, json_text, pointer
-from .launch import LaunchPlan, Library, Runner, complete
+from .launch import LaunchPlan, Library, Runner
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
 from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
@@ -122,12 +123,12 @@ __all__ = [
     "Spread",
     "TensorBoard",
     "TensorCollection",
+    "TorchNeuron",
     "TrainingCompiler",
     "Transition",
     "UltraServer",
     "Usd",
     "WallSeconds",
-    "complete",
     "dump_record",
     "fits",
     "json_text",

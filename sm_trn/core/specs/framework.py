@@ -23,14 +23,11 @@ class PyTorch:
     _: KW_ONLY
     python: str
     family: ClassVar[str] = "pytorch"
+    transformers: ClassVar[str | None] = None
 
     @property
     def pytorch(self) -> str:
         return self.version
-
-    @property
-    def transformers(self) -> str | None:
-        return None
 
 
 @suggesting
@@ -52,7 +49,7 @@ class HuggingFace:
 @suggesting
 @dataclass(frozen=True, slots=True)
 class NeuronX:
-    """AWS's PyTorch container for Trainium, from this package's table: neither SDK knows a current one.
+    """AWS's PyTorch/XLA container for Trainium, from this package's table: neither SDK knows a current one.
 
     ``neuron_sdk`` None takes the newest Neuron release that still supports XLA training, which is what trn1 runs.
 
@@ -65,10 +62,7 @@ class NeuronX:
     python: str | None = None
     neuron_sdk: str | None = None
     family: ClassVar[str] = "neuronx"
-
-    @property
-    def transformers(self) -> str | None:
-        return None
+    transformers: ClassVar[str | None] = None
 
 
 @suggesting
@@ -76,7 +70,7 @@ class NeuronX:
 class HuggingFaceNeuronX:
     """Hugging Face's container for Trainium (optimum-neuron), from this package's table: the estimators refuse it.
 
-    >>> st.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0").family
+    >>> st.specs.HuggingFaceNeuronX("4.55.4", pytorch="2.8.0").family
     'huggingface-neuronx'
     """
 
@@ -86,6 +80,24 @@ class HuggingFaceNeuronX:
     python: str | None = None
     neuron_sdk: str | None = None
     family: ClassVar[str] = "huggingface-neuronx"
+
+
+@suggesting
+@dataclass(frozen=True, slots=True)
+class TorchNeuron:
+    """Native PyTorch on Trainium2 and Trainium3, device ``neuron``; ``pytorch`` is 2.13 or 2.14. ``image_uri`` names the container.
+
+    torchrun starts a worker on each logical NeuronCore: two physical cores, unless NEURON_LOGICAL_NC_CONFIG is 1.
+    Source: AWS Neuron 2.33.0, release-notes/components/torchneuron, 2026-10-19 (a public beta).
+
+    >>> st.TorchNeuron("2.14").family
+    'torchneuron'
+    """
+
+    pytorch: str
+    family: ClassVar[str] = "torchneuron"
+    transformers: ClassVar[str | None] = None
+    python: ClassVar[str | None] = None
 
 
 @suggesting
@@ -101,18 +113,9 @@ class Container:
 
     algorithm: str | None = None
     family: ClassVar[str] = "container"
-
-    @property
-    def pytorch(self) -> str:
-        return ""  # not known, so no rule about versions applies
-
-    @property
-    def transformers(self) -> str | None:
-        return None
-
-    @property
-    def python(self) -> str | None:
-        return None
+    pytorch: ClassVar[str] = ""  # not known, so no rule about versions applies
+    transformers: ClassVar[str | None] = None
+    python: ClassVar[str | None] = None
 
 
 class RegistryAccess(enum.Enum):
@@ -141,7 +144,7 @@ class Registry:
     credentials_provider_arn: str | None = None
 
 
-Framework: TypeAlias = PyTorch | HuggingFace | NeuronX | HuggingFaceNeuronX | Container
+Framework: TypeAlias = PyTorch | HuggingFace | NeuronX | HuggingFaceNeuronX | TorchNeuron | Container
 
 
 @suggesting

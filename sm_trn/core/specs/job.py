@@ -182,7 +182,7 @@ class JobSpec(HasCard):
     WANTED: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "script": "Script('train.py', source_dir='./src')",
-            "framework": "PyTorch('2.6', python='py312'), HuggingFace(…), NeuronX(…), HuggingFaceNeuronX(…) or Container()",
+            "framework": "PyTorch('2.6', python='py312'), HuggingFace(…), NeuronX(…), TorchNeuron('2.14') or Container()",
             "compute": "Compute('ml.trn1.32xlarge', count=1)",
             "distribution": "a strategy: TorchDistributed(), SMDataParallel(), SMModelParallel(…), PyTorchXLA(), MPI(…) or another",
             "hyperparameters": "a mapping of names to values, such as {'epochs': 3}",

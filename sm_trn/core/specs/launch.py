@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from .json import Json
 
@@ -48,8 +47,3 @@ class LaunchPlan:
     toolkit: Mapping[str, Json] = field(default_factory=dict)
     estimator: Mapping[str, Json] = field(default_factory=dict)
     beside: Mapping[str, Json] = field(default_factory=dict)
-
-
-def complete(protocol: type[Any]) -> tuple[str, ...]:
-    """The names that a class needs to be what ``protocol`` describes."""
-    return tuple(sorted(name for name in vars(protocol) if not name.startswith("_")))

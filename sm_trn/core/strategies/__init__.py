@@ -12,7 +12,7 @@ from ..specs.compute import Accelerator
 from ..specs.framework import HuggingFace
 from ..specs.job import Distribution, JobSpec
 from ..specs.json import Json
-from ..specs.launch import LaunchPlan, complete
+from ..specs.launch import LaunchPlan
 from .ddp import PyTorchDDP
 from .mpi import MPI
 from .single import SingleProcess
@@ -22,19 +22,7 @@ from .smp_v2 import SMModelParallelV2
 from .torchrun import TorchDistributed
 from .xla import PyTorchXLA
 
-
-def registered(classes: Mapping[str, type[Distribution]]) -> Mapping[str, type[Distribution]]:
-    """The registry. Raises TypeError for a class without a member of ``Distribution``, which it names."""
-    for cls in classes.values():
-        missing = [name for name in complete(Distribution) if not hasattr(cls, name)]
-        if missing:
-            raise TypeError(
-                f"strategy {cls.__name__}: got no {', '.join(missing)}, wanted every member of Distribution"
-            )
-    return MappingProxyType(dict(classes))
-
-
-STRATEGIES: Mapping[str, type[Distribution]] = registered(
+STRATEGIES: Mapping[str, type[Distribution]] = MappingProxyType(
     {
         SingleProcess.name: SingleProcess,
         TorchDistributed.name: TorchDistributed,

@@ -21,6 +21,16 @@ from .rules import RULES
 ESTIMATOR = MappingProxyType({"torch_distributed": MappingProxyType({"enabled": True})})
 
 
+# Physical cores that are one logical NeuronCore, 1 or 2; Trainium2 and newer have 2 unless it is set. Source: AWS Neuron 2.33.1,
+# nki/get-started/about/lnc, 2026-09-25, and compiler/error-codes/EVRF066.
+LNC = "NEURON_LOGICAL_NC_CONFIG"
+
+
+def _workers(job: JobSpec, instance: InstanceType) -> int:
+    """A worker on each GPU or logical NeuronCore; the catalogue counts the cores of Trainium2 at LNC=2."""
+    return instance.workers * (2 if instance.chip == "Trainium2" and job.variables.get(LNC) == "1" else 1)
+
+
 # Counts that the NeuronCores of a trn1 can be grouped in. Source: the Trainium tutorial on AWS re:Post, 2022.
 NEURON_WORKERS = (1, 2, 8, 32)
 
@@ -50,7 +60,7 @@ class TorchDistributed:
             )
         yield from self._version_problems(job, rows)
         for row in rows:
-            yield from self._worker_problems(row)
+            yield from self._worker_problems(job, row)
         slow = [row for row in rows if not row.efa]
         if job.compute.hosts > 1 and slow:
             yield RULES["DIST011"].problem(
@@ -81,22 +91,23 @@ class TorchDistributed:
             ),
         )
 
-    def _worker_problems(self, instance: InstanceType) -> Iterator[Problem]:
+    def _worker_problems(self, job: JobSpec, instance: InstanceType) -> Iterator[Problem]:
         asked = self.workers_per_host
         if asked is None:
             return
-        neuron = instance.accelerator is Accelerator.NEURON
-        legal = (
-            [count for count in NEURON_WORKERS if count <= instance.workers]
-            if neuron
-            else range(1, instance.workers + 1)
-        )
+        most = _workers(job, instance)
+        legal, wanted = list(range(1, most + 1)), f"1 to {most}"
+        if instance.chip == "Trainium1":
+            legal = [count for count in NEURON_WORKERS if count <= most]
+            wanted = ", ".join(map(str, legal))
+        elif instance.accelerator is Accelerator.NEURON:
+            wanted += f", one a logical NeuronCore (LNC={2 * instance.workers // most})"
         if asked not in legal:
             yield RULES["DIST016"].problem(
                 Field("distribution.workers_per_host"),
                 f"{instance.name!r} cannot run this many workers",
                 got=str(asked),
-                wanted=", ".join(map(str, legal)) if neuron else f"1 to {instance.workers}",
+                wanted=wanted,
                 fix=Change(workers_per_host=max((count for count in legal if count <= asked), default=1)),
                 evidence=instance.source,
             )
@@ -118,7 +129,7 @@ class TorchDistributed:
         )
         return LaunchPlan(
             runner=Runner.TORCHRUN,
-            workers_per_host=self.workers_per_host or (instance.workers if instance else 1),
+            workers_per_host=self.workers_per_host or (_workers(job, instance) if instance else 1),
             named_workers=self.workers_per_host is not None,
             toolkit=MappingProxyType(toolkit | beside),
             estimator=ESTIMATOR,
