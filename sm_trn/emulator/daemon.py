@@ -19,7 +19,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..core.errors import EmulatorError
 from ..core.extras import expect_library
@@ -34,8 +34,7 @@ except ImportError:
         "The emulator needs Linux, macOS or WSL: this Python has no fcntl. sm_trn checks, renders, launches on AWS and compares here"
     ) from None
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 _START_S = 60.0  # it takes about a second; a loaded machine may need more
 _STOP_S = 20.0

@@ -16,28 +16,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.client import responses
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from . import s3
+from .container.context import Context
 from .container.layout import isolation_of
 from .errors import AwsError, body_of, refused, validation
+from .hosting.endpoints import Endpoints
+from .http.moto import Moto
 from .http.request import Answer, HttpRequest, json_answer, json_document
 from .iam import roles as sts
+from .iam.authenticator import AuthenticatedRequest, Authenticator
+from .iam.roles import Roles
 from .iam.signature import parse_authorization
 from .operations import Operations, is_motos
-from .options import Fault
+from .options import Endpoint, Fault
 from .state.disk import check_disk, disk_full, no_room
 from .telemetry import logs
-
-if TYPE_CHECKING:
-    from .container.context import Context
-    from .hosting.endpoints import Endpoints
-    from .http.moto import Moto
-    from .iam.authenticator import AuthenticatedRequest, Authenticator
-    from .iam.roles import Roles
-    from .options import Endpoint
-    from .training.api import TrainingApi
+from .training.api import TrainingApi
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 _INVOCATIONS: Final = re.compile(r"/endpoints/([^/]{1,63})/invocations")  # the path of InvokeEndpoint

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .errors import AwsError
-
-if TYPE_CHECKING:
-    from .options import Fault
+from .options import Fault
 
 CAPACITY: Final = (
     "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."

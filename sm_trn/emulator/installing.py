@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from packaging.utils import canonicalize_name
 
@@ -28,16 +28,14 @@ from ..images.requirements import requirements_of
 from ..images.rules import installs
 from .container import layout, twins
 from .container.host import Host
+from .container.layout import Where
 from .container.transfer import read_failure
+from .container.twins import Twin
 from .options import Options
 from .training.hosts import write_configuration
 from .training.plan import plan_of
 from .training.run import LAUNCH
 from .twin import twin_of
-
-if TYPE_CHECKING:
-    from .container.layout import Where
-    from .container.twins import Twin
 
 _LONGEST_S: Final = 3600.0
 _WORDS: Final = 400  # characters of pip's or Python's words that are told

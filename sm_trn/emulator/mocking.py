@@ -10,20 +10,16 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from . import daemon
 from .iam import signature
 from .iam.keys import KEY_PREFIX
-from .options import Options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from .options import Endpoint
+from .options import Endpoint, Options
 
 # Service identifiers of botocore's events, and the names that their signatures carry.
 SERVICES: Final[Mapping[str, str]] = {

@@ -13,18 +13,15 @@ import os
 import secrets
 import stat
 import threading
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from ..core.specs.places import bucket_and_key
 from .errors import validation
 from .options import EMULATED_ACCOUNT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from .state.store import Store
+from .state.store import Store
 
 _BLOCK: Final = 2**20
 

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .api import shapes
 from .api.listing import MARKS, check_tags, tag_list, tags_of
+from .api.shapes import Body
 from .errors import validation
-
-if TYPE_CHECKING:
-    from .api.shapes import Body
-    from .hosting.endpoints import Endpoints
-    from .state.registry import Registry
-    from .state.resources import Resources
-    from .training.api import TrainingApi
+from .hosting.endpoints import Endpoints
+from .state.registry import Registry
+from .state.resources import Resources
+from .training.api import TrainingApi
 
 # Operations that moto answers, because its records of them are honest: verbs, and the nouns that they go with. moto's
 # jobs and endpoints are not: they are finished, or in service, without anything having run.

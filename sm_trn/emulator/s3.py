@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from datetime import timezone
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from .errors import AwsError, refused
+from .http.request import Answer, HttpRequest
+from .objects import Objects
 from .options import EMULATED_ACCOUNT
-
-if TYPE_CHECKING:
-    from .http.request import Answer, HttpRequest
-    from .objects import Objects
 
 _CUSTOMER_KEY = "x-amz-server-side-encryption-customer-key-md5"
 

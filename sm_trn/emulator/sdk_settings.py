@@ -10,12 +10,10 @@ https://sagemaker.readthedocs.io/en/v2/overview.html#configuring-and-using-defau
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from .options import DATA_FOLDER, SDK_DEFAULTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _FILE: Final = "sts/2011-06-15/endpoint-rule-set-1.json"  # the service's only version
 _REGIONAL: Final = ("https://sts.{Region}.amazonaws.com", "https://sts.{Region}.amazonaws.com.cn")

@@ -12,7 +12,9 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from . import options, sdk_settings
 from .api.shapes import service_model
@@ -37,10 +39,6 @@ from .telemetry.metrics import MetricStore
 from .training.api import TrainingApi
 from .training.jobs import Jobs
 from .training.supervisor import Supervisor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _SHUTDOWN_S = 12.0
 _CONNECTIONS = 128

@@ -6,15 +6,12 @@ import base64
 import binascii
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 from ..errors import validation
 from ..options import EMULATED_TAG, SUBSTITUTED_TAG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from .shapes import Body
+from .shapes import Body
 
 _PAGE: Final = 10
 _SORT_BY: Final = {"Name": "name", "CreationTime": "created", "Status": "status"}

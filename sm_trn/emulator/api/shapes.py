@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import regex
 
 from ..errors import AwsError, validation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    import regex
 
 Shape = Any  # botocore.model.Shape: botocore ships no types
 Body = dict[str, Any]  # a request that botocore's model has checked, or a part of one

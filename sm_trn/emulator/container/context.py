@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..fault_injection import FaultInjector
-    from ..iam.keys import Principals
-    from ..objects import Objects
-    from ..options import Options
-    from ..state.resources import Resources
-    from ..telemetry.log_store import LogLines
-    from ..telemetry.metrics import MetricStore
+from ..fault_injection import FaultInjector
+from ..iam.keys import Principals
+from ..objects import Objects
+from ..options import Options
+from ..state.resources import Resources
+from ..telemetry.log_store import LogLines
+from ..telemetry.metrics import MetricStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,16 +7,12 @@ import os
 import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from ...sandbox import init
 from ...sandbox.init import BROKEN_HOST, PYTHON, HostSpec
 from ..telemetry.log_store import MAX_EVENT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .layout import Where
+from .layout import Where
 
 _BLOCK = 65_536
 

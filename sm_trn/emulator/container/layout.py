@@ -9,21 +9,18 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...sandbox.init import HostSpec
 from ...sandbox.init import remove as remove_folder
 from ...sandbox.run import TRUST, available
+from ..iam.keys import Key
 from ..options import DATA_FOLDER
+from .context import Context
 from .orphans import NOTE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ..iam.keys import Key
-    from .context import Context
 
 INSIDE: Final = Path(__file__).with_name("inside")
 ML: Final = "/opt/ml"

@@ -9,17 +9,13 @@ import shutil
 import stat
 import tarfile
 import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-from ..objects import open_plain, parse_s3_uri
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from ..api.shapes import Body
-    from ..objects import Objects
-    from .layout import Where
+from ..api.shapes import Body
+from ..objects import Objects, open_plain, parse_s3_uri
+from .layout import Where
 
 _COMPRESSION = 3  # weights hardly shrink; the level is a matter of time only
 

@@ -9,12 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from .layout import INSIDE
-
-if TYPE_CHECKING:
-    from .layout import Where
+from .layout import INSIDE, Where
 
 FOLDER: Final = "twins"  # of a state folder
 NOTE: Final = "twin.json"  # of a finished twin

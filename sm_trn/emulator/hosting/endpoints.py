@@ -8,22 +8,19 @@ from __future__ import annotations
 import secrets
 import threading
 import traceback
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..api.shapes import Body
+from ..container.context import Context
 from ..errors import AwsError, validation
 from ..fault_injection import CAPACITY
 from ..objects import parse_s3_uri
 from ..options import EMULATED_ACCOUNT
+from ..state.resources import Resource
 from ..telemetry.logs import HOSTED
 from .model_server import LARGEST_ANSWER, ModelServer, NoAnswer, ServingError, model_data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ..api.shapes import Body
-    from ..container.context import Context
-    from ..state.resources import Resource
 
 LARGEST_BODY: Final = 6 * 2**20  # Body of InvokeEndpoint, in the API's own model
 _KIND = "endpoint"

@@ -13,22 +13,19 @@ import tempfile
 import threading
 import time
 import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..api.shapes import Body
 from ..container import layout, transfer
 from ..container.archive import UnsafeArchive, unpack
+from ..container.context import Context
 from ..container.host import Host
 from ..container.orphans import NOTE
 from ..iam.keys import Key, new_key
 from ..objects import parse_s3_uri
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ..api.shapes import Body
-    from ..container.context import Context
 
 SERVE: Final = layout.INSIDE / "serve.py"
 LARGEST_ANSWER: Final = 6 * 2**20  # Body of InvokeEndpoint's answer, in the API's own model

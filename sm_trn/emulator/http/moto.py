@@ -10,16 +10,14 @@ import io
 import os
 import sys
 import traceback
-from typing import IO, TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import IO, Any, Final
 from urllib.parse import urlencode
 
 from werkzeug.test import EnvironBuilder
 
 from ..options import EMULATED_ACCOUNT
 from .request import Answer, HttpRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _POLICIES: Final = "MOTO_IAM_LOAD_MANAGED_POLICIES"
 

@@ -10,20 +10,17 @@ import hashlib
 import hmac
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, cast
+from pathlib import Path
+from typing import IO, cast
 from urllib.parse import parse_qsl
 
 from ...core import loopback
 from ..errors import AwsError, refused
+from ..http.request import HttpRequest
 from . import signature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from ..http.request import HttpRequest
-    from .keys import Principal, Principals
+from .keys import Principal, Principals
 
 _BLOCK = 2**20
 MAX_BODY = 8 * 2**20  # an API call; the service itself takes at most a few MB

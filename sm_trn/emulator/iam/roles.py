@@ -9,22 +9,18 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import threading
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.sax.saxutils import escape
 
 from ..errors import AwsError, refused, validation
+from ..http.moto import Moto
 from ..http.request import Answer
 from ..options import EMULATED_ACCOUNT
-from .keys import Principal, new_key
-
-if TYPE_CHECKING:
-    import threading
-    from collections.abc import Mapping
-
-    from ..http.moto import Moto
-    from .authenticator import AuthenticatedRequest
-    from .keys import Principals
+from .authenticator import AuthenticatedRequest
+from .keys import Principal, Principals, new_key
 
 _XML: Final = (("Content-Type", "text/xml"),)
 TRUST: Final = json.dumps(

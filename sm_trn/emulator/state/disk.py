@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import errno
 import shutil
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from ..errors import INTERNAL_ERROR, AwsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LEAST: Final = 2**20  # bytes that a disk must have left for a job to begin
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

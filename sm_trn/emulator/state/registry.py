@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .disk import no_room
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from .store import Store
+from .store import Store
 
 T = TypeVar("T", bound=Any)  # a dataclass with a kind, a name, an ARN, tags and ``created`` in epoch seconds
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..api.listing import select, tags_of
-from ..api.shapes import given
+from ..api.shapes import Body, given
 from ..errors import validation
 from ..options import EMULATED_ACCOUNT
 from .registry import Registry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ..api.shapes import Body
-    from .store import Store
+from .store import Store
 
 # The service's words for a kind, by the one in ARNs: in messages, and in the names of operations and members.
 KINDS: Final[Mapping[str, tuple[str, str]]] = {

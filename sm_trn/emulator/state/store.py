@@ -9,13 +9,11 @@ import contextlib
 import errno
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 from ...core.errors import EmulatorError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _ROOM: Final = 4 * 2**20  # a thousand of SQLite's pages: after so many it begins its log anew
 _VERSION: Final = 4

@@ -6,14 +6,11 @@ import json
 import threading
 import time
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from io import RawIOBase
+from pathlib import Path
 from urllib.parse import quote, unquote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from io import RawIOBase
-    from pathlib import Path
 
 # 256 KB less 26 bytes: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
 MAX_EVENT = 262_118

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import bisect
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ..api import shapes
 from ..api.shapes import given
 from ..errors import AwsError
 from ..options import EMULATED_ACCOUNT
+from .log_store import Line, LogLines
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from .log_store import Line, LogLines
-
-    LogRequest = Mapping[str, Any]
-    LogAnswer = dict[str, Any]
+LogRequest = Mapping[str, Any]
+LogAnswer = dict[str, Any]
 
 GROUP: Final = "/aws/sagemaker/TrainingJobs"
 HOSTED: Final = "/aws/sagemaker/Endpoints/"

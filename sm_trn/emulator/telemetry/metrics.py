@@ -10,17 +10,15 @@ import math
 import queue
 import threading
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+import regex
 
-    import regex
-
-    from ..http.moto import Moto
+from ..http.moto import Moto
 
 NAMESPACE: Final = "/aws/sagemaker/TrainingJobs"
 _LIMIT_S = 0.25  # for one line; an honest expression needs microseconds

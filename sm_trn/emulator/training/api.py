@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..api import shapes
 from ..api.listing import select, tags_of
-from ..api.shapes import given
+from ..api.shapes import Body, given
+from ..container.context import Context
 from ..errors import AwsError, validation
 from ..options import EMULATED_ACCOUNT, SUBSTITUTED_TAG
 from . import engine, rules
 from .jobs import KIND, Job, Jobs
 from .plan import DAY, plan_of
-
-if TYPE_CHECKING:
-    from ..api.shapes import Body
-    from ..container.context import Context
-    from .supervisor import Supervisor
+from .supervisor import Supervisor
 
 _CHANGED = {
     "TrainingJobName",

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from ..container.transfer import download_folder, plain_files
 from ..errors import AwsError
-from ..objects import parse_s3_uri
+from ..objects import Objects, parse_s3_uri
 from ..state.disk import no_room
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from ..objects import Objects
 
 _LOOK_S = 0.5
 _Stamp = tuple[int, int, int]

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import json
 import tempfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
-from ..api.shapes import given
+from ..api.shapes import Body, given
 from ..container import transfer, twins
 from ..container.archive import UnsafeArchive, unpack
-from ..container.layout import ML, base_environment, localized
+from ..container.context import Context
+from ..container.layout import ML, Where, base_environment, localized
 from ..container.transfer import TransferError
 from ..errors import AwsError
-from ..objects import parse_s3_uri
-from .plan import input_mode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from ..api.shapes import Body
-    from ..container.context import Context
-    from ..container.layout import Where
-    from ..iam.keys import Key
-    from ..objects import Objects
-    from .jobs import Job
-    from .plan import Plan
+from ..iam.keys import Key
+from ..objects import Objects, parse_s3_uri
+from .jobs import Job
+from .plan import Plan, input_mode
 
 _VOLUME_GB = 1024  # of an instance that brings its own disk
 

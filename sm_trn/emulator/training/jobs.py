@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..api.shapes import Body
 from ..errors import AwsError, validation
 from ..state.registry import Registry
+from ..state.store import Store
 from ..telemetry.metrics import FinalMetric
 from . import engine
 from .engine import Event, JobState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from ..api.shapes import Body
-    from ..state.store import Store
 
 KIND: Final = "training-job"  # as in its ARN
 

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...core.catalog.instances import find_instance
 from ...core.specs.compute import Accelerator
-from .engine import Event
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..api.shapes import Body
-    from ..options import Options
-    from .engine import JobState
+from ..api.shapes import Body
+from ..options import Options
+from .engine import Event, JobState
 
 HOMOGENEOUS: Final = "homogeneousCluster"  # the service's name of the only group
 DAY: Final = 86_400  # MaxRuntimeInSeconds where it is not given

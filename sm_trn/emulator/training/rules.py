@@ -5,17 +5,13 @@ Texts marked (verbatim) are the service's own; the others say the same in our wo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from ...core.catalog import images, limits
 from ...core.catalog.instances import find_instance
+from ..api.shapes import Body
 from ..errors import AwsError, validation
 from ..objects import parse_s3_uri
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..api.shapes import Body
 
 _DAY = 86_400
 

@@ -14,11 +14,13 @@ import subprocess
 import sys
 import time
 import traceback
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...core.specs.compute import Accelerator
 from ..container import layout, transfer, twins
+from ..container.context import Context
 from ..container.host import Host
+from ..container.layout import Where
 from ..errors import INTERNAL_ERROR
 from ..fault_injection import CAPACITY
 from ..iam.keys import new_key
@@ -29,12 +31,8 @@ from ..telemetry.metrics import MetricReader
 from . import hosts
 from .checkpoints import CheckpointSync
 from .engine import Event
+from .jobs import Control, Jobs
 from .plan import deadlines_of, input_mode, plan_of
-
-if TYPE_CHECKING:
-    from ..container.context import Context
-    from ..container.layout import Where
-    from .jobs import Control, Jobs
 
 _OPERATION = "CreateTrainingJob"
 _SHUTDOWN_GRACE_S = 5.0

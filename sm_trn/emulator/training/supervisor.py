@@ -8,17 +8,13 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..container.context import Context
 from .engine import Event
-from .jobs import Control
-from .plan import deadlines_of, plan_of
+from .jobs import Control, Jobs
+from .plan import Deadlines, deadlines_of, plan_of
 from .run import JobRun
-
-if TYPE_CHECKING:
-    from ..container.context import Context
-    from .jobs import Jobs
-    from .plan import Deadlines
 
 _LONGEST_S: Final = 3600.0  # the clock may be set while a thread sleeps
 
