@@ -57,6 +57,7 @@ VARIABLES: Mapping[str, str] = {
     "SM_TRN_BACKEND": "`aws` or `emulator`. Unset: AWS when boto3 finds credentials, else the emulator; what was chosen is announced",
     "SM_TRN_ROLE": "The execution role's ARN, where neither an argument nor a SageMaker notebook says one",
     "SM_TRN_BUCKET": "The bucket for sources, inputs and models; unset: `sagemaker-REGION-ACCOUNT` when it exists",
+    "SM_TRN_DEVICE": "In a job's environment, `neuron` has the emulator simulate that device (`rehearse --device`)",
     "SM_TRN_REGION": "The region, before `AWS_REGION`, `AWS_DEFAULT_REGION` and the profile's; else `us-west-2` where no account is asked",
     "SM_TRN_SDK3_PYTHON": "A Python that has SageMaker SDK v3: `import` runs there what it writes",
     "SM_TRN_STATE": "The emulator's state folder; one emulator a folder",
@@ -80,7 +81,7 @@ _WORDS: Mapping[str, str] = {
 _PLURALS: Mapping[str, str] = {"str": "texts", "int": "whole numbers", "float": "numbers", "HyperValue": "values"}
 INTERNAL = frozenset({
     "SM_TRN_CODE", "SM_TRN_COMPLETE", "SM_TRN_EMULATED", "SM_TRN_IMAGE", "SM_TRN_MASTER_PORT", "SM_TRN_MODEL_DIR", "SM_TRN_PID",
-    "SM_TRN_PYTHON", "SM_TRN_READ_ONLY", "SM_TRN_SANDBOX", "SM_TRN_SHELL", "SM_TRN_WORKERS",
+    "SM_TRN_NEURON", "SM_TRN_PYTHON", "SM_TRN_READ_ONLY", "SM_TRN_SANDBOX", "SM_TRN_SHELL", "SM_TRN_WORKERS",
 })  # fmt: skip
 
 
@@ -309,7 +310,8 @@ def accelerators() -> str:
         lines += _table(heads, [_machine(row) for row in rows])
     lines += [
         "",
-        "Workers: one process a GPU or NeuronCore, on trn2 a logical one at LNC=2. Prices: the newest known for training in us-west-2, else us-east-1; `i` is inferred,",
+        "Workers: one process a GPU or NeuronCore, on trn2 a logical one at LNC=2. Prices: the newest known for training",
+        "in us-west-2, else us-east-1; `i` is inferred,",
     ]
     lines += ["`-` not known (`sm-trn catalog update` asks AWS). Sources:", ""]
     lines += [f"- {name}: {text}" for name, text in price_sources().items() if name != "fmbench-2025"]
@@ -337,10 +339,11 @@ _ROAD = """
 | 2026-10-19 | 2.33 made TorchNeuron a public beta on Trn2 and Trn3: `torch-neuronx` 2.13.3.0 and 2.14.3.0, and a container again |
 
 - **trn1** stays on the ended road: `NeuronX` takes the last supported container, of Neuron 2.29.1 (2026-05-21). Only JAX follows there.
-- **trn2**: `TorchNeuron("2.14")` with `image_uri`, for no page read here gives the container's tag (AWS Neuron, 2026-10-16). Prices: unknown.
+- **trn2**: `TorchNeuron("2.14")` with `image_uri`, for no page read here gives the container's tag (AWS Neuron, 2026-10-16).
+  Prices: unknown. [The guide](guides/trainium.md) moves a script.
 
-Sources: AWS Neuron, announce-no-support-pytorch-xla-training (2026-05-21), release-notes/components/torchneuron (2026-10-19), setup/pytorch/dlc
-(2026-10-16); aws-neuron/deep-learning-containers@2be9ed1 README (2026-08-17).
+Sources: AWS Neuron, announce-no-support-pytorch-xla-training (2026-05-21), release-notes/components/torchneuron (2026-10-19),
+setup/pytorch/dlc (2026-10-16); aws-neuron/deep-learning-containers@2be9ed1 README (2026-08-17).
 """
 
 _QUESTIONS = """

@@ -434,7 +434,8 @@ def resume(run: Run, folder: str, data: Any) -> None:
     newest = sm_spot.last_complete_checkpoint(folder, identity)
     run.checkpoints = Checkpoints(folder, identity, sm_spot.KEEP)
     if newest:
-        run.accelerator.load_state(newest)
+        # by way of the host: safetensors 0.8 opens no file on the device neuron
+        run.accelerator.load_state(newest, map_location="cpu")
         run.step = run.saved_step = run.scheduler.last_epoch
 
 

@@ -17,6 +17,7 @@ ROLE_NAME: Final = "SageMakerExecutionRole"
 EMULATED_TAG: Final = "sm_trn:emulated"
 SUBSTITUTED_TAG: Final = "sm_trn:substituted"
 TWIN_TAG: Final = "sm_trn:twin"  # its value is a folder of the state's twins
+DEVICE: Final = "SM_TRN_DEVICE"  # of a job's environment: ``neuron`` has that device simulated, whatever the machine
 DATA_FOLDER: Final = "sm_trn-aws"  # of a state: what botocore is to know of us
 SDK_DEFAULTS: Final = "sagemaker.yaml"  # in it: the defaults of SageMaker's SDK
 _ADMIN_DEFAULTS: Final = "SAGEMAKER_ADMIN_CONFIG_OVERRIDE"

@@ -19,8 +19,7 @@ from typing import Any
 from . import options, sdk_settings
 from .api.shapes import service_model
 from .container.context import Context
-from .container.layout import has_namespaces
-from .container.orphans import clean_up_orphans
+from .container.layout import clean_up_orphans, has_namespaces
 from .dispatcher import Dispatcher
 from .fault_injection import FaultInjector
 from .hosting.endpoints import Endpoints
@@ -140,10 +139,8 @@ def serve(state: Path, region: str, options: Options, ready: Callable[[str], Non
 def _lives(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's
-        return True
+    except OSError as error:
+        return isinstance(error, PermissionError)  # somebody else's
     return True
 
 

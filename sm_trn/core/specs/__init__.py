@@ -6,7 +6,6 @@ from .compute import (
     Compute,
     InstanceGroup,
     InstancePreference,
-    InstanceType,
     Placement,
     Spot,
     UltraServer,
@@ -20,7 +19,6 @@ from .data import (
     InputMode,
     Network,
     Output,
-    S3Kind,
     Source,
     Spread,
     TensorBoard,
@@ -41,19 +39,17 @@ from .framework import (
     TrainingCompiler,
 )
 from .guard import Guard
-from .job import Distribution, Git, HyperValue, JobSpec, Script
-from .kept import Kept, json_text, pointer
-from .launch import LaunchPlan, Library, Runner
+from .job import Distribution, Git, JobSpec, Script
+from .kept import Kept, json_text
+from .launch import LaunchPlan, Runner
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
 from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
 from .services import Experiment, Mlflow, ModelPackage, Queue, Retry, RetryRule, Serverless
-from .snapshot import EMULATED_ACCOUNT, JobSnapshot, JobStatus, Transition, parse_snapshot, parse_time
-from .units import InstanceSeconds, Usd, WallSeconds
-from .value import fits, suggesting, suggestion
+from .snapshot import JobSnapshot, JobStatus, parse_snapshot, parse_time
+from .units import WallSeconds
 
 __all__ = [
-    "EMULATED_ACCOUNT",
     "EVALUATION_METRICS",
     "SERVERLESS",
     "TRAINER_METRICS",
@@ -78,19 +74,15 @@ __all__ = [
     "Guard",
     "HuggingFace",
     "HuggingFaceNeuronX",
-    "HyperValue",
     "InputMode",
     "InstanceGroup",
     "InstancePreference",
-    "InstanceSeconds",
-    "InstanceType",
     "JobRecord",
     "JobSnapshot",
     "JobSpec",
     "JobStatus",
     "Kept",
     "LaunchPlan",
-    "Library",
     "Line",
     "MetricPoint",
     "MetricRule",
@@ -114,7 +106,6 @@ __all__ = [
     "RetryRule",
     "Rule",
     "Runner",
-    "S3Kind",
     "Script",
     "Serverless",
     "Severity",
@@ -125,18 +116,12 @@ __all__ = [
     "TensorCollection",
     "TorchNeuron",
     "TrainingCompiler",
-    "Transition",
     "UltraServer",
-    "Usd",
     "WallSeconds",
     "dump_record",
-    "fits",
     "json_text",
     "parse_record",
     "parse_snapshot",
     "parse_time",
-    "pointer",
     "record",
-    "suggesting",
-    "suggestion",
 ]

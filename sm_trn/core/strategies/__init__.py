@@ -76,22 +76,3 @@ def debugged(job: JobSpec, region: str = "") -> bool:
 def _on_neuron(job: JobSpec) -> bool:
     rows = (find_instance(name) for name in job.compute.instances)
     return any(row is not None and row.accelerator is Accelerator.NEURON for row in rows)
-
-
-__all__ = [
-    "GROUPS_HYPERPARAMETER",
-    "MPI",
-    "STRATEGIES",
-    "PyTorchDDP",
-    "PyTorchXLA",
-    "SMDataParallel",
-    "SMModelParallel",
-    "SMModelParallelV2",
-    "SingleProcess",
-    "TorchDistributed",
-    "debugged",
-    "plan",
-    "profiled",
-    "recognise",
-    "strategy",
-]

@@ -10,6 +10,7 @@ from ...cli.files import files
 from ...cli.options import global_option, json_option
 from ...cli.shared import Whole, emit, say
 from ...wiring import connect
+from ..options import DEVICE
 from ..rehearsal import rehearse
 
 
@@ -22,11 +23,13 @@ from ..rehearsal import rehearse
     show_default=True,
     help="Interrupt the job this many times.",
 )
-@click.option("--seed", default=0, show_default=True, help="Choose the interrupted steps with this random seed.")
+@click.option("--device", type=click.Choice(["neuron"]), help="Simulate Trainium's device of TorchNeuron on the CPU.")
 @click.option("--no-notice", is_flag=True, help="Do not send SIGTERM before the interruption.")
 @global_option("state")
 @json_option
-def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state: Path | None, as_json: bool) -> int:
+def command(
+    name: str, *, interruptions: int, device: str | None, no_notice: bool, state: Path | None, as_json: bool
+) -> int:
     """Run the job of FILE twice on this machine, once with interruptions like those of spot capacity, and compare the final
     weights.
 
@@ -36,6 +39,7 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
     Example: sm-trn rehearse distilbert-spot.toml --interruptions 3
     """
     job = files.only(name)
+    job = job.replace(environment={**job.environment, DEVICE: device}) if device else job
     session = connect("emulator", state=state)
     told: list[str] = []
 
@@ -44,9 +48,7 @@ def command(name: str, *, interruptions: int, seed: int, no_notice: bool, state:
         click.echo(text, err=True)
 
     try:
-        found = rehearse(
-            job, session, interruptions=interruptions, seed=seed, notice=not no_notice, state=state, tell=tell
-        )
+        found = rehearse(job, session, interruptions=interruptions, notice=not no_notice, state=state, tell=tell)
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt("Interrupted. Jobs that were started go on." if told else "") from stop
     if as_json:

@@ -6,24 +6,29 @@ allow-list: a job never sees the user's credentials.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...sandbox.init import HostSpec
 from ...sandbox.init import remove as remove_folder
 from ...sandbox.run import TRUST, available
 from ..iam.keys import Key
 from ..options import DATA_FOLDER
-from .context import Context
-from .orphans import NOTE
+
+if TYPE_CHECKING:  # it knows nearly everything, and this module is known by nearly everything
+    from .context import Context
 
 INSIDE: Final = Path(__file__).with_name("inside")
 ML: Final = "/opt/ml"
+_PLACES: Final = ("jobs", "tmp", "hosted")  # of a state, what a killed emulator leaves
+NOTE: Final = "door"  # a file that names a folder outside the state: a socket's path may have 107 bytes only
 # All of the caller's environment that a job may see: switches and paths, nothing that is ever a secret.
 _ALLOWED: Final = (
     "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "LD_LIBRARY_PATH", "TZ",
@@ -177,3 +182,17 @@ def host_spec(where: Where, state: Path, argv: tuple[str, ...], env: dict[str, s
         hidden=(*(str(Path.home() / name) for name in _CREDENTIALS), *(str(state / name) for name in _OWN)),
         toolkit=toolkit,
     )
+
+
+def clean_up_orphans(state: Path) -> None:
+    """Empty these folders, and remove those outside the state that hosts had: only ours, whatever the notes say. Call it with the
+    state's lock held."""
+    for pattern in (f"jobs/*/*/*/{NOTE}", f"hosted/*/{NOTE}", f"hosted/*/*/{NOTE}"):
+        for note in state.glob(pattern):
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                folder = Path(note.read_text(encoding="utf-8"))
+                if folder.name.startswith("smt-") and str(folder.parent) == tempfile.gettempdir():
+                    shutil.rmtree(folder, ignore_errors=True)
+    for name in _PLACES:
+        shutil.rmtree(state / name, ignore_errors=True)
+        (state / name).mkdir(exist_ok=True)

@@ -23,7 +23,6 @@ from ..container import layout, transfer
 from ..container.archive import UnsafeArchive, unpack
 from ..container.context import Context
 from ..container.host import Host
-from ..container.orphans import NOTE
 from ..iam.keys import Key, new_key
 from ..objects import parse_s3_uri
 
@@ -116,7 +115,7 @@ class ModelServer:
         """Create the container's folders, of which that of the socket lies outside the state: its path may have 107 bytes."""
         where = layout.place(self._root, "model", namespace=self._context.namespace)
         self._socket_folder = Path(tempfile.mkdtemp(prefix="smt-"))
-        (self._root / NOTE).write_text(str(self._socket_folder), encoding="utf-8")
+        (self._root / layout.NOTE).write_text(str(self._socket_folder), encoding="utf-8")
         self._context.principals.add(self._key)
         layout.write_programs(where, self._context.options.job_python, ("model",))
         return where

@@ -15,10 +15,6 @@ _SLOWEST_S = 120  # between two pieces of a request that is known to be a caller
 _UNKNOWN_S = 30  # for everything up to the signature, however slowly it comes
 
 
-def _no_application(_environ: Any, _start_response: Any) -> list[bytes]:
-    raise RuntimeError("the server was started before it had an application")
-
-
 class LoopbackServer(ThreadedWSGIServer):  # type: ignore[misc]  # werkzeug is not among our typed dependencies
     """Binds at once; serves ``app``, which is set before ``serve_forever``.
 
@@ -37,7 +33,7 @@ class LoopbackServer(ThreadedWSGIServer):  # type: ignore[misc]  # werkzeug is n
         self._lock = threading.Lock()
         self._strangers: dict[Any, float] = {}  # in order of arrival
         self._known: set[Any] = set()
-        super().__init__(host, port, _no_application, handler=_make_handler(WSGIRequestHandler))
+        super().__init__(host, port, lambda *_: [], handler=_make_handler(WSGIRequestHandler))
 
     def use_motos_handler(self) -> None:
         """Keep S3 metadata names with an underscore, as moto's handler does from now on; older versions of moto have none."""

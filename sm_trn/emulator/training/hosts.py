@@ -12,7 +12,7 @@ from ..api.shapes import Body, given
 from ..container import transfer, twins
 from ..container.archive import UnsafeArchive, unpack
 from ..container.context import Context
-from ..container.layout import ML, Where, base_environment, localized
+from ..container.layout import INSIDE, ML, Where, base_environment, localized
 from ..container.transfer import TransferError
 from ..errors import AwsError
 from ..iam.keys import Key
@@ -73,6 +73,11 @@ def environment(where: Where, plan: Plan, job: Job, context: Context, key: Key, 
         "CURRENT_HOST": where.name,
         "SM_TRN_MASTER_PORT": str(port),
     }
+    if plan.neuron:
+        library = context.root / "neuron"  # built once for all jobs
+        library.mkdir(exist_ok=True)
+        variables |= {"SM_TRN_NEURON": str(library), "CUDA_VISIBLE_DEVICES": ""}
+        variables["PYTHONPATH"] = f"{INSIDE / 'neuron'}:{variables['PYTHONPATH']}"
     if plan.distributed:
         variables["SM_TRN_WORKERS"] = str(plan.group_of(where.name).workers)
     if any(input_mode(channel, job.request) == "FastFile" for channel in job.request.get("InputDataConfig") or ()):

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from ...core.catalog.images import NEURON, processor, recognise
 from ...core.catalog.instances import find_instance
 from ...core.specs.compute import Accelerator
 from ..api.shapes import Body
-from ..options import Options
+from ..options import DEVICE, Options
 from .engine import Event, JobState
 
 HOMOGENEOUS: Final = "homogeneousCluster"  # the service's name of the only group
@@ -50,6 +51,7 @@ class Plan:
     substituted: str
     refusal: str
     entrypoint: tuple[str, ...]
+    neuron: bool  # the device of TorchNeuron is simulated
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -91,6 +93,18 @@ def plan_of(request: Body, options: Options, cores: int | None = None) -> Plan:
         substituted=substituted,
         refusal=_refusal(request, substituted, entrypoint, options),
         entrypoint=entrypoint if algorithm.get("ContainerEntrypoint") else (),
+        neuron=_simulates_neuron(request),
+    )
+
+
+def _simulates_neuron(request: Body) -> bool:
+    """Return True where the job asks for it, or runs on Trainium2 or newer in no container of PyTorch/XLA."""
+    if (request.get("Environment") or {}).get(DEVICE):
+        return True
+    resources, image = request["ResourceConfig"], request["AlgorithmSpecification"].get("TrainingImage", "")
+    types = [group.get("InstanceType", "") for group in resources.get("InstanceGroups") or [resources]]
+    return not isinstance(recognise(image), NEURON) and any(
+        processor(name) == "neuron" and not name.startswith("ml.trn1") for name in types
     )
 
 

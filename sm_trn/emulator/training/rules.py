@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ...core.catalog import images, limits
 from ...core.catalog.instances import find_instance
+from ...core.specs.framework import TorchNeuron
 from ..api.shapes import Body
 from ..errors import AwsError, validation
 from ..objects import parse_s3_uri
@@ -38,7 +39,7 @@ def _check_algorithm(algorithm: Body | None) -> None:
 def _check_image(uri: str) -> None:
     """Refuse an image of AWS's own whose version or Python was never published; any other image is taken at its word."""
     framework = images.recognise(uri)
-    if framework is None or framework.pytorch is None:
+    if framework is None or isinstance(framework, TorchNeuron):  # of whose images no page read here has a list
         return
     repository = uri.partition("/")[2].partition(":")[0]
     published = [

@@ -253,6 +253,10 @@ class JobRun:
         self._note(self._plan.announcement(stand_in, image, layout.isolation_of(namespace=context.namespace)))
         for line in self._twin.lines() if self._twin is not None else ():
             self._note(line)
+        if self._plan.neuron:
+            self._note(
+                "SIMULATED the device neuron. Not known here: speed, memory, numerics, graph breaks, operators that Trainium lacks"
+            )
         if self._plan.substituted and not self._plan.refusal:
             self._note(f"SUBSTITUTED {self._plan.substituted}; it cannot run on a CPU, so its speed is not rehearsed")
 
