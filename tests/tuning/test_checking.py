@@ -1,4 +1,4 @@
-"""What is wrong with a sweep is said before anything starts: its objective tried on the script's own lines, too."""
+"""What is wrong with a sweep is said before anything starts: its objective too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import sm_trn as st
 from sm_trn.core.specs import Checkpoint, JobSpec, MetricRule, Queue, TensorBoard
 from sm_trn.core.specs.tuning import Categorical, Completion, Continuous, Goal, Integer, Objective, Strategy, Sweep
 from sm_trn.tuning.checking import corners
-from sm_trn.tuning.printed import printed
 
 SCRIPT = """
 import argparse, json, logging
@@ -44,47 +43,6 @@ def ids(sweep: Sweep) -> list[str]:
 
 def test_a_good_sweep_has_no_problem_of_its_own(job: JobSpec) -> None:
     assert [] == ids(sweep_of(job))
-
-
-@pytest.mark.parametrize(
-    "regex",
-    [r"loss=([0-9.]+)", r"accuracy: ([0-9.]+)", r"epoch (\d+) of", r"score ([0-9.]+)", r"f1 = ([0-9.]+)", r'"auc": ([0-9.]+)'],
-)  # fmt: skip
-def test_an_expression_is_tried_on_the_lines_that_the_script_prints(job: JobSpec, regex: str) -> None:
-    assert [] == ids(sweep_of(job, Objective(MetricRule("own", regex), Goal.MAXIMIZE)))
-
-
-def test_an_expression_that_matches_no_line_is_a_warning(job: JobSpec) -> None:
-    (problem,) = (each for each in st.check(sweep_of(job, wrong("loss"))) if each.id == "TUNE002")
-    assert st.Severity.WARNING is problem.severity
-    assert "none of the 6 lines that the script prints" in problem.what
-    assert "loss=0.5" in problem.wanted
-
-
-def wrong(name: str) -> Objective:
-    return Objective(MetricRule(name, rf"{name}: ([0-9.]+) at the end"), Goal.MINIMIZE)
-
-
-def test_where_a_library_prints_it_is_unknown(tmp_path: Path) -> None:
-    job = job_of(tmp_path / "source", "from transformers import Trainer\nTrainer().train()\n")
-    (problem,) = (each for each in st.check(sweep_of(job, wrong("loss"))) if each.id == "TUNE002")
-    assert st.Severity.INFO is problem.severity
-    assert problem.consequence.startswith("unknown")
-    assert "TUNE002" not in ids(sweep_of(job, Objective("train_loss", Goal.MINIMIZE)))
-
-
-def test_the_shipped_scripts_print_what_the_trainers_rules_read() -> None:
-    job = st.JobSpec(
-        name="squad", script=st.Script("train_question_answering.py"), framework=st.PyTorch("2.8.0", python="py312"),
-        compute=st.Compute("ml.g5.xlarge"), metrics=(*st.TRAINER_METRICS, *st.specs.EVALUATION_METRICS),
-    )  # fmt: skip
-    space = {"learning_rate": Continuous(1e-5, 1e-3)}
-    for name in ("train_loss", "eval_loss"):
-        assert "TUNE002" not in ids(Sweep(job, space, Objective(name, Goal.MINIMIZE), max_jobs=2))
-
-
-def test_a_script_that_cannot_be_read_says_nothing(job: JobSpec) -> None:
-    assert printed(job.replace(script=st.Script("train.py", source_dir="s3://a-bucket/source.tar.gz"))) is None
 
 
 def test_the_ends_of_the_space_are_checked_as_jobs(job: JobSpec) -> None:
