@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import commonprefix
 
 from .printable import cut
 
@@ -18,25 +19,9 @@ def cut_apart(names: Sequence[str], width: int) -> list[str]:
 
 def _without_shared(names: Sequence[str]) -> list[str]:
     """The names without the words that all begin and end with, an ellipsis in their place."""
-    parts = [name.split("-") for name in dict.fromkeys(names)]
-    head, tail = _shared(parts), _shared([list(reversed(each)) for each in parts])
-    shortest = min(map(len, parts), default=0)
-    tail = min(tail, max(0, shortest - head - 1))
-    if head >= shortest:  # one name is the beginning of the others
-        head = shortest - 1
-    found = []
-    for name in names:
-        words = name.split("-")
-        kept = "-".join(words[head : len(words) - tail])
-        found.append(f"{'…' * (head > 0)}{kept}{'…' * (tail > 0)}")
-    return found
-
-
-def _shared(parts: Sequence[Sequence[str]]) -> int:
-    """How many words all begin with."""
-    count = 0
-    for words in zip(*parts, strict=False):
-        if len(set(words)) > 1:
-            break
-        count += 1
-    return count
+    head = commonprefix(names).rpartition("-")  # noqa: RUF071 - of characters
+    tail = commonprefix([name[::-1] for name in names]).rpartition("-")  # noqa: RUF071 - as above
+    first, last = len(head[0]) + len(head[1]), len(tail[0]) + len(tail[1])
+    if min(map(len, names), default=0) <= first + last:
+        last = 0
+    return [f"{'…' * (first > 0)}{name[first : len(name) - last]}{'…' * (last > 0)}" for name in names]

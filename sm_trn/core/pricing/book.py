@@ -161,10 +161,6 @@ class PriceBook:
         known = (p for p in self.prices if p.instance == instance and p.region == region and p.component == "Hosting")
         return max(known, key=lambda price: price.as_of, default=None)
 
-    def history(self, instance: str, region: str) -> tuple[Price, ...]:
-        """Every training price of an instance in a region, oldest first."""
-        return tuple(sorted(self._training.get((instance, region), ()), key=lambda price: price.as_of))
-
 
 def _preference(price: Price) -> tuple[str, bool]:
     return price.as_of, not price.inferred

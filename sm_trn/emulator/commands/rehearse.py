@@ -23,7 +23,7 @@ from ..rehearsal import rehearse
     show_default=True,
     help="Interrupt the job this many times.",
 )
-@click.option("--device", type=click.Choice(["neuron"]), help="Simulate Trainium's device of TorchNeuron on the CPU.")
+@click.option("--device", type=click.Choice(["neuron"]), help="Simulate Trainium's device on the CPU.")
 @click.option("--no-notice", is_flag=True, help="Do not send SIGTERM before the interruption.")
 @global_option("state")
 @json_option

@@ -61,7 +61,7 @@ def library() -> Path:
 
 
 def compiled(graph: torch.fx.GraphModule, examples: list[Any], **_: Any) -> Any:
-    """Dynamo's backend ``neuron``: refuse what the published tables refuse, then run the graph as it is."""
+    """Dynamo's backend ``neuron``: run the graph as it is. Raises RuntimeError for what the published tables refuse."""
     if any(isinstance(size, torch.SymInt) for each in examples for size in (each, *getattr(each, "shape", ()))):
         raise RuntimeError(f"neuron (simulated): NCC_EMOD025: a dynamic shape; set dynamic=False ({COMPILE_TABLE})")
     for node in graph.graph.nodes:
