@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ print({"loss": (tensor.double() @ tensor.double()).sum().item(), "step": 1})
 
 
 @pytest.mark.local
+@pytest.mark.skipif(shutil.which("g++") is None, reason="the device is built with g++")
 def test_a_script_computes_as_on_the_cpu_and_fails_where_the_published_tables_say(
     emulator: Any, tmp_path: Path
 ) -> None:
@@ -57,7 +59,9 @@ def test_a_script_computes_as_on_the_cpu_and_fails_where_the_published_tables_sa
     session = st.connect("emulator", state=emulator.state)
     handle = session.submit(job)
     assert st.JobStatus.COMPLETED is session.wait([handle], progress=False)[0].status
-    log = " ".join(line.message for line in handle.logs())  # the toolkit makes lines of each word that print writes
+    log = "".join(
+        "".join(line.message.split()) for line in handle.logs()
+    )  # the toolkit may cut what print writes anywhere
     wanted = [
         "SIMULATED the device neuron. Not known here: speed, memory, numerics",
         "equal True",
@@ -65,4 +69,4 @@ def test_a_script_computes_as_on_the_cpu_and_fails_where_the_published_tables_sa
     ]
     wanted += ["compiled ran torch.Size([3, 3])", "NCC_EMOD025", "reference-torch-compile, 2026-10-14", "NCC_EVRF035"]
     wanted += ["compiler/error-codes, 2026-07-14", "cuda RuntimeError", "float64 is no data type of NeuronCore-v3"]
-    assert [] == [text for text in wanted if text not in log]
+    assert [] == [text for text in wanted if "".join(text.split()) not in log]

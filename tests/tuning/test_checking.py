@@ -13,17 +13,12 @@ from sm_trn.core.specs.tuning import Categorical, Completion, Continuous, Goal, 
 from sm_trn.tuning.checking import corners
 
 SCRIPT = """
-import argparse, json, logging
+import argparse
 parser = argparse.ArgumentParser()
 parser.add_argument("--lr", type=float)
 parser.add_argument("--depth", type=int, choices=[1, 2, 3])
 args = parser.parse_args()
 print(f"loss={args.lr}")
-print("accuracy:", args.lr)
-print("epoch %d of %d" % (1, 2))
-logging.info("score %.3f", args.lr)
-print("f1 = {:.2f}".format(args.lr))
-print(json.dumps({"auc": args.lr}))
 """
 LOSS = Objective(MetricRule("loss", r"loss=([0-9.]+)"), Goal.MINIMIZE)
 
