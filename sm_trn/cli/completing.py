@@ -17,5 +17,5 @@ def completing(command: click.Command) -> click.Command:
         if not isinstance(parameter.type, StringParamType) or isinstance(parameter.type, Completed):
             continue  # a number, a path, a choice, or one whose command knows its words
         if "FILE" in str(parameter.metavar):
-            parameter.type = Completed(None, files=True)
+            parameter.type = Completed(files=True)
     return command

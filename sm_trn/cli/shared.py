@@ -44,14 +44,13 @@ class Day(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic i
 class Completed(StringParamType):
     """A text of which a shell knows words, and that may be a file."""
 
-    def __init__(self, words: Callable[[], Iterable[str]] | None, *, files: bool = False) -> None:
+    def __init__(self, words: Callable[[], Iterable[str]] = tuple, *, files: bool = False) -> None:
         self._words, self._files = words, files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The words that begin so; then the shell's own completion of files."""
         del ctx, param
-        words = self._words() if self._words is not None else ()
-        found = [CompletionItem(word) for word in words if word.startswith(incomplete)]
+        found = [CompletionItem(word) for word in self._words() if word.startswith(incomplete)]
         return [*found, CompletionItem(incomplete, type="file")] if self._files else found
 
 

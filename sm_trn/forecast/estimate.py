@@ -182,9 +182,9 @@ def expect_known(function: str, known: Mapping[str, object]) -> None:
     """Raise TypeError for a word that a function does not know, and ValueError for a count that is none, or not above 0."""
     for name, value in known.items():
         if name not in KNOWN:
-            of_plans = "; limits of time and cost are said by limits=st.Limits(…)"
-            hint = of_plans if function == "plan" else suggestion(name, KNOWN)
-            raise TypeError(f"{function}: got {name!r}, wanted one of {', '.join(KNOWN)}{hint}")
+            words = f"{', '.join(KNOWN)}{suggestion(name, KNOWN)}"
+            limits = "a deadline or a budget is said by limits=st.Limits(…) of st.plan"
+            raise TypeError(f"{function}: got {name!r}, wanted one of {words}; {limits}")
         number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
         if name in COUNTS and not number:
             raise ValueError(f"{name}: got {value!r}, wanted a number above 0")

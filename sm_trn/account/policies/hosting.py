@@ -23,7 +23,11 @@ def people(job: JobSpec, where: Place) -> Iterator[Statement]:
     )
     yield allow("Ask", ["sagemaker:InvokeEndpoint"], own[:1])
     yield allow("ListEndpoints", ["sagemaker:ListEndpoints"], ["*"])  # knows no resource
-    yield allow("LookAtTheJob", ["sagemaker:DescribeTrainingJob", "sagemaker:ListTags"], [_jobs(job, where)])
+    yield allow(
+        "LookAtTheJob",
+        ["sagemaker:DescribeTrainingJob", "sagemaker:ListTags"],
+        [where.arn("sagemaker", f"training-job/{job.name.lower()}-*")],
+    )
     yield allow(
         "RoleOfTheHost",
         ["iam:PassRole"],
@@ -49,10 +53,6 @@ def role(job: JobSpec, where: Place) -> Iterator[Statement]:
 
 def _stem(job: JobSpec) -> str:
     return job.name[:NAMED].rstrip("-").lower()
-
-
-def _jobs(job: JobSpec, where: Place) -> str:
-    return where.arn("sagemaker", f"training-job/{job.name.lower()}-*")
 
 
 def _artefacts(job: JobSpec, where: Place) -> str:

@@ -87,7 +87,7 @@ def _modules(home: str) -> Iterator[object]:
 
 
 def _rules(module: object) -> Iterator[Rule]:
-    yield from getattr(module, "_RULES", {}).values()
+    yield from {*getattr(module, "_RULES", {}).values(), *(v for v in vars(module).values() if type(v) is Rule)}
 
 
 def explain(name: str) -> str:

@@ -15,7 +15,7 @@ class Board:
     ``changed`` is called whenever a tab comes or goes.
     """
 
-    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, changed: Callable[[], None]) -> None:
         self.closed = False
         self.pieces: Mapping[str, str] = {}
         self._changed = changed
