@@ -1,7 +1,4 @@
-"""A plugin of pytest for ceph/s3-tests: its configuration for the endpoint and the keys of the environment, and every third test.
-
-Tests that its authors mark as failing on AWS are left out.
-"""
+"""A plugin of pytest for ceph/s3-tests: its configuration for the endpoint and the keys of the environment, and every third test."""
 
 from __future__ import annotations
 

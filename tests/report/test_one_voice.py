@@ -17,7 +17,7 @@ from sm_trn.core.formatting.missing import Missing
 from sm_trn.core.formatting.table import csv_text
 from sm_trn.core.pricing import job_cost, snapshot_book
 from sm_trn.core.specs import JobSnapshot, JobStatus, parse_snapshot, record
-from sm_trn.core.status import LOOKS, next_command
+from sm_trn.core.status import LOOKS, limit_of, next_command
 from sm_trn.report import WatchRow, compare, fleet, watch_html, watch_text
 from sm_trn.report.columns import COLUMNS
 from sm_trn.report.commands.cost import cost_line
@@ -135,9 +135,11 @@ def test_a_failed_job_has_one_next_step_on_every_surface() -> None:
     assert command == next_command("a job", JobStatus.FAILED)
 
 
-@pytest.mark.parametrize("status", list(JobStatus))
-def test_every_status_has_a_next_step(status: JobStatus) -> None:
-    assert next_command("a", status).startswith("sm-trn ")
+@pytest.mark.parametrize(("seconds", "limit"), [(3_600, "MaxRuntimeExceeded"), (3_599, "")])
+def test_a_job_that_was_stopped_after_its_longest_time_was_stopped_by_that(seconds: int, limit: str) -> None:
+    stopped: dict[str, Any] = {"TrainingJobStatus": "Stopped", "SecondaryStatus": "Stopped"}
+    most = {"MaxRuntimeInSeconds": 3_600}
+    assert limit == limit_of(snapshot(TrainingTimeInSeconds=seconds, StoppingCondition=most, **stopped))
 
 
 def test_a_job_that_was_stopped_is_stopped_on_every_surface() -> None:

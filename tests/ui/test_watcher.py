@@ -63,7 +63,6 @@ def test_five_tabs_ask_no_more_than_one(here: World, another: World) -> None:
 
 def test_ten_minutes_of_a_page_keep_to_their_budget(here: World) -> None:
     calls = calls_of(here, 1, 1)
-    print(f"\nten minutes, one job of two hosts: {sum(calls.values())} calls {calls}")
     assert calls["ListTrainingJobs"] <= 60 * MINUTES / FIND_EVERY_S + 2  # the first look, and one before it
     assert calls["DescribeTrainingJob"] <= 60 * MINUTES / 9 + 2
     assert calls["GetLogEvents"] <= len(HOSTS) * (60 * MINUTES / LOG_EVERY_S + 2)
@@ -124,7 +123,6 @@ def test_half_an_hour_of_a_job_that_speaks_all_the_time_takes_no_more_memory_tha
             later = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    print(f"\nafter 20 minutes {minutes / 1e6:.1f} MB, after 50 minutes {later / 1e6:.1f} MB")
     assert later - minutes < 4e6  # two thousand numbers and three hundred lines, which are kept
 
 

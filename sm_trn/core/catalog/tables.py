@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -48,7 +47,7 @@ def _images() -> FactTable:
         rows=len(rows),
         as_of=max(row.as_of for row in rows),
         own_rows=len(rows) - len(images.shipped_table()["rows"]),
-        source=_join(row.source for row in rows),
+        source="; ".join(dict.fromkeys(row.source for row in rows)),
         renewed_by="sm-trn catalog update, from an installed SageMaker SDK",
     )
 
@@ -58,7 +57,3 @@ def _shipped(name: str, part: str, source: str, renewed_by: str = "") -> FactTab
     return FactTable(
         name=name, rows=len(body[part]), as_of=body["as_of"], own_rows=0, source=source, renewed_by=renewed_by
     )
-
-
-def _join(texts: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(texts))

@@ -49,7 +49,6 @@ class Watcher:
         self.session = session
         self.known: dict[str, JobSnapshot] = {}  # as last seen, by name
         self._limit = limit
-        self._query = JobQuery()
         self._wake = threading.Event()
         self.board = Board(self._wake.set)
         self._ended = threading.Event()
@@ -80,7 +79,7 @@ class Watcher:
 
     def first(self) -> None:
         """The newest jobs as one list knows them. Raises CloudError: who may not ask is told before there is a page."""
-        page = self.session.backend.fetch_page(self._query)
+        page = self.session.backend.fetch_page(JobQuery())
         for job in page.jobs[: self._limit]:
             self.known.setdefault(job.name, job)
         self._publish()
@@ -131,24 +130,25 @@ class Watcher:
         now, every_s = self.session.clock.now(), FIND_EMULATED_S if self.session.emulated else FIND_EVERY_S
         first, newest = self._found_at is None, list(self.known.values())
         if self._found_at is None or not 0 <= now - self._found_at < every_s:
-            newest = list(itertools.islice(listed(self.session.backend, self._query), self._limit))
+            newest = list(itertools.islice(listed(self.session.backend, JobQuery()), self._limit))
             self._found_at = now
-            kept = {job.name for job in newest}
-            for name in [name for name, job in self.known.items() if job.over and name not in kept]:
-                del self.known[name]
-                self._readers.pop(name, None)
-                self._guards.forget(name)
+        kept = {job.name for job in newest}
+        for name in [name for name, job in self.known.items() if job.over and name not in kept]:
+            del self.known[name]
+            self._readers.pop(name, None)
+            self._guards.forget(name)
         new = [job for job in newest if first or job.name not in self.known or not self.known[job.name].over]
-        listed_now = {job.name for job in newest}
-        new += [job for job in self.known.values() if not job.over and job.name not in listed_now]
-        for job in fetch_details(self.session.backend, self._query, new):
+        new += [job for job in self.known.values() if not job.over and job.name not in kept]
+        for job in fetch_details(self.session.backend, JobQuery(), new):
             self.known[job.name] = job
             if not first or not job.over or len(self._readers) < ENDED_READ:
                 self._readers.setdefault(job.name, Reader(name=job.name, label=job.name))
 
     def _read(self) -> None:
-        """The numbers of jobs that run."""
-        self._progress.readers = [reader for reader in self._readers.values() if not reader.complete][:LOGGED]
+        """The numbers of jobs that run, and the whole log of one that had ended before: it may be long."""
+        unread = [reader for reader in self._readers.values() if not reader.complete]
+        ended = [reader.name for reader in unread if reader.looked is None and self.known[reader.name].over]
+        self._progress.readers = [reader for reader in unread if reader.name not in ended[1:]][:LOGGED]
         notes: list[str] = []
         self._progress.look(self.known, self._now(), notes.append)
         self._note = "; ".join(notes) or self._note
