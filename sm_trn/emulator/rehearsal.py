@@ -163,7 +163,7 @@ def doubt_of(starts: Sequence[Sequence[float]], *, kept: bool, kept_later: bool)
     if not kept_later:
         return "no checkpoint was written, every step was redone"
     if not kept:
-        return "the first checkpoint came after the last interruption; try another --seed"
+        return "the first checkpoint came after the last interruption; try more --interruptions"
     if not first:
         return "its log names neither steps nor epochs, which would show it"
     if max(first) <= first[0]:
