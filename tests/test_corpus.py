@@ -80,7 +80,7 @@ def said(path: Path) -> dict[str, Any]:
     """What our reader says about a log, under the truth file's keys."""
     log = parse_log(path.read_bytes())
     metrics, ending = log.metrics(), log.ending
-    losses = [values["loss"] for values in metrics.train]
+    losses = [line.values["loss"] for line in metrics.lines if "loss" in line.values and not line.guessed]
     return {
         "training_seconds": ending.training,
         "billable_seconds": ending.billable,

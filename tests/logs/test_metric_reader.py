@@ -144,8 +144,8 @@ def test_rules_take_the_first_group_of_every_line_and_exponents_whole() -> None:
         ([], ["Traceback (most recent call last):", 'load({"data": {"column": 1}})', "KeyError: 'c'", "{'a': 0.5}"], [("a", 0.5)]),
         ([], ["step 0 loss: 1.000"], [("loss", 1.0)]),
         ([], ["Epoch 1/3 | train loss: 0.07 | val acc: 99.5 %"], [("train_loss", 0.07), ("val_acc", 99.5)]),
-        ([], ["val acc: 99.5 %"], [("val_acc", 99.5)]),
         ([], ["Test set: Accuracy: 9/10", "the loss is 3", "port: 29500", "learning_rate: 0.1", "loss: mse"], []),
+        ([], ["{'eval_loss': 0.5, 'epoch': 1.0}", "eval_loss = 0.5"], [("eval_loss", 0.5)]),
         ([("n", "n=([0-9]+)")], ["step 0 loss: 1.000"], []),
     ],
 )  # fmt: skip

@@ -106,12 +106,13 @@ class MetricReader:
 
     A line that another rank has said already is left out; the same values again from the same rank are a real repeat and
     stay. ``rules`` are the job's own expressions: a number that one of them finds is right, whatever a dict calls so. Without
-    rules, numbers of ordinary lines (``step 3 loss: 0.41``) are guessed.
+    rules, numbers of ordinary lines (``step 3 loss: 0.41``) are guessed, but for those that a printed dict gave before.
     """
 
     def __init__(self, rules: Iterable[MetricRule] = ()) -> None:
         self.rules = RuleReader(rules)
         self._of_rules: set[str] = set()  # names for which a rule has found a number
+        self._of_dicts: set[str] = set()  # names that a printed dict gave
         self._copies = _Copies()
         self._trials: set[str] = set()
         self._tracebacks: dict[Worker, int] = {}  # how many lines of it have come
@@ -141,7 +142,10 @@ class MetricReader:
             self._of_rules |= ruled.keys()
             found = [{name: values[name] for name in values if name not in self._of_rules} for values in found] or [{}]
             found[-1] |= ruled
+        self._of_dicts.update(*found)
         guess = guessed(text) if script and BRACE not in text else {}
+        if not self._of_dicts.isdisjoint(guess.keys() - _PLACE):
+            guess = {}
         if not any(found) and not guess:
             return []
         who = host, prefix_of(text).rank

@@ -14,7 +14,7 @@ from .rules import RuleReader
 from .script import ScriptLines
 
 LINES = 20_000  # of the script that are looked at: the loop prints its lines again and again
-NAMES, SAMPLES = 64, 50  # that are remembered, and lines of each
+NAMES = 64  # that are remembered
 LEAST = 3  # lines with a name, with two values at least: a setting is printed once, or never changes
 _LONGEST = 1_000  # characters of a line
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
@@ -77,17 +77,6 @@ class Suggestion:
 
 
 @dataclass(slots=True)
-class _Seen:
-    lines: int = 0
-    samples: list[tuple[str, str]] = field(default_factory=list)  # a line, and the number as it stood there
-
-    def add(self, line: str, value: str) -> None:
-        self.lines += 1
-        if len(self.samples) < SAMPLES:
-            self.samples.append((line, value))
-
-
-@dataclass(slots=True)
 class Suggester:
     """Hears a log and offers rules for its own numbers: ``loss: 0.41``, ``val acc: 84 %``, ``step 3/100``, columns of a table.
 
@@ -97,7 +86,9 @@ class Suggester:
     _script: ScriptLines = field(default_factory=ScriptLines)
     _left: int = LINES
     _titles: Sequence[str] = ()
-    _seen: dict[tuple[str, str], _Seen] = field(default_factory=dict)  # by the name, and its rule
+    _lines: dict[tuple[str, str], list[tuple[str, str]]] = field(
+        default_factory=dict
+    )  # by name and rule: (line, number)
 
     def hear(self, events: Iterable[LogEvent]) -> None:
         """Take in lines."""
@@ -128,8 +119,8 @@ class Suggester:
 
     def _add(self, name: str, expression: str, line: str, value: str) -> None:
         key = (re.sub(r"\W+", "_", name.lower()).strip("_"), expression)
-        if key in self._seen or len(self._seen) < NAMES:
-            self._seen.setdefault(key, _Seen()).add(line, value)
+        if key in self._lines or len(self._lines) < NAMES:
+            self._lines.setdefault(key, []).append((line, value))
 
     def suggestions(self) -> tuple[Suggestion, ...]:
         """The rules, one a name: what speaks of training first, then the most frequent. Each reads every line that it was made of as
@@ -142,14 +133,13 @@ class Suggester:
         return tuple(names.values())
 
     def _suggestions(self) -> Iterator[Suggestion]:
-        for (name, expression), seen in self._seen.items():
+        for (name, expression), lines in self._lines.items():
             rule = MetricRule(name, expression)
             reader = RuleReader([rule])
-            read = [reader.values(line).get(name) for line, _ in seen.samples]
-            right = [str(float(value)) for _, value in seen.samples] == [str(value) for value in read]
-            if name and seen.lines >= LEAST and len(set(map(str, read))) > 1 and right:
-                value = read[-1]
-                yield Suggestion(rule=rule, lines=seen.lines, example=seen.samples[-1][0], value=value or 0.0)
+            values = [reader.values(line).get(name) for line, _ in lines]
+            right = [str(float(number)) for _, number in lines] == [str(value) for value in values]
+            if name and len(lines) >= LEAST and len(set(map(str, values))) > 1 and right:
+                yield Suggestion(rule=rule, lines=len(lines), example=lines[-1][0], value=values[-1] or 0.0)
 
 
 def _after(name: str, *, bare: bool) -> str:
