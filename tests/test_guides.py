@@ -33,6 +33,9 @@ def marked(name: str) -> str:
     return found[1]
 
 
+EXAMPLE = "gpt2-b25"  # a failure that is not made here
+
+
 @pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
 def test_both_marked_blocks_of_the_readme_are_there() -> None:
     assert "sm-trn quickstart" in marked("quickstart")
@@ -41,6 +44,19 @@ def test_both_marked_blocks_of_the_readme_are_there() -> None:
 
 def blocks(page: Path) -> list[re.Match[str]]:
     return list(BLOCK.finditer(page.read_text("utf-8")))
+
+
+def lacking(page: Path, language: str, output: str) -> list[str]:
+    """The lines of the output blocks behind the page's blocks of a language that are not printed; numbers may differ."""
+    forms = [re.sub(r"[\d,.a-f-]+", "0", line.strip()) for line in output.splitlines()]
+    shown = re.findall(rf"```{language}\n(?:(?!```).)*```\n\n```text\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    lines = [line.strip() for text in shown if EXAMPLE not in text for line in text.splitlines()]
+    wanted = [line for line in lines if not re.search(r" (?:starting|training after)", line)]  # a poll may miss these
+    return [
+        line
+        for line in wanted
+        if not any(form.startswith(re.sub(r"[\d,.a-f-]+", "0", line.rstrip("… "))) for form in forms)
+    ]
 
 
 @pytest.fixture
@@ -85,6 +101,14 @@ def test_the_python_of_a_guide_runs_as_it_stands(page: Path, folder: Path, emula
         timeout=240, check=False,
     )  # fmt: skip
     assert 0 == done.returncode, done.stderr
+    assert [] == lacking(page, "python", done.stdout + done.stderr)
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not beside the tests")
+def test_a_misspelling_is_found_as_the_readme_shows_it(folder: Path) -> None:
+    code = blocks(README)[0]["body"].partition("session =")[0].replace('"learning_rate"', '"learning_rat"')
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=True)
+    assert blocks(README)[2]["body"].strip() in done.stdout
 
 
 @pytest.mark.skipif("SM_TRN_CLIENTS" not in os.environ, reason="set SM_TRN_CLIENTS=all: a suite in a suite")
@@ -168,9 +192,10 @@ def test_every_command_of_a_page_runs(
         json.dumps(dict(st.connect().attach(ended_jobs[0]).snapshot().raw), default=str)
     )
     chat = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good day"}]}
-    (folder / "chats.jsonl").write_text((json.dumps(chat) + "\n") * 20)
+    (folder / "chats.jsonl").write_text((json.dumps(chat) + "\n") * 3_000)
     if page.stem == "new-project":
         (folder / "job.toml").unlink()  # init writes it
+    outputs = []
     for line in command_lines(page):
         if line in NOT_RUN:
             continue
@@ -185,3 +210,5 @@ def test_every_command_of_a_page_runs(
         else:
             assert result.exit_code in {0, 1}, output
             assert result.exception is None or isinstance(result.exception, SystemExit), output
+        outputs.append(result.output)
+    assert [] == lacking(page, "sh", "".join(outputs))

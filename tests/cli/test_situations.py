@@ -395,4 +395,4 @@ def test_a_list_fits_a_terminal_of_80_columns_and_cuts_no_name() -> None:
     assert name in narrow
     wide = table_lines(job_table(jobs), Screen(width=WIDE), NAMES)
     assert 3 == len(wide)
-    assert wide[1].startswith(f"{name}  completed  ml.trn1.32xlarge × 16")
+    assert wide[1].startswith(f"{name}  completed   ml.trn1.32xlarge × 16")

@@ -41,7 +41,7 @@ def _billed(job: JobSnapshot) -> Cell:
 
 
 _COLUMNS = (
-    Column(name="status", heading="Status", align=Align.LEFT, read=lambda job: status_look(job).word),
+    Column(name="status", heading="AWS status", align=Align.LEFT, read=lambda job: status_look(job).word),
     Column(
         name="instances", heading="Instances", align=Align.LEFT, read=lambda job: fmt.instances(job.instance, job.count)
     ),
