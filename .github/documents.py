@@ -38,14 +38,13 @@ from sm_trn.core.specs.compute import (
     Spot,
     UltraServer,
 )
-from sm_trn.core.specs.data import Channel, Checkpoint, Dataset, FileSystem, InputMode, Network, Output, TensorBoard
-from sm_trn.core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
-from sm_trn.core.specs.framework import Framework, NeuronOptions, Registry, TrainingCompiler
+from sm_trn.core.specs.data import Channel, Checkpoint, Dataset, FileSystem, InputMode, Network, Output
+from sm_trn.core.specs.framework import Framework, NeuronOptions, TrainingCompiler
 from sm_trn.core.specs.guard import Guard
 from sm_trn.core.specs.job import Git, JobSpec, Script
 from sm_trn.core.specs.kept import Kept
 from sm_trn.core.specs.metrics import MetricRule
-from sm_trn.core.specs.services import Experiment, Mlflow, ModelPackage, Queue, Retry, RetryRule, Serverless
+from sm_trn.core.specs.services import Queue, Retry, RetryRule
 from sm_trn.core.strategies import STRATEGIES
 from sm_trn.report.comparison.compare import compare
 
@@ -210,9 +209,7 @@ def configuration() -> str:
         ("inputs, where a channel is a dataset of a hub", Dataset),
         ("compiler", TrainingCompiler), ("spot", Spot), ("guard", Guard),
         ("checkpoint", Checkpoint), ("output", Output), ("network", Network), ("neuron", NeuronOptions),
-        ("metrics", MetricRule), ("tensorboard", TensorBoard), ("profiling", Profiling), ("debug_hook", DebugHook),
-        ("debug_hook.collections", TensorCollection), ("debug_rules and profiler_rules", DebugRule), ("registry", Registry),
-        ("experiment", Experiment), ("mlflow", Mlflow), ("model_package", ModelPackage), ("serverless", Serverless),
+        ("metrics", MetricRule),
         ("queue", Queue), ("queue.retry", Retry), ("queue.retry.rules", RetryRule), ("kept", Kept),
     ]  # fmt: skip
     for title, cls in parts:

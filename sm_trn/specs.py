@@ -23,9 +23,7 @@ from .core.specs.data import (
     Output,
     S3Kind,
     Spread,
-    TensorBoard,
 )
-from .core.specs.debugging import DebugHook, DebugRule, Profiling, TensorCollection
 from .core.specs.destination import Destination
 from .core.specs.framework import (
     Container,
@@ -34,8 +32,6 @@ from .core.specs.framework import (
     NeuronOptions,
     NeuronX,
     PyTorch,
-    Registry,
-    RegistryAccess,
     TorchNeuron,
     TrainingCompiler,
 )
@@ -44,7 +40,7 @@ from .core.specs.job import Git, JobSpec, Script
 from .core.specs.kept import Kept
 from .core.specs.metrics import MetricRule
 from .core.specs.problems import Problem, Problems, Severity
-from .core.specs.services import Experiment, Mlflow, ModelPackage, Queue, Retry, RetryRule, Serverless
+from .core.specs.services import Queue, Retry, RetryRule
 from .core.specs.tuning import (
     Categorical,
     Completion,
@@ -81,10 +77,7 @@ __all__ = [
     "Container",
     "Continuous",
     "Dataset",
-    "DebugHook",
-    "DebugRule",
     "Destination",
-    "Experiment",
     "FileSystem",
     "FileSystemKind",
     "Git",
@@ -100,8 +93,6 @@ __all__ = [
     "JobSpec",
     "Kept",
     "MetricRule",
-    "Mlflow",
-    "ModelPackage",
     "Network",
     "NeuronOptions",
     "NeuronX",
@@ -110,13 +101,10 @@ __all__ = [
     "Placement",
     "Problem",
     "Problems",
-    "Profiling",
     "PyTorch",
     "PyTorchDDP",
     "PyTorchXLA",
     "Queue",
-    "Registry",
-    "RegistryAccess",
     "Retry",
     "RetryRule",
     "S3Kind",
@@ -125,15 +113,12 @@ __all__ = [
     "SMModelParallelV2",
     "Scale",
     "Script",
-    "Serverless",
     "Severity",
     "SingleProcess",
     "Spot",
     "Spread",
     "Strategy",
     "Sweep",
-    "TensorBoard",
-    "TensorCollection",
     "TorchDistributed",
     "TorchNeuron",
     "TrainingCompiler",

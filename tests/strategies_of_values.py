@@ -163,16 +163,15 @@ KEPT = some.sampled_from(
         (st.specs.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
     ]
 )
-RULE = st.specs.DebugRule(name="Overfit", image_uri="an/image:1", parameters={"rule_to_invoke": "Overfit"})
-OWN_RULE = st.specs.DebugRule(
-    name="own", image_uri="an/image:2", instance="ml.t3.medium", volume_gb=10, s3_uri="s3://a-bucket/r", local_path="/opt/ml/r"
-)  # fmt: skip
-HOOK = st.specs.DebugHook(
-    s3_uri="s3://a-bucket/d",
-    collections=(
-        st.specs.TensorCollection("all"),
-        st.specs.TensorCollection("losses", parameters={"save_interval": "5"}),
-    ),
+EXTRA = some.fixed_dictionaries(
+    {},
+    optional={
+        "TensorBoardOutputConfig": some.sampled_from(
+            [{"S3OutputPath": "s3://a-bucket/t"}, {"S3OutputPath": "s3://a-bucket/u", "LocalPath": "/var/t"}]
+        ),
+        "InfraCheckConfig": some.just({"EnableInfraCheck": True}),
+        "RemoteDebugConfig": some.just({"EnableRemoteDebug": True}),
+    },
 )
 AROUND: dict[str, Any] = {
     "guard": GUARDS,
@@ -204,30 +203,7 @@ AROUND: dict[str, Any] = {
         ]
     ),
     "retries": some.sampled_from([None, 1, 30]),
-    "profiler": some.booleans(),
-    "debugger": some.booleans(),
-    "profiling": some.sampled_from(
-        [
-            *[None] * 24,
-            st.specs.Profiling(interval_ms=500),
-            st.specs.Profiling(s3_uri="s3://a-bucket/p", parameters={"DataLoaderProfilingConfig": "{}"}),
-        ]
-    ),
-    "profiler_rules": some.sampled_from([*[()] * 15, (RULE,)]),
-    "debug_hook": some.sampled_from(
-        [*[None] * 24, st.specs.DebugHook(local_path="/opt/ml/tensors", parameters={"save_steps": "1"}), HOOK]
-    ),
-    "debug_rules": some.sampled_from([*[()] * 15, (RULE, OWN_RULE)]),
-    "tensorboard": some.sampled_from(
-        [
-            None,
-            None,
-            st.specs.TensorBoard(s3_uri="s3://a-bucket/t"),
-            st.specs.TensorBoard(s3_uri="s3://a-bucket/u", local_path="/var/t"),
-        ]
-    ),
-    "infra_check": some.booleans(),
-    "remote_debug": some.booleans(),
+    "extra": EXTRA,
 }
 
 
@@ -355,33 +331,39 @@ SELDOM: dict[str, list[Any]] = {
         ),
         st.Queue("training", retry=st.specs.Retry(attempts=4)),
     ],
-    "container_entrypoint": [("python", "-m", "train"), ("/bin/sh",)],
-    "container_arguments": [("--epochs", "3"), ("a b",)],
-    "registry": [
-        st.specs.Registry(),
-        st.specs.Registry(
-            access=st.specs.RegistryAccess.PLATFORM,
-            credentials_provider_arn="arn:aws:lambda:us-west-2:111122223333:function:registry",
-        ),
+}
+REGISTRY = "arn:aws:lambda:us-west-2:111122223333:function:registry"
+SELDOM_EXTRA: dict[str, list[Any]] = {
+    "AlgorithmSpecification": [
+        {"ContainerEntrypoint": ["python", "-m", "train"]},
+        {"ContainerEntrypoint": ["/bin/sh"], "ContainerArguments": ["--epochs", "3"]},
+        {"ContainerArguments": ["a b"], "TrainingImageConfig": {"TrainingRepositoryAccessMode": "Vpc"}},
+        {
+            "TrainingImageConfig": {
+                "TrainingRepositoryAccessMode": "Platform",
+                "TrainingRepositoryAuthConfig": {"TrainingRepositoryCredentialsProviderArn": REGISTRY},
+            }
+        },
     ],
-    "max_pending_s": [1800, 7200],
-    "session_tag_chaining": [True],
-    "experiment": [
-        st.specs.Experiment(name="an-experiment", run="a-run"),
-        st.specs.Experiment(trial="a-trial", component="a-part"),
+    "StoppingCondition": [{"MaxPendingTimeInSeconds": 7200}],
+    "SessionChainingConfig": [{"EnableSessionTagChaining": True}],
+    "ExperimentConfig": [
+        {"ExperimentName": "an-experiment", "RunName": "a-run"},
+        {"TrialName": "a-trial", "TrialComponentDisplayName": "a-part"},
     ],
-    "mlflow": [
-        st.specs.Mlflow(resource_arn="arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/a"),
-        st.specs.Mlflow(
-            resource_arn="arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/b", experiment="e", run="r"
-        ),
+    "MlflowConfig": [{"MlflowResourceArn": "arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/a"}],
+    "ModelPackageConfig": [
+        {"ModelPackageGroupArn": "arn:aws:sagemaker:us-west-2:111122223333:model-package-group/a"},
+        {
+            "ModelPackageGroupArn": "arn:aws:sagemaker:us-west-2:111122223333:model-package-group/b",
+            "SourceModelPackageArn": "arn:aws:sagemaker:us-west-2:111122223333:model-package/b/1",
+        },
     ],
-    "model_package": [
-        st.specs.ModelPackage(group_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package-group/a"),
-        st.specs.ModelPackage(
-            group_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package-group/b",
-            source_arn="arn:aws:sagemaker:us-west-2:111122223333:model-package/b/1",
-        ),
+    "ProfilerConfig": [
+        {"DisableProfiler": False, "S3OutputPath": "s3://a-bucket/p", "ProfilingIntervalInMilliseconds": 500}
+    ],
+    "DebugHookConfig": [
+        {"S3OutputPath": "s3://a-bucket/d", "CollectionConfigurations": [{"CollectionName": "losses"}]}
     ],
 }
 TRAINING_PLAN = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/a-plan"
@@ -420,7 +402,8 @@ def _with_seldom_fields(job: st.JobSpec, number: int) -> st.JobSpec:
         if changes:
             inputs[name] = dataclasses.replace(channel, **changes)
     inputs |= _rarely({"squad": [DATASET, st.specs.Dataset(DATASET.dataset_arn + "0")]}, f"{number}/dataset", one_in=50)
-    changed = job.replace(compute=compute, inputs=inputs, **_rarely(SELDOM, str(number), one_in=80))
+    extra = {**job.extra, **_rarely(SELDOM_EXTRA, f"{number}/extra", one_in=80)}
+    changed = job.replace(compute=compute, inputs=inputs, extra=extra, **_rarely(SELDOM, str(number), one_in=80))
     if _rarely({"preferences": [True]}, f"{number}/preferences", one_in=50) and compute.instance:
         first = st.specs.InstancePreference(compute.instance)
         second = st.specs.InstancePreference("ml.p5.48xlarge", count=2, training_plan=TRAINING_PLAN)
@@ -435,20 +418,21 @@ def _with_seldom_fields(job: st.JobSpec, number: int) -> st.JobSpec:
 def _serverless(job: st.JobSpec, number: int) -> st.JobSpec:
     """A job without machines and program, around which everything else stays."""
     model = "arn:aws:sagemaker:us-west-2:aws:hub-content/SageMakerPublicHub/Model/a-model/1.0.0"
-    asked = st.specs.Serverless(
-        base_model_arn=model, accept_eula=True, technique="SFT", peft="LORA", sequence_length="32K"
-    )
+    config = {
+        "BaseModelArn": model,
+        "JobType": "FineTuning",
+        "AcceptEula": True,
+        "CustomizationTechnique": "SFT",
+        "Peft": "LORA",
+    }
     if number % 2:
-        asked = st.specs.Serverless(
-            base_model_arn=f"{model}0",
-            job_type="Evaluation",
-            evaluation_type="BenchmarkEvaluation",
-            evaluator_arn="an-arn",
-        )
+        config = {"BaseModelArn": f"{model}0", "JobType": "Evaluation", "EvaluationType": "BenchmarkEvaluation"}
+    extra = {
+        name: value for name, value in job.extra.items() if name not in {"AlgorithmSpecification", "ProfilerConfig"}
+    }
     return job.replace(
-        serverless=asked, compute=st.Compute(st.specs.SERVERLESS), framework=st.Container(), script=None, distribution=None,
-        compiler=None, neuron=None, image_uri=None, spot=None, kept=(), container_entrypoint=(), container_arguments=(), registry=None,
-        metrics=(), profiler=False, debugger=False, profiling=None, debug_hook=None,
+        extra={**extra, "ServerlessJobConfig": config}, compute=st.Compute(st.specs.SERVERLESS), framework=st.Container(), script=None,
+        distribution=None, compiler=None, neuron=None, image_uri=None, spot=None, kept=(), metrics=(),
     )  # fmt: skip
 
 

@@ -221,7 +221,7 @@ ROW = '    Field(spec="pretend_level", request="PretendConfig.Level", v2="preten
 def test_a_member_of_the_request(copy: Path) -> None:
     """The line of the spec and the row of the table are all: what no row says of a language is refused there by the field's name."""
     insert(copy / "sm_trn/core/specs/job.py", "    kept: tuple[Kept, ...] = ()", "    pretend_level: int | None = None")
-    insert(copy / "sm_trn/core/fields.py", '    Field(spec="infra_check",', ROW)
+    insert(copy / "sm_trn/core/fields.py", '    Field(spec="max_run_s",', ROW)
     answer = run(
         copy,
         """

@@ -33,6 +33,7 @@ from .sweeps import recorded_sweep
 from .trainers import read_trainer
 
 LARGEST_SOURCE: Final = 2_000_000_000  # bytes that a source may unpack to
+STARTED_BY_V2: Final = ("ProfilerConfig", "DebugHookConfig")  # unless it is told otherwise
 _MOST_FILES: Final = 50_000
 
 
@@ -74,17 +75,13 @@ class Launch:
         """
         if self.job is None:
             raise SmTrnError(self.refusal)
-        at = Destination(role=destination_of(self.request).role, region=self.region)
         plain = self.job.replace(
-            profiler=False,
-            debugger=False,
-            kept=tuple(
-                part for part in self.job.kept if not part.at.startswith(("/ProfilerConfig", "/DebugHookConfig"))
-            ),
+            extra={name: value for name, value in self.job.extra.items() if name not in STARTED_BY_V2},
+            kept=tuple(part for part in self.job.kept if part.steps[0] not in STARTED_BY_V2),
         )
         errors = [each for each in problems(plain, "model-trainer-v3") if each.severity is Severity.ERROR]
         job, form = (self.job, "training-job-v3") if errors else (plain, "model-trainer-v3")
-        text = str(render(job, form, at=at))
+        text = str(render(job, form, at=Destination(role=destination_of(self.request).role, region=self.region)))
         if words := list(dict.fromkeys(PLACEHOLDER.findall(text))):
             text = f'raise SystemExit("fill in {", ".join(words)}, then delete this line")\n{text}'
         return text, str(errors[0]) if errors else ""

@@ -24,14 +24,10 @@ from .specs.data import (
     S3Kind,
     Source,
     Spread,
-    TensorBoard,
 )
-from .specs.debugging import DebugRule, TensorCollection
-from .specs.framework import Registry, RegistryAccess
 from .specs.job import JobSpec
-from .specs.json import Json, Object
+from .specs.json import Json, Object, leaves, thawed
 from .specs.metrics import MetricRule
-from .specs.services import Experiment, Mlflow, ModelPackage, Serverless
 
 Column: TypeAlias = Literal["request", "v2", "v3"]
 Tree: TypeAlias = dict[str, Any]
@@ -143,6 +139,15 @@ class Field:
         """How the field's value is said in a column."""
         own = self.v2_codec if column == "v2" else self.v3_codec if column == "v3" else None
         return own or self.codec
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A member of ``JobSpec.extra``, by its path in the request, and its paths in the calls of the SDKs; "" where one has no word."""
+
+    request: str
+    v2: str = ""
+    v3: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,34 +401,6 @@ def table_of(source: Source) -> tuple[Field, ...]:
     return SOURCES[type(source)]
 
 
-# ModelTrainer has neither debugger nor profiler, and no rules.
-COLLECTION: Final = (
-    Field(spec="name", request="CollectionName", v2="name"),
-    Field(spec="parameters", request="CollectionParameters", v2="parameters", codec=TEXT_BY_NAME),
-)
-HOOK: Final = (
-    Field(spec="s3_uri", request="S3OutputPath", v2="s3_output_path"),
-    Field(spec="local_path", request="LocalPath", v2="container_local_output_path"),
-    Field(spec="parameters", request="HookParameters", v2="hook_parameters", codec=TEXT_BY_NAME),
-    Field(spec="collections", request="CollectionConfigurations", v2="collection_configs",
-          codec=Items(TensorCollection, COLLECTION)),
-)  # fmt: skip
-PROFILING: Final = (
-    Field(spec="s3_uri", request="S3OutputPath", v2="s3_output_path"),
-    Field(spec="interval_ms", request="ProfilingIntervalInMilliseconds", v2="system_monitor_interval_millis", codec=NUMBER),
-    Field(spec="parameters", request="ProfilingParameters", codec=TEXT_BY_NAME),
-)  # fmt: skip
-RULE: Final = (
-    Field(spec="name", request="RuleConfigurationName", v2="name"),
-    Field(spec="image_uri", request="RuleEvaluatorImage", v2="image_uri"),
-    Field(spec="instance", request="InstanceType", v2="instance_type"),
-    Field(spec="volume_gb", request="VolumeSizeInGB", v2="volume_size_in_gb", codec=NUMBER),
-    Field(spec="local_path", request="LocalPath", v2="container_local_output_path"),
-    Field(spec="s3_uri", request="S3OutputPath", v2="s3_output_path"),
-    Field(spec="parameters", request="RuleParameters", v2="rule_parameters", codec=TEXT_BY_NAME),
-)
-
-
 def _has_machines(job: JobSpec) -> bool:
     return job.compute.instance != SERVERLESS
 
@@ -436,26 +413,11 @@ PARTS: Final[Mapping[str, type]] = {
     "output": Output,
     "checkpoint": Checkpoint,
     "network": Network,
-    "tensorboard": TensorBoard,
-    "registry": Registry,
-    "experiment": Experiment,
-    "mlflow": Mlflow,
-    "model_package": ModelPackage,
-    "serverless": Serverless,
 }
 # Words of v3 that begin with with_ are methods of ModelTrainer, and go on with the name of their argument.
 JOB: Final = (
     Field(spec="metrics", request="AlgorithmSpecification.MetricDefinitions", v2="metric_definitions",
-          v3="with_metric_definitions.metric_definitions", codec=Items(MetricRule, METRIC), when=lambda job: job.serverless is None),
-    Field(spec="container_entrypoint", request="AlgorithmSpecification.ContainerEntrypoint", v2="container_entry_point", codec=TEXTS),
-    Field(spec="container_arguments", request="AlgorithmSpecification.ContainerArguments", v2="container_arguments", codec=TEXTS),
-    Field(spec="registry.access", request="AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAccessMode",
-          v2="training_repository_access_mode", v3="training_image_config.training_repository_access_mode",
-          codec=choice(RegistryAccess)),
-    Field(spec="registry.credentials_provider_arn",
-          request="AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAuthConfig.TrainingRepositoryCredentialsProviderArn",
-          v2="training_repository_credentials_provider_arn",
-          v3="training_image_config.training_repository_auth_config.training_repository_credentials_provider_arn"),
+          v3="with_metric_definitions.metric_definitions", codec=Items(MetricRule, METRIC), when=_has_machines),
     Field(spec="output.s3_uri", request="OutputDataConfig.S3OutputPath", v2="output_path",
           v3="output_data_config.s3_output_path"),
     Field(spec="output.kms_key", request="OutputDataConfig.KmsKeyId", v2="output_kms_key", v3="output_data_config.kms_key_id"),
@@ -486,8 +448,6 @@ JOB: Final = (
           v3="compute.instance_placement_config.placement_specifications", codec=Items(UltraServer, SERVER)),
     Field(spec="max_run_s", request="StoppingCondition.MaxRuntimeInSeconds", v2="max_run",
           v3="stopping_condition.max_runtime_in_seconds", codec=COUNT),
-    Field(spec="max_pending_s", request="StoppingCondition.MaxPendingTimeInSeconds",
-          v3="stopping_condition.max_pending_time_in_seconds", codec=NUMBER),
     Field(spec="spot", request="EnableManagedSpotTraining", v2="use_spot_instances", v3="compute.enable_managed_spot_training",
           codec=IS_THERE),
     Field(spec="spot.max_wait_s", request="StoppingCondition.MaxWaitTimeInSeconds", v2="max_wait",
@@ -506,44 +466,34 @@ JOB: Final = (
           v2="encrypt_inter_container_traffic", v3="networking.enable_inter_container_traffic_encryption", codec=FLAG),
     Field(spec="network.isolation", request="EnableNetworkIsolation", v2="enable_network_isolation",
           v3="networking.enable_network_isolation", codec=FLAG),
-    Field(spec="tensorboard.s3_uri", request="TensorBoardOutputConfig.S3OutputPath",
-          v2="tensorboard_output_config.s3_output_path",
-          v3="with_tensorboard_output_config.tensorboard_output_config.s3_output_path"),
-    Field(spec="tensorboard.local_path", request="TensorBoardOutputConfig.LocalPath",
-          v2="tensorboard_output_config.container_local_output_path",
-          v3="with_tensorboard_output_config.tensorboard_output_config.local_path"),
-    Field(spec="infra_check", request="InfraCheckConfig.EnableInfraCheck", v2="enable_infra_check",
-          v3="with_infra_check_config.infra_check_config.enable_infra_check", codec=FLAG),
-    Field(spec="remote_debug", request="RemoteDebugConfig.EnableRemoteDebug", v2="enable_remote_debug",
-          v3="with_remote_debug_config.remote_debug_config.enable_remote_debug", codec=FLAG),
-    Field(spec="session_tag_chaining", request="SessionChainingConfig.EnableSessionTagChaining", v2="enable_session_tag_chaining",
-          v3="with_session_chaining_config.session_chaining_config.enable_session_tag_chaining", codec=FLAG),
-    Field(spec="experiment.name", request="ExperimentConfig.ExperimentName", v2="fit.experiment_config.ExperimentName"),
-    Field(spec="experiment.trial", request="ExperimentConfig.TrialName", v2="fit.experiment_config.TrialName"),
-    Field(spec="experiment.component", request="ExperimentConfig.TrialComponentDisplayName",
-          v2="fit.experiment_config.TrialComponentDisplayName"),
-    Field(spec="experiment.run", request="ExperimentConfig.RunName", v2="fit.experiment_config.RunName"),
-    Field(spec="mlflow.resource_arn", request="MlflowConfig.MlflowResourceArn"),
-    Field(spec="mlflow.experiment", request="MlflowConfig.MlflowExperimentName"),
-    Field(spec="mlflow.run", request="MlflowConfig.MlflowRunName"),
-    Field(spec="model_package.group_arn", request="ModelPackageConfig.ModelPackageGroupArn",
-          v3="model_package_config.model_package_group_arn"),
-    Field(spec="model_package.source_arn", request="ModelPackageConfig.SourceModelPackageArn",
-          v3="model_package_config.source_model_package_arn"),
-    Field(spec="serverless.base_model_arn", request="ServerlessJobConfig.BaseModelArn"),
-    Field(spec="serverless.job_type", request="ServerlessJobConfig.JobType"),
-    Field(spec="serverless.accept_eula", request="ServerlessJobConfig.AcceptEula", codec=FLAG),
-    Field(spec="serverless.technique", request="ServerlessJobConfig.CustomizationTechnique"),
-    Field(spec="serverless.peft", request="ServerlessJobConfig.Peft"),
-    Field(spec="serverless.evaluation_type", request="ServerlessJobConfig.EvaluationType"),
-    Field(spec="serverless.evaluator_arn", request="ServerlessJobConfig.EvaluatorArn"),
-    Field(spec="serverless.sequence_length", request="ServerlessJobConfig.SequenceLength"),
 )  # fmt: skip
-# SDK v2 makes objects of two classes of both lists together; a target says them itself.
-RULES: Final = (
-    Field(spec="debug_rules", request="DebugRuleConfigurations", codec=Items(DebugRule, RULE)),
-    Field(spec="profiler_rules", request="ProfilerRuleConfigurations", codec=Items(DebugRule, RULE)),
-)
+# Members of ``JobSpec.extra`` that an SDK has a word for. Of the others it says nothing.
+EXTRA: Final = (
+    Extra("AlgorithmSpecification.ContainerEntrypoint", v2="container_entry_point"),
+    Extra("AlgorithmSpecification.ContainerArguments", v2="container_arguments"),
+    Extra("AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAccessMode",
+          v2="training_repository_access_mode", v3="training_image_config.training_repository_access_mode"),
+    Extra("AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAuthConfig.TrainingRepositoryCredentialsProviderArn",
+          v2="training_repository_credentials_provider_arn",
+          v3="training_image_config.training_repository_auth_config.training_repository_credentials_provider_arn"),
+    Extra("StoppingCondition.MaxPendingTimeInSeconds", v3="stopping_condition.max_pending_time_in_seconds"),
+    Extra("TensorBoardOutputConfig.S3OutputPath", v2="tensorboard_output_config.s3_output_path",
+          v3="with_tensorboard_output_config.tensorboard_output_config.s3_output_path"),
+    Extra("TensorBoardOutputConfig.LocalPath", v2="tensorboard_output_config.container_local_output_path",
+          v3="with_tensorboard_output_config.tensorboard_output_config.local_path"),
+    Extra("InfraCheckConfig.EnableInfraCheck", v2="enable_infra_check",
+          v3="with_infra_check_config.infra_check_config.enable_infra_check"),
+    Extra("RemoteDebugConfig.EnableRemoteDebug", v2="enable_remote_debug",
+          v3="with_remote_debug_config.remote_debug_config.enable_remote_debug"),
+    Extra("SessionChainingConfig.EnableSessionTagChaining", v2="enable_session_tag_chaining",
+          v3="with_session_chaining_config.session_chaining_config.enable_session_tag_chaining"),
+    Extra("ExperimentConfig.ExperimentName", v2="fit.experiment_config.ExperimentName"),
+    Extra("ExperimentConfig.TrialName", v2="fit.experiment_config.TrialName"),
+    Extra("ExperimentConfig.TrialComponentDisplayName", v2="fit.experiment_config.TrialComponentDisplayName"),
+    Extra("ExperimentConfig.RunName", v2="fit.experiment_config.RunName"),
+    Extra("ModelPackageConfig.ModelPackageGroupArn", v3="model_package_config.model_package_group_arn"),
+    Extra("ModelPackageConfig.SourceModelPackageArn", v3="model_package_config.source_model_package_arn"),
+)  # fmt: skip
 
 # What an SDK does with the source and the image. A target says them itself; where a column is empty it cannot.
 BESIDE: Final = (
@@ -552,33 +502,56 @@ BESIDE: Final = (
     Field(spec="script.dependencies", v2="dependencies", codec=TEXTS, instead="copy them into source_dir"),
     Field(spec="compiler", v2="compiler_config", codec=IS_THERE, when=lambda job: job.compiled),
 )  # fmt: skip
-REQUEST: Final = JOB + RULES  # all that a request says of a job
+WHOLE: Final = JOB + BESIDE
+# Members of the request that a job sets without ``extra``, and the word that sets them.
+OWNED: Final[tuple[tuple[str, str], ...]] = (
+    ("TrainingJobName", "name=…"), ("RoleArn", "connect(role=…)"), ("HyperParameters", "hyperparameters={…}"),
+    ("InputDataConfig", "inputs={…}"), ("AlgorithmSpecification.TrainingImage", "image_uri=…"),
+    ("AlgorithmSpecification.AlgorithmName", "framework=Container(algorithm=…)"),
+    *((field.request, f"{field.spec}=…") for field in JOB),
+)  # fmt: skip
+SHARED: Final = frozenset(request.split(".")[0] for request, _ in OWNED)
 
 
 def members() -> frozenset[str]:
     """The members of a request that the table says."""
-    return frozenset(field.request.split(".")[0] for field in REQUEST)
+    return frozenset(field.request.split(".")[0] for field in JOB)
 
 
-WHOLE: Final = JOB + BESIDE
+def add_extra(tree: Tree, job: JobSpec, column: Literal["v2", "v3"]) -> None:
+    """Add the members of the job's ``extra`` to a tree, in the words of an SDK. A member that is False is the SDK's default."""
+    for row in EXTRA:
+        word = row.v2 if column == "v2" else row.v3
+        value = job.extra_at(row.request)
+        if word and value is not None and value is not False:
+            _put(tree, word, thawed(value))
 
 
 @dataclass(frozen=True, slots=True)
 class Unsaid:
-    """A field of a job, by its path, that a language has no word for, and its value."""
+    """A field of a job, by its path, that a language has no word for, its value, and what to do instead."""
 
-    field: Field
     path: str
     value: Any
+    v2: str
+    v3: str
+    instead: str = ""
 
 
-def without_word(job: JobSpec, column: Column) -> Iterator[Unsaid]:
+def without_word(job: JobSpec, column: Literal["v2", "v3"]) -> Iterator[Unsaid]:
     """The fields that another language says of a job and that ``column`` has no word for."""
     yield from _unsaid("", WHOLE, job, column)
-    if job.profiling is not None and column == "v2":  # v3 has no profiler at all
-        yield from _unsaid("profiling.", PROFILING, job.profiling, column)
     for name, source in job.sources.items():
         yield from _unsaid(f"inputs.{name}.", table_of(source), source, column)
+    rows = {row.request: row for row in EXTRA}
+    for path, value in leaves(job.extra):
+        row = rows.get(path, Extra(path))
+        if not (row.v2 if column == "v2" else row.v3) and (path, value) not in OFF:
+            yield Unsaid(f"extra.{path}", thawed(value), row.v2, row.v3)
+
+
+# What an SDK's call says of the profiler in any case, or what is the same when it is left out.
+OFF: Final = (("ProfilerConfig.DisableProfiler", True),)
 
 
 def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[Unsaid]:
@@ -588,4 +561,4 @@ def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column)
         if said is None or (field.when is not None and not field.when(value)):
             continue
         if (isinstance(said, Items) and part) or (isinstance(said, Codec) and said.write(part) is not None):
-            yield Unsaid(field, where + field.spec, part)
+            yield Unsaid(where + field.spec, part, field.v2, field.v3, field.instead)

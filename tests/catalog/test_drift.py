@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sm_trn.core.catalog import compiler, images, limits, renewal, tables
+from sm_trn.core.catalog import compiler, images, renewal, tables
 
 sagemaker: Any = pytest.importorskip("sagemaker.fw_utils", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
 pytestmark = pytest.mark.sdk
@@ -51,11 +51,6 @@ def test_smddp_instances_and_versions_are_the_sdks() -> None:
 
 def test_what_the_sdk_compares_with_torch_distributed_is_the_sdks() -> None:
     assert set(sagemaker.TORCH_DISTRIBUTED_GPU_SUPPORTED_FRAMEWORK_VERSIONS) == compiler.TORCHRUN_SPELLINGS
-
-
-def test_regions_without_a_debugger_are_the_sdks() -> None:
-    assert set(sagemaker.DEBUGGER_UNSUPPORTED_REGIONS) == limits.NO_DEBUGGER
-    assert set(sagemaker.PROFILER_UNSUPPORTED_REGIONS) == limits.NO_DEBUGGER
 
 
 def test_no_pytorch_image_of_the_sdk_is_missing() -> None:

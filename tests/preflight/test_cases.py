@@ -72,7 +72,9 @@ CASES: dict[str, list[Case]] = {
         for rule, severity in (("COMP001", ERROR), ("COMP006", INFO))
     ],
     "trcomp-smddp": [Case("COMP004", ERROR, changed(distribution=st.SMDataParallel()), "PyTorchXLA()", "b")],
-    "trcomp-profiler": [Case("COMP008", WARNING, changed(profiler=True, debugger=True), start="b")],
+    "trcomp-profiler": [
+        Case("COMP008", WARNING, changed(extra={"ProfilerConfig": {"DisableProfiler": False}}), start="b")
+    ],
     "spot-maxwait-lt": [Case("SPOT001", ERROR, changed(spot=st.Spot(max_wait_s=60)), start="d")],
     "spot-no-ckpt": [Case("SPOT004", WARNING, changed(spot=st.Spot(max_wait_s=90_000)), start="d")],
     "spot-ckpt-script": [

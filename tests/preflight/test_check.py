@@ -176,7 +176,13 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         ".py",
     ),
     ("DATA001", "a", lambda j: j.replace(inputs={"train": "./no/such/folder"}), "./no/such/folder", "S3"),
-    ("LIMIT014", "c", lambda j: j.replace(debugger=True), "debugger=True", ""),
+    (
+        "LIMIT014",
+        "c",
+        lambda j: j.replace(extra={"DebugHookConfig": {"S3OutputPath": "s3://b/d"}}),
+        "DebugHookConfig",
+        "",
+    ),
     (
         "LIMIT015",
         "a",
@@ -241,19 +247,6 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         "PyTorch",
     ),
 ]
-
-
-@pytest.mark.parametrize(
-    ("letter", "words"), [("a", "did not use SageMaker Debugger before 30 July 2026"), ("c", "would not run here")]
-)
-def test_the_debugger_is_refused_in_new_accounts_and_unknown_on_neuron(letter: str, words: str, source: str) -> None:
-    """AWS closed it; where SageMaker has none, it is not sent."""
-    job = jobs.CONFIGURATIONS[letter](source).replace(profiler=True, debugger=True)
-    [problem] = [problem for problem in st.check(job) if problem.id == "LIMIT014"]
-    assert Severity.WARNING is problem.severity
-    assert words in problem.what
-    [alone] = [each for each in st.check(job.replace(profiler=False)) if each.id == "LIMIT014"]
-    assert ("profiler and debugger", "debugger") == (problem.what[:21], alone.what[:8])
 
 
 @pytest.mark.parametrize(

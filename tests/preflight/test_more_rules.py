@@ -41,6 +41,11 @@ def mounted(directory: str, network: st.Network | None = None) -> Change:
     return lambda job: job.replace(inputs={"t": system}, network=network)
 
 
+def tensorboard(path: str) -> dict[str, dict[str, str]]:
+    return {"TensorBoardOutputConfig": {"S3OutputPath": "s3://b/t", "LocalPath": path}}
+
+
+PROFILED = {"ProfilerConfig": {"DisableProfiler": False, "S3OutputPath": "s3://b/p"}}
 NETWORK = st.Network(subnets=("subnet-1",), security_groups=("sg-1",))
 TRN1, SPOT = st.Compute("ml.trn1.32xlarge"), st.Spot(max_wait_s=90_000)
 CHECKPOINT = st.Checkpoint(s3_uri="s3://b/c")
@@ -51,8 +56,15 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
         "a": st.Channel("s3://b/a", groups=("g",)), "c": "s3://b/c"}), "Some channels",
      lambda j: j.replace(compute=groups("g"), distribution=None)),
     ("LIMIT022", Severity.ERROR, "a", compute(volume_kms_key="alias/k"), "local", compute()),
-    ("LIMIT023", Severity.ERROR, "a", lambda j: j.replace(tensorboard=st.specs.TensorBoard(s3_uri="s3://b/t", local_path="/opt/ml/t")),
-     "reserved", lambda j: j.replace(tensorboard=st.specs.TensorBoard(s3_uri="s3://b/t", local_path="/t"))),
+    ("LIMIT023", Severity.ERROR, "a", lambda j: j.replace(extra=tensorboard("/opt/ml/t")), "reserved",
+     lambda j: j.replace(extra=tensorboard("/t"))),
+    ("LIMIT026", Severity.ERROR, "a", lambda j: j.replace(extra={"MlflowConfg": {}}), "did you mean 'MlflowConfig'", lambda j: j),
+    ("LIMIT026", Severity.ERROR, "a", lambda j: j.replace(extra={"RemoteDebugConfig": {"EnableRemoteDebug": "yes"}}), "'yes'",
+     lambda j: j.replace(extra={"RemoteDebugConfig": {"EnableRemoteDebug": True}})),
+    ("LIMIT026", Severity.ERROR, "a", lambda j: j.replace(extra={"StoppingCondition": {"MaxRuntimeInSeconds": 60}}), "sets this member",
+     lambda j: j.replace(extra={"StoppingCondition": {"MaxPendingTimeInSeconds": 7200}})),
+    ("LIMIT026", Severity.ERROR, "a", lambda j: j.replace(extra={"TensorBoardOutputConfig": {"LocalPath": "/t"}}), "nothing",
+     lambda j: j.replace(extra=tensorboard("/t"))),
     ("DATA008", Severity.WARNING, "a", lambda j: j.replace(inputs={"a": "s3://b/d", "c": "s3://b/d2"}), "s3://b/d2",
      lambda j: j.replace(inputs={"a": "s3://b/d/", "c": "s3://b/d2", "e": "s3://b/d"[:-2]})),
     ("SCRIPT025", Severity.ERROR, "a", lambda j: j.replace(script=st.Script("a.py", source_dir="s3://b/c.zip")), "c.zip",
@@ -60,9 +72,10 @@ TABLE: list[tuple[str, Severity, str, Change, str, Change]] = [
     ("DIST020", Severity.ERROR, "c", neuron(tensor_parallel=5), "5 × 1 of 32", neuron(tensor_parallel=8, pipeline_parallel=4)),
     ("DIST021", Severity.WARNING, "a", neuron(zero_1=True), "ml.p4d.24xlarge", neuron()),
     ("DIST022", Severity.ERROR, "c", neuron(precompile=True), "not set", neuron(precompile=True, cache_s3_uri="s3://b/c")),
-    ("COMP008", Severity.WARNING, "b", lambda j: j.replace(debugger=True), "debugger=True", lambda j: j),
-    ("COMP008", Severity.WARNING, "b", lambda j: j.replace(profiler=True), "profiler=True",
-     lambda j: j.replace(profiler=True, compiler=None)),
+    ("COMP008", Severity.WARNING, "b", lambda j: j.replace(extra={"DebugHookConfig": {"S3OutputPath": "s3://b/d"}}), "DebugHookConfig",
+     lambda j: j),
+    ("COMP008", Severity.WARNING, "b", lambda j: j.replace(extra=PROFILED), "ProfilerConfig",
+     lambda j: j.replace(extra=PROFILED, compiler=None)),
     ("SPOT004", Severity.WARNING, "c", lambda j: j.replace(spot=SPOT), "not set", lambda j: j.replace(spot=SPOT, checkpoint=CHECKPOINT)),
     ("SPOT006", Severity.WARNING, "d", flags(), "save_strategy='no'", flags(save_strategy="steps", output_dir="/opt/ml/checkpoints/a")),
     ("SPOT006", Severity.WARNING, "d", flags(save_strategy="steps"), "/opt/ml/model", lambda j: j.replace(spot=None)),

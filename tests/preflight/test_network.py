@@ -179,11 +179,9 @@ def test_trainium_beside_the_list() -> None:
 def test_a_job_of_sdk_v3_has_its_drivers_list() -> None:
     driven: dict[str, Any] = {
         "distribution": None,
-        "kept": (
-            st.specs.Kept(
-                "/AlgorithmSpecification/ContainerArguments", sent='["-c", "/opt/ml/input/data/sm_drivers/sm_train.sh"]'
-            ),
-        ),
+        "extra": {
+            "AlgorithmSpecification": {"ContainerArguments": ["-c", "/opt/ml/input/data/sm_drivers/sm_train.sh"]}
+        },
     }
     assert found(job("ml.p5e.48xlarge", pytorch="1.13", **driven)).keys() == set()
     assert found(job("ml.p5en.48xlarge", pytorch="1.13", **driven)).keys() == {"NET001"}

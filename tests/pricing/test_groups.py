@@ -84,7 +84,7 @@ def test_a_serverless_job_is_billed_in_tokens_and_has_no_ceiling() -> None:
         name="tuned",
         framework=st.Container(),
         compute=st.Compute(st.specs.SERVERLESS),
-        serverless=st.specs.Serverless(base_model_arn=base, job_type="FineTuning"),
+        extra={"ServerlessJobConfig": {"BaseModelArn": base, "JobType": "FineTuning"}},
         max_run_s=3600,
     )
     assert "billed in tokens, so no ceiling" == str(ceiling_of(spec, "us-west-2"))

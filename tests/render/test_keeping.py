@@ -87,12 +87,15 @@ def test_a_typed_part_is_changed_and_everything_kept_around_it_stays() -> None:
     assert [] == [problem.id for problem in problems(job, "request")]
 
 
+PROFILED = {"ProfilerConfig": {"DisableProfiler": False, "S3OutputPath": "s3://b/out"}}
+
+
 @pytest.mark.parametrize(
     ("change", "place", "said"),
     [
         ({"hyperparameters": {"lr": 0.1}}, ("HyperParameters", "lr"), "0.1"),
         ({"hyperparameters": {"lr": 5e-05, "rates": "none"}}, ("HyperParameters", "rates"), '"none"'),
-        ({"profiler": True}, ("ProfilerConfig",), {"DisableProfiler": False, "S3OutputPath": "s3://b/out"}),
+        ({"extra": PROFILED}, ("ProfilerConfig",), PROFILED["ProfilerConfig"]),
     ],
     ids=["a spelling", "a value that had no word", "something that was left out"],
 )
@@ -125,12 +128,14 @@ def test_a_kept_channel_gives_way_to_one_of_the_same_name() -> None:
 
 
 def test_without_its_kept_parts_the_spec_alone_is_sent() -> None:
-    assert "File" == sent(parse_request(REQUEST).replace(kept=()))["AlgorithmSpecification"]["TrainingInputMode"]
+    assert (
+        "File" == sent(parse_request(REQUEST).replace(kept=(), extra={}))["AlgorithmSpecification"]["TrainingInputMode"]
+    )
 
 
 def test_what_is_kept_is_listed_by_preflight() -> None:
     (problem,) = [problem for problem in st.check(parse_request(REQUEST)) if problem.id == "KEPT001"]
-    assert "AlgorithmSpecification/TrainingInputMode" in problem.got
+    assert "HyperParameters/lr" in problem.got
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,7 @@ PLAIN = st.JobSpec(
     compute=st.Compute("ml.g5.xlarge"),
     metrics=(),
 )
-RULE = st.specs.DebugRule(
-    name="own", image_uri="an/image:2", parameters={"a": "b"}, instance="ml.t3.medium", volume_gb=10,
-    s3_uri="s3://b/r", local_path="/opt/ml/r",
-)  # fmt: skip
+TOKENS = {"ServerlessJobConfig": {"BaseModelArn": "arn:a", "JobType": "FineTuning", "AcceptEula": True}}
 # A value of each field with nothing in it at its default.
 EXAMPLES: Mapping[str, list[Any]] = {
     "compute": [
@@ -61,29 +58,23 @@ EXAMPLES: Mapping[str, list[Any]] = {
         st.Network(subnets=("subnet-1",), security_groups=("sg-1",), isolation=True, encrypt_traffic=True),
     ],
     "retries": [3],
-    "profiler": [True],
-    "debugger": [True],
-    "profiling": [st.specs.Profiling(interval_ms=500, s3_uri="s3://b/p", parameters={"a": "b"})],
-    "profiler_rules": [(RULE,)],
-    "debug_hook": [
-        st.specs.DebugHook(s3_uri="s3://b/d", local_path="/opt/ml/d", parameters={"a": "b"},
-                     collections=(st.specs.TensorCollection("losses", parameters={"a": "b"}),)),
-    ],
-    "debug_rules": [(RULE,)],
-    "tensorboard": [st.specs.TensorBoard(s3_uri="s3://b/t", local_path="/opt/ml/t")],
-    "infra_check": [True],
-    "remote_debug": [True],
-    "container_entrypoint": [("sh",)],
-    "container_arguments": [("-c",)],
-    "registry": [st.specs.Registry(access=st.specs.RegistryAccess.PLATFORM, credentials_provider_arn="arn:a")],
-    "max_pending_s": [1800],
-    "session_tag_chaining": [True],
-    "experiment": [st.specs.Experiment(name="a", trial="b", component="c", run="d")],
-    "mlflow": [st.specs.Mlflow(resource_arn="arn:a", experiment="b", run="c")],
-    "model_package": [st.specs.ModelPackage(group_arn="arn:a", source_arn="arn:b")],
-    "serverless": [
-        st.specs.Serverless(base_model_arn="arn:a", job_type="Evaluation", accept_eula=True, technique="SFT", peft="LORA",
-                      evaluation_type="BenchmarkEvaluation", evaluator_arn="arn:b", sequence_length="32K"),
+    "extra": [
+        {
+            "AlgorithmSpecification": {
+                "ContainerEntrypoint": ["sh"], "ContainerArguments": ["-c"],
+                "TrainingImageConfig": {"TrainingRepositoryAccessMode": "Vpc"},
+            },
+            "StoppingCondition": {"MaxPendingTimeInSeconds": 7200},
+            "TensorBoardOutputConfig": {"S3OutputPath": "s3://b/t", "LocalPath": "/var/t"},
+            "InfraCheckConfig": {"EnableInfraCheck": True}, "RemoteDebugConfig": {"EnableRemoteDebug": True},
+            "SessionChainingConfig": {"EnableSessionTagChaining": True},
+            "ExperimentConfig": {"ExperimentName": "a", "TrialName": "b", "TrialComponentDisplayName": "c", "RunName": "d"},
+            "MlflowConfig": {"MlflowResourceArn": "arn:a"}, "ModelPackageConfig": {"ModelPackageGroupArn": "arn:a"},
+            "ProfilerConfig": {"DisableProfiler": False, "S3OutputPath": "s3://b/p"},
+            "DebugHookConfig": {"S3OutputPath": "s3://b/d", "HookParameters": {"a": "b"}},
+            "DebugRuleConfigurations": [{"RuleConfigurationName": "own", "RuleEvaluatorImage": "an/image:2"}],
+        },
+        TOKENS,
     ],
     "name": ["another-job"],
     "kept": [(st.specs.Kept("/OutputDataConfig/A", sent="1"),)],
@@ -122,7 +113,7 @@ def changed(value: Any) -> Any:
         return f"{value}1"
     if isinstance(value, Mapping):
         return {**value, "more": "1"}
-    if isinstance(value, tuple) and isinstance(value[0], str):
+    if isinstance(value, (tuple, list)) and isinstance(value[0], str):
         return (*value, "more")
     raise TypeError(value)
 
@@ -151,17 +142,28 @@ def changes(value: Any, path: str) -> Iterator[tuple[str, tuple[str, str] | None
         yield path, None, changed(value)
 
 
+def changes_of_extra(tree: Any, path: str) -> Iterator[tuple[str, None, Any]]:
+    """Every change of one value in the members of a request."""
+    if isinstance(tree, Mapping):
+        for name, item in tree.items():
+            for below, _, new in changes_of_extra(item, f"{path}.{name}"):
+                yield below, None, {**tree, name: new}
+    elif isinstance(tree, list) and isinstance(tree[0], Mapping):
+        for below, _, new in changes_of_extra(tree[0], path):
+            yield below, None, [new, *tree[1:]]
+    else:
+        yield path, None, changed(tree)
+
+
 def cases() -> Iterator[tuple[str, tuple[str, str], st.JobSpec, st.JobSpec]]:
     for name, examples in EXAMPLES.items():
         for example in examples:
-            job = PLAIN.replace(**{name: example}, **AROUND.get(name, {}))
-            for path, owner, value in changes(example, name):
+            job = PLAIN.replace(**{name: example}, **(SERVERLESS if example == TOKENS else {}))
+            for path, owner, value in (changes_of_extra if name == "extra" else changes)(example, name):
                 yield path, owner or ("JobSpec", name), job, job.replace(**{name: value})
 
 
-AROUND: Mapping[str, dict[str, Any]] = {
-    "serverless": {"compute": st.Compute(st.specs.SERVERLESS), "framework": st.Container(), "script": None},
-}
+SERVERLESS: Any = {"compute": st.Compute(st.specs.SERVERLESS), "framework": st.Container(), "script": None}
 CASES = list(cases())
 IDS = [f"{path}-{cls}" for path, (cls, _), _, _ in CASES]
 
@@ -173,9 +175,8 @@ def spec_classes() -> set[Any]:
         st.specs.InstancePreference,
         st.specs.UltraServer,
         st.MetricRule,
-        st.specs.TensorCollection,
     }
-    apart = {st.JobSpec, st.specs.DebugRule, st.specs.DebugHook, st.specs.Profiling, st.specs.Kept}
+    apart = {st.JobSpec, st.specs.Kept}
     return {*fields.PARTS.values(), *fields.SOURCES, *items, *apart}
 
 
@@ -188,7 +189,7 @@ def test_every_field_of_every_class_is_walked() -> None:
         if (cls.__name__, field.name) not in walked
     }
     parts = {("JobSpec", name) for name in EXAMPLES} | {("Compute", "groups"), ("Compute", "preferences")}
-    parts |= {("Compute", "placement"), ("Placement", "servers"), ("DebugHook", "collections"), ("Kept", "instead_of")}
+    parts |= {("Compute", "placement"), ("Placement", "servers"), ("Kept", "instead_of")}
     assert {("JobSpec", name) for name in BY_HAND} == lacking - parts
 
 
@@ -207,10 +208,7 @@ def test_a_change_of_one_field_changes_the_request_and_comes_back_from_it(
     parsed = parse_request(request(after), at=AT)
     assert request(after) == st.render(parsed, at=AT)
     if owner[0] != "Kept":
-        assert () == tuple(part for part in parsed.kept if not part.at.startswith(PROFILER_OFF)), parsed.kept
-
-
-PROFILER_OFF = ("/ProfilerConfig", "/DebugHookConfig")  # an attached debugger is off or on, and its defaults are kept
+        assert () == parsed.kept
 
 
 @pytest.mark.parametrize(("path", "owner", "before", "after"), CASES, ids=IDS)

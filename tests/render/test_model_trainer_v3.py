@@ -27,7 +27,6 @@ REFUSED = {
     "TARGET022": jobs.compiled("./src").replace(distribution=None),
     "TARGET004": trainium(compute=P4D, distribution=st.SMModelParallel(partitions=2)),
     "TARGET005": trainium(compute=P4D, distribution=st.PyTorchDDP()),
-    "TARGET007": jobs.smddp("./src").replace(distribution=st.TorchDistributed(), profiler=True),
     "TARGET008": trainium(compute=P4D, distribution=st.MPI()),
     "TARGET009": trainium(hyperparameters={"note": "it's"}),
     "TARGET010": trainium(hyperparameters={"version": "1.10"}),
@@ -52,25 +51,13 @@ def test_what_v3_dropped_is_refused_by_its_id(rule: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "fix"),
-    [
-        ("debug_hook", st.specs.DebugHook(local_path="/opt/ml/t"), "debugger=False, debug_hook=None"),
-        ("profiling", st.specs.Profiling(interval_ms=500), "profiler=False, profiling=None"),
-        ("debug_rules", (st.specs.DebugRule(name="Overfit", image_uri="an/image:1"),), "debug_rules=()"),
-    ],
-)
-def test_settings_of_the_debugger_are_refused_and_the_fix_makes_the_job_go(field: str, value: object, fix: str) -> None:
-    job = jobs.smddp("./src").replace(distribution=st.TorchDistributed(), **{field: value})
-    (problem,) = [each for each in problems(job, TARGET) if each.id == "TARGET007"]
-    assert str(problem.fix).startswith(fix)
-
-
-@pytest.mark.parametrize(
     ("field", "job", "fix"),
     [
         ("script.git", trainium(script=st.Script("train.py", git=st.specs.Git("https://example.org/a.git", commit="abc"))), "clone it"),
         ("script.dependencies", trainium(script=st.Script("train.py", source_dir="./src", dependencies=("./libs/shared",))), "copy them"),
-        ("mlflow", trainium(mlflow=st.specs.Mlflow(resource_arn="arn:a")), "submit it"),
+        ("extra.MlflowConfig", trainium(extra={"MlflowConfig": {"MlflowResourceArn": "arn:a"}}), "submit it"),
+        ("extra.ProfilerConfig", trainium(extra={"ProfilerConfig": {"DisableProfiler": False}}), "submit it"),
+        ("extra.ExperimentConfig", trainium(extra={"ExperimentConfig": {"RunName": "a"}}), "target estimator-v2"),
     ],
 )  # fmt: skip
 def test_a_field_without_a_word_is_named_with_its_value_and_what_to_do(field: str, job: JobSpec, fix: str) -> None:
@@ -110,11 +97,6 @@ def test_a_job_of_the_model_parallel_library_has_its_own_problem_only() -> None:
 def test_one_host_of_mpi_is_no_problem() -> None:
     job = trainium(compute=st.Compute("ml.p4d.24xlarge"), distribution=st.MPI())
     assert not {"TARGET004", "TARGET005", "TARGET008"} & {problem.id for problem in problems(job, TARGET)}
-
-
-def test_a_disabled_compiler_and_a_profiler_that_would_not_run_are_no_problem() -> None:
-    job = trainium(compiler=st.TrainingCompiler(enabled=False), profiler=True, debugger=True)
-    assert not {"TARGET022", "TARGET007"} & {problem.id for problem in problems(job, TARGET)}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import boto3
 import jobs
 import pytest
 from hypothesis import example, given, settings
-from strategies_of_values import REGIONS, RULE, SMP, sensible
+from strategies_of_values import REGIONS, SMP, sensible
 from test_same_request import ANSWERS, Answered, differences
 
 import sm_trn as st
@@ -136,14 +136,6 @@ def test_a_job_that_passes_preflight_is_sent_as_rendered(wire: Wire, source: str
     print(f"\n{dict(compared)} compared; refused by {dict(refused)}")
     assert len(compared) >= 7, compared  # of ten kinds; which ones are drawn is Hypothesis' own
     assert sum(compared[name] for name in ("cpu", "gpu", "neuron")) >= EXAMPLES / 4, compared
-
-
-def test_a_region_without_a_profiler_gets_no_profiler_rules(wire: Wire, source: str) -> None:
-    job = jobs.smddp(source).replace(distribution=None, profiler=True, profiler_rules=(RULE,))
-    ours = st.render(job, "request", at=at("ap-southeast-3"))
-    theirs = wire.fit(st.render(job, "estimator-v2", at=at("ap-southeast-3")), "ap-southeast-3")
-    assert [] == list(differences(ours, theirs))
-    assert "ProfilerRuleConfigurations" not in ours
 
 
 def test_what_preflight_refuses_names_a_rule_and_a_fix(source: str) -> None:

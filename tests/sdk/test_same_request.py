@@ -263,32 +263,9 @@ def test_the_compiler_beside_an_image_is_refused_by_the_sdk_as_by_preflight(wire
         fitted(job, wire)
 
 
-@pytest.mark.parametrize("local", [None, "/opt/ml/c"])
-@pytest.mark.parametrize("script", [True, False])
-def test_a_debugged_container_with_checkpoints_is_sent_as_the_sdk_sends_it(
-    local: str | None, *, script: bool, wire: Any, source: str
-) -> None:
-    job = jobs.smddp(source).replace(
-        framework=st.Container(), image_uri="123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1", debugger=True,
-        checkpoint=st.Checkpoint(s3_uri="s3://a-bucket/c", local_path=local), distribution=None,
-    )  # fmt: skip
-    job = job if script else job.replace(script=None)
-    sent = fitted(job, wire)
-    assert st.render(job, at=at(job)) == sent
-    assert ("DebugHookConfig" in sent) is (local is None or not script)
-
-
 def test_model_parallelism_in_an_image_of_cuda_12_is_refused_by_the_sdk_as_by_preflight(wire: Any, source: str) -> None:
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0.1-gpu-py310-cu121-ubuntu20.04-sagemaker"
     job = jobs.smddp(source).replace(framework=st.PyTorch("2.0.1", python="py310"), image_uri=image)
     assert "DIST024" in {problem.id for problem in st.check(job)}
     with pytest.raises(ValueError, match="SMDistributed is currently incompatible with DLC image"):
         fitted(job, wire)
-
-
-def test_a_hook_of_several_collections_is_the_same_in_whatever_order_the_sdk_sends_them(wire: Any, source: str) -> None:
-    collections = tuple(st.specs.TensorCollection(name) for name in ("all", "losses", "weights", "biases"))
-    job = jobs.smddp(source).replace(debug_hook=st.specs.DebugHook(s3_uri="s3://a-bucket/d", collections=collections))
-    sent = fitted(job, wire)
-    assert 4 == len(sent["DebugHookConfig"]["CollectionConfigurations"])
-    assert set() == differences(st.render(job, at=at(job)), sent)

@@ -126,7 +126,7 @@ def same(job: JobSpec, sent: dict[str, Any]) -> None:
 def sayable(job: JobSpec) -> JobSpec:
     """The job without what v3 would refuse it for before its launcher is looked at; those rules have tests of their own."""
     inputs = {name.replace("-", "_"): channel for name, channel in job.inputs.items()}
-    return job.replace(profiler=False, debugger=False, inputs=inputs, kept=())
+    return job.replace(inputs=inputs, kept=())
 
 
 def said_by_v3(job: JobSpec) -> bool:

@@ -55,7 +55,7 @@ PLAIN: dict[str, Any] = {
         ("metrics", [{"Name": "a", "Regex": "b"}], "MetricRule("),
         ("metrics", st.MetricRule("a", "(b)"), "MetricRule("),
         ("retries", "3", "a whole number or nothing"),
-        ("debugger", "yes", "True or False"),
+        ("extra", {"A": None}, "a text, a number, a list or a mapping"),
         ("neuron", {"tensor_parallel": 2}, "NeuronOptions"),
     ],
 )

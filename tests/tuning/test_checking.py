@@ -8,7 +8,7 @@ import pytest
 from jobs import job_of
 
 import sm_trn as st
-from sm_trn.core.specs import Checkpoint, JobSpec, MetricRule, Queue, TensorBoard
+from sm_trn.core.specs import Checkpoint, JobSpec, MetricRule, Queue
 from sm_trn.core.specs.tuning import Categorical, Completion, Continuous, Goal, Integer, Objective, Strategy, Sweep
 from sm_trn.tuning.checking import corners
 
@@ -51,8 +51,7 @@ def test_the_ends_of_the_space_are_checked_as_jobs(job: JobSpec) -> None:
 @pytest.mark.parametrize(
     ("expected", "changes", "settings"),
     [
-        ("TUNE003", {"tensorboard": TensorBoard(s3_uri="s3://a-bucket/t")}, {}),
-        ("TUNE003", {"debugger": True}, {}),
+        ("TUNE003", {"extra": {"TensorBoardOutputConfig": {"S3OutputPath": "s3://a-bucket/t"}}}, {}),
         ("TUNE004", {}, {"max_run_s": 60}),
         ("TUNE004", {}, {"completion": Completion(not_improving=1)}),
         ("TUNE005", {"queue": Queue("training")}, {}),

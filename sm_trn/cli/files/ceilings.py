@@ -40,7 +40,7 @@ class Ceiling:
 
     def __str__(self) -> str:
         """``at most $1,212.06 (24 h × 2 × $25.25/h, 2026-09-01, us-west-2)``."""
-        if self.job.serverless is not None:
+        if self.job.serverless:
             return f"{Missing.IN_TOKENS}, so no ceiling"
         if self.price is None or self.usd is None:
             return f"{no_price_for(' and '.join(self.job.compute.instances), self.region)}, so no ceiling"

@@ -300,7 +300,7 @@ def _most(session: Session, specs: list[JobSpec], max_usd: float | None) -> str:
     lines = [
         f"{spec.name}: {estimated_cost(spec, session.prices, session.region)}at most {fmt.usd(usd)}"
         if usd is not None
-        else f"{spec.name}: {Missing.NO_PRICE if spec.serverless is None else Missing.IN_TOKENS}, no ceiling"
+        else f"{spec.name}: {Missing.NO_PRICE if not spec.serverless else Missing.IN_TOKENS}, no ceiling"
         for spec, usd in each
     ]
     known = [usd for _, usd in each if usd is not None]

@@ -19,8 +19,6 @@ from ..errors import NotConfigured
 
 MAX_RUN_S = 28 * 86_400  # StoppingCondition.MaxRuntimeInSeconds: prose of the API reference, not in the model
 MAX_RUN_QUOTA_S = 432_000  # default account quota L-33A961FD, "Longest run time for a training job"
-# The day SageMaker Debugger was closed to accounts that had not used it. Source: developer guide, debugger-availability-change.
-DEBUGGER_CLOSED = "30 July 2026"
 # What the service says of requests that its model lets through. Sources: sagemaker-python-sdk issues 5225 and 6089;
 # amazon-sagemaker-examples issue 3620; API reference, ResourceConfig.VolumeKmsKeyId.
 MIXED_CHANNELS = "Some channels have assigned instance groups: [{assigned}] while others not: [{others}]"
@@ -29,13 +27,6 @@ RESERVED_PATH = (
     f"LocalPath of TensorBoardOutputConfig cannot start with the following reserved path: [{', '.join(RESERVED)}]"
 )
 LOCAL_DISKS = "You can't request a VolumeKmsKeyId when using an instance type with local storage: {instance}"
-# Regions without SageMaker's debugger and profiler. Source: SDK 2.257.7, fw_utils.DEBUGGER_UNSUPPORTED_REGIONS.
-NO_DEBUGGER = frozenset(
-    {
-        "ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-central-2", "eu-south-2", "me-central-1", "us-gov-east-1",
-        "us-iso-east-1", "us-isob-east-1",
-    }
-)  # fmt: skip
 
 
 @functools.cache

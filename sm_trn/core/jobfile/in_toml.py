@@ -63,12 +63,15 @@ def dump(tree: dict[str, Json]) -> str:
 def _mixed(table: dict[str, Json]) -> bool:
     """Whether these are texts and flat tables whose order tomli_w, which writes values before tables, would change."""
     kinds = [isinstance(value, dict) for value in table.values()]
-    flat = all(
-        value and not any(isinstance(item, dict) for item in value.values())
-        for value in table.values()
-        if isinstance(value, dict)
-    )
+    plain = [value for value in table.values() if not isinstance(value, dict)]
+    tables = [value for value in table.values() if isinstance(value, dict)]
+    flat = all(tables) and not any(map(_holds_tables, [plain, *(list(inner.values()) for inner in tables)]))
     return flat and kinds != sorted(kinds)
+
+
+def _holds_tables(values: list[Json]) -> bool:
+    """Return True if a value is a table, or a list of tables."""
+    return any(isinstance(value, dict) or (isinstance(value, list) and _holds_tables(value)) for value in values)
 
 
 def _dotted(table: dict[str, Json]) -> str:

@@ -72,8 +72,8 @@ class _Maker:
             return self._kinds("distribution", STRATEGIES)
         if hint == Framework:
             return self._kinds("framework", FRAMEWORKS)
-        if hint in SCALARS:
-            return {"type": SCALARS[hint]}
+        if hint is Any or hint in SCALARS:
+            return {} if hint is Any else {"type": SCALARS[hint]}
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
             return {"enum": [member.value for member in hint]}
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):

@@ -21,7 +21,7 @@ from ..errors import SmTrnError
 from ..specs.data import Channel, Dataset, FileSystem
 from ..specs.framework import Framework
 from ..specs.job import Distribution, HyperValue, JobSpec
-from ..specs.json import Json
+from ..specs.json import Json, thawed
 from ..strategies import STRATEGIES
 from .faults import MismatchError, UnknownKeyError, shown
 
@@ -74,6 +74,7 @@ def _converter() -> Converter:
     converter.register_structure_hook(Framework, functools.partial(_kind, converter, FRAMEWORKS))
     converter.register_structure_hook_func(_is_distribution, functools.partial(_kind, converter, STRATEGIES))
     converter.register_unstructure_hook_func(_is_distribution, functools.partial(_strategy_tree, converter))
+    converter.register_unstructure_hook_func(lambda kind: kind == Mapping[str, Any], thawed)
     converter.register_unstructure_hook(Framework, functools.partial(_framework_tree, converter))
     return converter
 

@@ -9,7 +9,7 @@ from ..catalog.instances import find_instance
 from ..specs.compute import Compute
 from ..specs.framework import Container, HuggingFace
 from ..specs.job import JobSpec
-from ..specs.problems import Advice, AnyOf, Change, Field, Problem, rules_of
+from ..specs.problems import AnyOf, Change, Field, Problem, rules_of
 from ..strategies.smddp import SMDataParallel
 from ..strategies.xla import PyTorchXLA
 
@@ -104,23 +104,6 @@ def own_image(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def diagnostics(job: JobSpec) -> Iterator[Problem]:
-    """COMP008: the SDK turns debugger and profiler on and then warns that they spoil compiled training."""
-    asked = [
-        name
-        for name, runs in (("profiler", job.profiler or job.profiling), ("debugger", job.debugger or job.debug_hook))
-        if runs
-    ]
-    if job.compiled and asked:
-        yield _RULES["COMP008"].problem(
-            Field(asked[0]),
-            "profiler and debugger slow compiled training down, or break it",
-            got=", ".join(f"{name}=True" for name in asked),
-            wanted="neither of them",
-            fix=Advice("leave them out"),
-        )
-
-
 def frozen(job: JobSpec) -> Iterator[Problem]:
     """COMP006: AWS's notice."""
     if job.compiled:
@@ -137,4 +120,4 @@ def _minor(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
 
 
-RULES = (instance_class, versions, launcher, launcher_version, own_image, diagnostics, frozen)
+RULES = (instance_class, versions, launcher, launcher_version, own_image, frozen)

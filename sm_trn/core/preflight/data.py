@@ -137,11 +137,11 @@ def mixed_channels(job: JobSpec) -> Iterator[Problem]:
 
 def reserved_path(job: JobSpec) -> Iterator[Problem]:
     """LIMIT023: TensorBoard's files cannot lie in folders that SageMaker uses itself."""
-    path = job.tensorboard.local_path if job.tensorboard is not None else None
-    if path is not None and path.startswith(limits.RESERVED):
+    path = job.extra_at("TensorBoardOutputConfig.LocalPath")
+    if isinstance(path, str) and path.startswith(limits.RESERVED):
         yield _illegal(
-            _RULES["LIMIT023"], "tensorboard.local_path", "AWS refuses the folder", f"{path!r}: {limits.RESERVED_PATH}",
-            "a folder of its own, or none", Change(local_path="/tensorboard"),
+            _RULES["LIMIT023"], "extra.TensorBoardOutputConfig.LocalPath", "AWS refuses the folder", f"{path!r}: {limits.RESERVED_PATH}",
+            "a folder of its own, or none", Advice("LocalPath /tensorboard, or leave it out"),
         )  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def no_image(job: JobSpec) -> Iterator[Problem]:
             fix=Change(image_uri=_OWN),
             evidence="AWS Neuron 2.33.0, setup/pytorch/dlc, 2026-10-16; the containers' README ends at 2.32.0, 2026-08-17",
         )
-    if not isinstance(framework, Container) or job.serverless is not None:
+    if not isinstance(framework, Container) or job.serverless:
         return
     if bool(job.image_uri) == bool(framework.algorithm):
         yield _RULES["IMG006"].problem(

@@ -11,12 +11,14 @@ from ..specs.compute import SERVERLESS
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity, rules_of
 from ..specs.value import suggestion
-from ..strategies import debugged, plan, profiled
+from ..strategies import plan
 from . import reading
 
 TOOLKIT_HYPERPARAMETERS = 5  # sagemaker_program, …_submit_directory, …_container_log_level, …_job_name, …_region
 COMPILER_HYPERPARAMETERS = 2
 SUFFIX = 21  # characters that submit adds to make a name unique: -YYMMDD-HHMMSS-xxxxxx
+
+DEBUGGER = ("DebugHookConfig", "DebugRuleConfigurations", "ProfilerRuleConfigurations")
 
 _RULES = rules_of(__package__)
 
@@ -31,7 +33,7 @@ def instance_exists(job: JobSpec) -> Iterator[Problem]:
     """LIMIT001: a mistyped instance type goes out unchanged from both SDKs."""
     known = limits.members("TrainingInstanceType")
     for instance in job.compute.instances:
-        if instance in known or (instance == SERVERLESS and job.serverless is not None):
+        if instance in known or (instance == SERVERLESS and job.serverless):
             continue
         yield _RULES["LIMIT001"].problem(
             Field("compute.groups" if job.compute.groups else "compute.instance"),
@@ -218,25 +220,27 @@ def volume(job: JobSpec) -> Iterator[Problem]:
 
 
 def diagnostics(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT014: profiler and debugger, which AWS closed to new accounts. SDK v2 turns both on unless it is told otherwise."""
-    asked = [
-        name
-        for name, runs in (("profiler", job.profiler or job.profiling), ("debugger", job.debugger or job.debug_hook))
-        if runs
-    ]
-    ignored = ("profiler" in asked and not profiled(job)) or ("debugger" in asked and not debugged(job))
-    kept = job.keeps("/DebugRuleConfigurations") or job.keeps("/ProfilerRuleConfigurations")
-    rules = kept or job.debug_rules or job.profiler_rules
-    if not asked:
+    """LIMIT014, COMP008: profiler and debugger. AWS closed them to new accounts, and compiled training suffers from them."""
+    profiler = job.extra_at("ProfilerConfig") is not None and job.extra_at("ProfilerConfig.DisableProfiler") is not True
+    members = [*["ProfilerConfig"] * profiler, *[name for name in DEBUGGER if name in job.extra]]
+    if not members:
         return
-    refused = f"refused in an account that did not use SageMaker Debugger before {limits.DEBUGGER_CLOSED}; elsewhere it costs time"
+    where, got = Field(f"extra.{members[0]}"), ", ".join(members)
     yield _RULES["LIMIT014"].problem(
-        Field(asked[0]),
-        f"{' and '.join(asked)}: "
-        + ("would not run here" if ignored else refused + ", and the rules start processing jobs" * bool(rules)),
-        got=", ".join(f"{name}=True" for name in asked),
+        where,
+        "SageMaker's profiler and debugger are refused in an account that did not use them before 30 July 2026; "
+        "elsewhere they cost time, and their rules start processing jobs",
+        got=got,
         fix=Advice("leave it out; SDK v2 turns both on by itself"),
     )
+    if job.compiled:
+        yield _RULES["COMP008"].problem(
+            where,
+            "profiler and debugger slow compiled training down, or break it",
+            got=got,
+            wanted="neither of them",
+            fix=Advice("leave them out"),
+        )
 
 
 RULES = (instance_exists, name, hyperparameters, run_time, metrics, environment, counts, volume, diagnostics)

@@ -13,12 +13,12 @@ from typing import Any
 
 from .. import fields
 from ..catalog import limits
-from ..specs.compute import SERVERLESS, Compute
 from ..specs.data import S3Kind
-from ..specs.framework import RegistryAccess
 from ..specs.job import JobSpec
+from ..specs.json import leaves, thawed
 from ..specs.kept import Kept
 from ..specs.problems import Advice, Change, Field, Problem, Severity, rules_of
+from ..specs.value import suggestion
 
 SHOWN = 12
 REQUEST = "CreateTrainingJobRequest"
@@ -28,15 +28,13 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 # Parts of a job whose values have no rules of their own.
-CHECKED = ("compute.preferences", "compute.placement", "registry", "experiment", "mlflow", "model_package", "serverless", "max_pending_s",
-           "container_entrypoint", "container_arguments")  # fmt: skip
+CHECKED = ("compute.preferences", "compute.placement")
 
 # Names of Batch: https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html
 _LONGEST_NAME = 128
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}")
 
 VALUES = tuple(field for field in fields.JOB if field.spec.startswith(CHECKED))
-
 _RULES = rules_of(__package__)
 
 
@@ -91,7 +89,7 @@ def _shape_at(part: Kept) -> str | None:
 def faults(name: str, value: Any, at: str = "", *, partial: bool = False) -> Iterator[tuple[str, str, str]]:
     """Each place that does not fit its shape, with what stands there and what was wanted. Patterns of texts are the service's affair.
 
-    Of a ``partial`` value nothing is missing, and fields that the model does not have are nobody's fault.
+    Of a ``partial`` value nothing is missing: the rest is written elsewhere.
     """
     shape = limits.shapes()[name]
     kinds = _KINDS.get(shape["type"])
@@ -99,11 +97,11 @@ def faults(name: str, value: Any, at: str = "", *, partial: bool = False) -> Ite
         yield at, repr(value)[:80], f"a {shape['type']}"
     elif "enum" in shape and value not in shape["enum"]:
         yield at, repr(value), "one of " + ", ".join(shape["enum"][:12])
-    elif shape["type"] == "structure" and not partial:
+    elif shape["type"] == "structure":
         yield from (
             (f"{at}/{key}", "nothing", "a value: it is required")
             for key in shape.get("required", ())
-            if value.get(key) is None
+            if value.get(key) is None and not partial
         )
         yield from (
             (f"{at}/{key}", "the field", f"one of {', '.join(shape['members'])}")
@@ -148,6 +146,29 @@ def values(job: JobSpec) -> Iterator[Problem]:
         )
 
 
+def extra(job: JobSpec) -> Iterator[Problem]:
+    """LIMIT026: members of ``extra`` that the model does not have or refuses, and those that a field of the job sets."""
+    for name, value in job.extra.items():
+        member = limits.shapes()[REQUEST]["members"].get(name)
+        if member is None:
+            what = f"CreateTrainingJob has no such member{suggestion(name, limits.shapes()[REQUEST]['members'])}"
+            yield _refused(f"extra.{name}", what, repr(name), "a member of the request")
+            continue
+        for place, got, wanted in faults(member["shape"], thawed(value), partial=name in fields.SHARED):
+            path = f"extra.{name}{place}".replace("/", ".")
+            yield _refused(path, f"the API refuses {path.removeprefix('extra.')}", got, wanted)
+    for path, value in leaves(job.extra):
+        owner = next((spec for request, spec in fields.OWNED if f"{path}.".startswith(f"{request}.")), None)
+        if owner is not None:
+            yield _refused(f"extra.{path}", "the job sets this member itself", f"{thawed(value)!r}", owner)
+
+
+def _refused(where: str, what: str, got: str, wanted: str) -> Problem:
+    return _RULES["LIMIT026"].problem(
+        Field(where), what, got=got, wanted=wanted, fix=Advice("correct it, or leave it out")
+    )
+
+
 def preferences(job: JobSpec) -> Iterator[Problem]:
     """LIMIT027: what excludes instance preferences, and how they are counted."""
     compute, where = job.compute, Field("compute.preferences")
@@ -174,29 +195,6 @@ def preferences(job: JobSpec) -> Iterator[Problem]:
     if compute.training_plan and any(each.training_plan for each in compute.preferences):
         what = "a training plan of the job excludes plans of preferences"
         yield _RULES["LIMIT027"].problem(where, what, got="both", wanted=one, fix=Advice("keep the preferences' own"))
-
-
-def serverless(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT029: machines of a serverless job, and evaluations without a type."""
-    asked = job.serverless
-    if asked is None:
-        return
-    if job.compute.instance != SERVERLESS:
-        yield _RULES["LIMIT029"].problem(
-            Field("compute"),
-            "the service chooses the machines of a serverless job",
-            got=", ".join(job.compute.instances),
-            wanted=f"Compute({SERVERLESS!r})",
-            fix=Change(compute=Compute(SERVERLESS)),
-        )
-    if asked.job_type == "Evaluation" and asked.evaluation_type is None:
-        yield _RULES["LIMIT029"].problem(
-            Field("serverless.evaluation_type"),
-            "an evaluation says what it evaluates",
-            got="nothing",
-            wanted="LLMAJEvaluation, CustomScorerEvaluation or BenchmarkEvaluation",
-            fix=Advice("serverless=Serverless(…, evaluation_type='BenchmarkEvaluation')"),
-        )
 
 
 def attributes(job: JobSpec) -> Iterator[Problem]:
@@ -233,29 +231,13 @@ def queue(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def registry(job: JobSpec) -> Iterator[Problem]:
-    """NET005: a private registry is reached through the job's network."""
-    if (
-        job.registry is not None
-        and job.registry.access is RegistryAccess.VPC
-        and not (job.network and job.network.subnets)
-    ):
-        yield _RULES["NET005"].problem(
-            Field("registry"),
-            "the registry is in your network, and the job has none",
-            got="registry=Registry(), no subnets",
-            wanted="a network that reaches the registry",
-            fix=Advice("give the job subnets and security groups of that network"),
-        )
-
-
 def other_bills(job: JobSpec) -> Iterator[Problem]:
     """COST003: jobs that are billed by tokens, and jobs that may run on other machines than the one that is priced."""
-    if job.serverless is not None:
+    if job.serverless:
         yield _RULES["COST003"].problem(
-            Field("serverless"),
+            Field("extra.ServerlessJobConfig"),
             "this job is billed by tokens, so no price is shown",
-            got=job.serverless.base_model_arn,
+            got=str(job.extra_at("ServerlessJobConfig.BaseModelArn")),
             fix=Advice("look its price up: https://aws.amazon.com/sagemaker/ai/pricing/"),
         )
     elif len(job.compute.preferences) > 1:
@@ -272,10 +254,9 @@ RULES = (
     listed,
     against_the_model,
     values,
+    extra,
     preferences,
-    serverless,
     attributes,
     queue,
-    registry,
     other_bills,
 )

@@ -57,7 +57,7 @@ def _hosts_with_efa(job: JobSpec, accelerator: Accelerator) -> tuple[InstanceTyp
 def _way(job: JobSpec) -> _Way:
     framework = images.recognise(job.image_uri) if job.image_uri else job.framework
     build = None if framework is None or isinstance(framework, Container) else efa.build_of(framework)
-    if DRIVERS in f"{job.container_arguments}{job.kept_at('/AlgorithmSpecification/ContainerArguments')}":
+    if DRIVERS in str(job.extra_at("AlgorithmSpecification.ContainerArguments")):
         return _Way(efa.drivers(), build)
     if plan(job).runner not in {Runner.TORCHRUN, Runner.MPI} or job.own_entrypoint:
         return _Way(None, build)

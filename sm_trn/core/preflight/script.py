@@ -87,7 +87,7 @@ def no_archive(job: JobSpec) -> Iterator[Problem]:
 
 def no_script(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT010: a framework's container runs the script that it is given; without one only an image with a program of its own runs."""
-    if job.script is not None or job.own_entrypoint or job.serverless is not None:
+    if job.script is not None or job.own_entrypoint or job.serverless:
         return
     asked = [name for name in ("distribution", "compiler", "neuron") if getattr(job, name) is not None]
     if asked or not (isinstance(job.framework, Container) or job.image_uri):

@@ -6,21 +6,21 @@ What has a word in a spec becomes typed and can be replaced; everything else is 
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from .. import fields
-from ..catalog import images
+from ..catalog import images, limits
 from ..errors import SmTrnError, UnknownName
 from ..specs.compute import SERVERLESS
 from ..specs.data import Channel, Source
-from ..specs.debugging import DebugHook, Profiling
 from ..specs.destination import Destination
 from ..specs.framework import Container, TrainingCompiler
 from ..specs.job import JobSpec, Script
-from ..specs.json import Json
+from ..specs.json import Json, frozen
 from ..strategies import recognise
 from . import request as target
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER, as_request, decoded, destination_of
@@ -29,6 +29,8 @@ from .keeping import kept_parts
 LONGEST_NAME: Final = 42  # submit adds 21 characters to make it unique
 # What submit, SDK v2 and SDK v3 add to a name: -261120-101500-a1b2c3, -2026-11-20-16-15-23-990, -20261120163549.
 _SUFFIX: Final = re.compile(r"-(\d{6}-\d{6}-[0-9a-f]{6}|\d{4}(-\d\d){5}-\d{3}|\d{14})$")
+
+_OWNED: Final = tuple(f"{request}." for request, _ in fields.OWNED)
 
 
 def parse_request(request: Mapping[str, Any], *, at: Destination | None = None) -> JobSpec:
@@ -50,6 +52,7 @@ def parse_request(request: Mapping[str, Any], *, at: Destination | None = None) 
     with _invalid_request():
         job = _selecting_its_image(job, at)
         job = job.replace(hyperparameters=_hyperparameters(job, request.get("HyperParameters") or {}, at))
+        job = job.replace(extra=_extra(target.typed(job, at), request, "CreateTrainingJobRequest"))
         return job.replace(kept=kept_parts(target.typed(job, at), request))
 
 
@@ -81,14 +84,13 @@ def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mappin
         compiler=_compiler(sent),
         inputs=dict(_inputs(request, sent)),
         **{"metrics": (), **_fields(request)},
-        **_debugging(request),
     )
     return job, sent
 
 
 def _fields(request: Mapping[str, Json]) -> dict[str, Any]:
     """The fields of a spec that are rows of the table."""
-    values = fields.read(fields.REQUEST, request, "request")
+    values = fields.read(fields.JOB, request, "request")
     compute = values.setdefault("compute", {})
     machines = [name for name in ("instance", "groups", "preferences") if compute.get(name)]
     for name in machines[1:]:
@@ -135,32 +137,27 @@ def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tu
             yield item["ChannelName"], source.uri if plain else source
 
 
-def _debugging(request: Mapping[str, Json]) -> dict[str, Any]:
-    """Debugger and profiler. A setting that says the place of the job's output says nothing; what has no word is kept."""
-    hook, profiler = request.get("DebugHookConfig") or {}, _mapping(request.get("ProfilerConfig"))
-    output = _mapping(request.get("OutputDataConfig")).get("S3OutputPath")
-    runs = profiler.get("DisableProfiler") is False
-    return {
-        "debugger": bool(hook),
-        "debug_hook": _settings(DebugHook, fields.HOOK, hook, output),
-        "profiler": runs,
-        "profiling": _settings(Profiling, fields.PROFILING, profiler, output) if runs else None,
-    }
+def _extra(rendered: Mapping[str, Any], sent: Mapping[str, Any], shape: str, above: str = "") -> dict[str, Json]:
+    """The members of a request that no field of a job sets and that ``extra`` can hold. The others are kept."""
+    members = limits.shapes()[shape]["members"]
+    result: dict[str, Json] = {}
+    for key, value in sent.items():
+        path = f"{above}{key}"
+        if key not in members or value == rendered.get(key) or f"{path}." in _OWNED:
+            continue
+        shared = isinstance(value, Mapping) and any(owned.startswith(f"{path}.") for owned in _OWNED)
+        rest = _extra(rendered.get(key) or {}, value, members[key]["shape"], f"{path}.") if shared else value
+        if _storable(rest) and not (shared and rest == {}):
+            result[key] = rest
+    return result
 
 
-def _settings(cls: type, table: tuple[fields.Field, ...], config: Json, output: Json) -> Any:
-    """Settings that are not those of ``cls()``; None for none."""
-    own = {
-        name: value
-        for name, value in _mapping(config).items()
-        if name != "DisableProfiler" and value not in ([], {}) and (name, value) != ("S3OutputPath", output)
-    }
-    settings = fields.read_as(cls, table, own, "request")
-    return None if settings == cls() else settings
-
-
-def _mapping(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, Mapping) else {}
+def _storable(value: Any) -> bool:
+    try:
+        frozen(value)
+        return _writable(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError):
+        return False
 
 
 def _distributed(job: JobSpec, sent: Mapping[str, Json], at: Destination) -> JobSpec:

@@ -10,9 +10,10 @@ from ..catalog import images
 from ..preflight.source import REQUIREMENTS, source_folder
 from ..specs.data import Channel, InputMode, S3Kind, Spread
 from ..specs.job import JobSpec
+from ..specs.json import leaves, thawed
 from ..specs.launch import Runner
 from ..specs.problems import Advice, Field, Problem, python, rules_of
-from ..strategies import debugged, plan, profiled, strategy
+from ..strategies import plan, strategy
 from . import passthrough
 
 REHEARSE: Final = "rehearse it in the emulator, which says what it puts in the place of that"
@@ -21,7 +22,7 @@ STARTS_OTHERWISE: Final = (
     "/AlgorithmSpecification/ContainerEntrypoint",
     "/AlgorithmSpecification/ContainerArguments",
     "/ServerlessJobConfig",
-)
+)  # members that name another program than the script, or data that is not in S3
 
 _RULES = rules_of(__package__)
 
@@ -31,7 +32,7 @@ ML: Final = "/opt/ml"
 FOLLOWED: Final = frozenset(
     {
         "metrics", "variables", "max_run_s", "compute.instance", "compute.count", "compute.groups", "compute.volume_gb",
-        "output.compress", "checkpoints.s3_uri", "checkpoints.local_path", "container_entrypoint", "container_arguments",
+        "output.compress", "checkpoints.s3_uri", "checkpoints.local_path",
     }
 )  # fmt: skip
 
@@ -197,12 +198,12 @@ def otherwise(job: JobSpec) -> Iterator[Problem]:
             wanted="a script, and data in S3 or here",
             fix=Advice(f"replace(kept=()) to leave it out, or {REHEARSE}"),
         )
-    for name in ("container_entrypoint", "container_arguments", "serverless"):
-        if getattr(job, name):
+    for path, value in leaves(job.extra):
+        if f"/{path.replace('.', '/')}".startswith(STARTS_OTHERWISE):
             yield _RULES["TARGET063"].problem(
-                Field(name),
+                Field(f"extra.{path}"),
                 "the commands start the script, and nothing else",
-                got=f"{name}={python(getattr(job, name))}",
+                got=f"extra.{path}={thawed(value)!r}",
                 wanted="a job without it",
                 fix=Advice(f"leave it out here, or {REHEARSE}"),
             )
@@ -210,23 +211,10 @@ def otherwise(job: JobSpec) -> Iterator[Problem]:
 
 def service(job: JobSpec) -> Iterator[Problem]:
     """TARGET061: what only the service does: all that the request says and that is not ``FOLLOWED``."""
-    words = fields.write(fields.REQUEST, job, "request")
-    left_out = [
-        field.spec for field in fields.REQUEST if field.spec not in FOLLOWED and fields.is_in(words, field.request)
-    ]
-    left_out += [
-        name
-        for name, there in (
-            ("profiling", job.profiling is not None),
-            ("profiler", profiled(job)),
-            ("debug_hook", job.debug_hook is not None),
-            ("debugger", debugged(job)),
-            ("image_uri", job.image_uri is not None),
-            ("queue", job.queue is not None),
-            ("kept", bool(job.kept)),
-        )
-        if there and name not in FOLLOWED
-    ]
+    words = fields.write(fields.JOB, job, "request")
+    left_out = [field.spec for field in fields.JOB if field.spec not in FOLLOWED and fields.is_in(words, field.request)]
+    left_out += [name for name in ("image_uri", "queue", "kept") if getattr(job, name)]
+    left_out += [f"extra.{path}" for path, _ in leaves(job.extra)]
     if left_out:
         yield _RULES["TARGET061"].problem(
             Field(left_out[0]),

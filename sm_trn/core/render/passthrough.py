@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from .. import fields
 from ..specs.framework import Container
@@ -59,12 +59,12 @@ def problems(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def without_words(job: JobSpec, column: fields.Column, rule: Rule, what: str) -> Iterator[Problem]:
+def without_words(job: JobSpec, column: Literal["v2", "v3"], rule: Rule, what: str) -> Iterator[Problem]:
     """A problem of ``rule`` for each field of the job that has no word in ``column``."""
     for unsaid in fields.without_word(job, column):
         got = f"{unsaid.path}={python(unsaid.value)}"
-        other, word = ("estimator-v2", unsaid.field.v2) if column == "v3" else ("model-trainer-v3", unsaid.field.v3)
-        ways = [unsaid.field.instead, f"target {other}" if word else "", STAY]
+        other, word = ("estimator-v2", unsaid.v2) if column == "v3" else ("model-trainer-v3", unsaid.v3)
+        ways = [unsaid.instead, f"target {other}" if word else "", STAY]
         fix = ", or ".join(filter(None, ways))
         yield rule.problem(Field(unsaid.path), what, got=got, wanted="a job without it", fix=Advice(fix))
 

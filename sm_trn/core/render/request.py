@@ -10,15 +10,14 @@ from typing_extensions import assert_never
 
 from .. import fields
 from ..catalog.images import image_uri
-from ..catalog.limits import NO_DEBUGGER
+from ..specs.compute import SERVERLESS
 from ..specs.data import Channel
-from ..specs.debugging import DebugHook, Profiling
 from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
-from ..specs.json import Json
+from ..specs.json import Json, merged
 from ..specs.launch import LaunchPlan, Library, Runner
-from ..strategies import GROUPS_HYPERPARAMETER, debugged, plan, profiled
+from ..strategies import GROUPS_HYPERPARAMETER, plan
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER
 from .keeping import restored
 
@@ -33,10 +32,15 @@ def render(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
     """What the spec says without its kept parts. Raises as ``render``."""
+    return merged(_without_extra(job, at), job.extra)
+
+
+def _without_extra(job: JobSpec, at: Destination) -> dict[str, Any]:
     hyperparameters = _hyperparameters(job, at)
+    machines = job.compute.instance != SERVERLESS  # a job without machines has no program of its own either
     request: dict[str, Any] = {
         "TrainingJobName": at.named(job),
-        **({"AlgorithmSpecification": _algorithm(job, at)} if job.serverless is None else {}),
+        **({"AlgorithmSpecification": _algorithm(job, at)} if machines else {}),
         "RoleArn": at.role,
         "OutputDataConfig": {"S3OutputPath": f"s3://{at.bucket}/"},
         **({"HyperParameters": hyperparameters} if hyperparameters else {}),
@@ -44,13 +48,9 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
     channels = _channels(job, at)
     if channels:
         request["InputDataConfig"] = channels
-    for name, value in fields.write(fields.REQUEST, job, "request").items():
+    for name, value in fields.write(fields.JOB, job, "request").items():
         request[name] = {**request[name], **value} if name in request else value
-    if job.serverless is not None:
-        return request
-    if at.region in NO_DEBUGGER:
-        request.pop("ProfilerRuleConfigurations", None)  # SDK v2 raises for rules where no profiler runs
-    return request | _debugging(job, at, request["OutputDataConfig"]["S3OutputPath"])
+    return request | ({"ProfilerConfig": {"DisableProfiler": True}} if machines else {})
 
 
 def isolated(job: JobSpec) -> bool:
@@ -119,15 +119,3 @@ def _channels(job: JobSpec, at: Destination) -> list[Json]:
         {"ChannelName": name, **fields.write(fields.table_of(source), source, "request")}
         for name, source in sources.items()
     ]
-
-
-def _debugging(job: JobSpec, at: Destination, output: str) -> dict[str, Json]:
-    """Profiler and debugger hook. One that runs writes where the job's output goes, unless its settings say another place."""
-    config: dict[str, Json] = {"ProfilerConfig": {"DisableProfiler": True}}
-    if profiled(job, at.region):
-        settings = fields.write(fields.PROFILING, job.profiling or Profiling(), "request")
-        config["ProfilerConfig"] = {"DisableProfiler": False, "S3OutputPath": output, **settings}
-    if debugged(job, at.region):
-        hook = fields.write(fields.HOOK, job.debug_hook or DebugHook(), "request")
-        config["DebugHookConfig"] = {"S3OutputPath": output, "CollectionConfigurations": [], **hook}
-    return config

@@ -9,14 +9,13 @@ from typing import Any, Final
 from .. import _entry, fields
 from ..catalog import compiler, images
 from ..catalog.images import image_uri
-from ..specs.data import Channel, FileSystem
-from ..specs.debugging import DebugRule
+from ..specs.data import Channel, FileSystem, Source
 from ..specs.destination import Destination
 from ..specs.framework import HuggingFace, HuggingFaceNeuronX, PyTorch
 from ..specs.job import Git, JobSpec
 from ..specs.launch import Library, Runner
 from ..specs.problems import Advice, Field, Problem, rules_of
-from ..strategies import debugged, plan, profiled
+from ..strategies import plan
 from ..strategies.smp import SMModelParallel
 from . import passthrough
 from .calls import EstimatorCall, with_objects
@@ -24,7 +23,6 @@ from .calls import EstimatorCall, with_objects
 # The classes of arguments, and of the items of lists.
 CLASSES: Final[Mapping[str, str]] = {
     "shuffle_config": "sagemaker.inputs.ShuffleConfig",
-    "collection_configs": "sagemaker.debugger.CollectionConfig",
     "instance_groups": "sagemaker.instance_group.InstanceGroup",
     "tensorboard_output_config": "sagemaker.debugger.TensorBoardOutputConfig",
 }
@@ -33,29 +31,13 @@ _RULES = rules_of(__package__)
 
 
 def problems(job: JobSpec) -> Iterator[Problem]:
-    """TARGET103, TARGET104, TARGET105, and what neither SDK has words for."""
+    """TARGET103, TARGET105, and what neither SDK has words for."""
     yield from passthrough.problems(job)
     yield from passthrough.without_words(
         job, "v2", _RULES["TARGET105"], "SDK v2's estimators have no argument for this field"
     )
     if isinstance(job.distribution, SMModelParallel):
         yield from _refused_of_smp(job.distribution)
-    if job.profiler_rules and not profiled(job):
-        yield _RULES["TARGET104"].problem(
-            Field("profiler_rules"),
-            "SDK v2 raises for profiler rules without a profiler",
-            got=f"{len(job.profiler_rules)} of them, and no profiler",
-            wanted="a profiler",
-            fix=Advice("profiler=True, or submit the job with Session.submit"),
-        )
-    if any("action_json" in rule.parameters for rule in job.debug_rules):
-        yield _RULES["TARGET104"].problem(
-            Field("debug_rules"),
-            "SDK v2 takes a rule's actions from objects of its own, and drops this parameter",
-            got="action_json",
-            wanted="rules without it",
-            fix=Advice("submit the job with Session.submit: the request target says it"),
-        )
 
 
 def _refused_of_smp(smp: SMModelParallel) -> Iterator[Problem]:
@@ -87,40 +69,25 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "hyperparameters": {**job.arguments, **launch.beside},
         "base_job_name": at.named(job),
         "output_path": f"s3://{at.bucket}/",
-        "disable_profiler": not profiled(job, at.region),
+        "disable_profiler": True,
+        "debugger_hook_config": False,
         "enable_sagemaker_metrics": True,
         "distribution": _plain(launch.estimator) or None,
-        **_words(fields.JOB, job),
-        **_debugging(job, at),
+        **_words(job),
         **_container(job, at),
     }
     fit = {"inputs": _inputs(job), "job_name": at.job_name, "wait": False, **kwargs.pop("fit", {})}
     return EstimatorCall(cls=estimator_class(job), kwargs=_given(kwargs), fit=_given(fit))
 
 
-def _words(table: tuple[fields.Field, ...], value: object) -> dict[str, Any]:
-    return with_objects(fields.write(table, value, "v2"), CLASSES.get)
+def _words(job: JobSpec) -> dict[str, Any]:
+    tree = fields.write(fields.JOB, job, "v2")
+    fields.add_extra(tree, job, "v2")
+    return with_objects(tree, CLASSES.get)
 
 
-def _debugging(job: JobSpec, at: Destination) -> dict[str, object]:
-    rules = [_rule("Rule", rule) for rule in job.debug_rules]
-    if profiled(job, at.region):
-        rules += [_rule("ProfilerRule", rule) for rule in job.profiler_rules]
-    hook: EstimatorCall | bool | None = None
-    if not debugged(job, at.region):
-        hook = False
-    elif job.debug_hook is not None:
-        hook = _object("sagemaker.debugger.DebuggerHookConfig", _words(fields.HOOK, job.debug_hook))
-    profiler = None
-    if job.profiling is not None and profiled(job, at.region):
-        profiler = _object("sagemaker.debugger.ProfilerConfig", _words(fields.PROFILING, job.profiling))
-    return {"debugger_hook_config": hook, "profiler_config": profiler, "rules": rules or None}
-
-
-def _rule(cls: str, rule: DebugRule) -> EstimatorCall:
-    """What has no default in the SDK is said even where there is none."""
-    kwargs = {"instance_type": None, "volume_size_in_gb": None, "rule_parameters": {}, **_words(fields.RULE, rule)}
-    return EstimatorCall(cls=f"sagemaker.debugger.{cls}", maker="custom", kwargs=MappingProxyType(kwargs), method="")
+def _source_words(source: Source) -> dict[str, Any]:
+    return with_objects(fields.write(fields.table_of(source), source, "v2"), CLASSES.get)
 
 
 def _object(cls: str, kwargs: Mapping[str, Any]) -> EstimatorCall:
@@ -136,11 +103,11 @@ def _inputs(job: JobSpec) -> dict[str, Any] | None:
     inputs: dict[str, Any] = {}
     for name, source in job.sources.items():
         if isinstance(source, FileSystem):
-            inputs[name] = _object("sagemaker.inputs.FileSystemInput", _words(fields.FILE_SYSTEM, source))
+            inputs[name] = _object("sagemaker.inputs.FileSystemInput", _source_words(source))
         elif isinstance(source, Channel) and source == Channel(source.uri):
             inputs[name] = source.uri
         elif isinstance(source, Channel):  # TARGET105: a dataset is not rendered
-            inputs[name] = _object("sagemaker.inputs.TrainingInput", _words(fields.CHANNEL, source))
+            inputs[name] = _object("sagemaker.inputs.TrainingInput", _source_words(source))
     return inputs or None
 
 

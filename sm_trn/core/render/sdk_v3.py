@@ -38,6 +38,7 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
     Everything that ModelTrainer has a default for is said: its defaults are not SDK v2's (an hour of run time, not a day).
     """
     tree = fields.write(fields.JOB, job, "v3")
+    fields.add_extra(tree, job, "v3")
     tree["output_data_config"] = {"s3_output_path": f"s3://{at.bucket}/", **tree["output_data_config"]}
     methods = {name: tree.pop(name) for name in tuple(tree) if name.startswith(METHOD)}
     kwargs: dict[str, Any] = {

@@ -19,7 +19,7 @@ from ..specs.data import Channel
 from ..specs.job import JobSpec
 from ..specs.launch import Library, Runner
 from ..specs.problems import Advice, Field, Problem, Rule, python, rules_of
-from ..strategies import debugged, plan, profiled
+from ..strategies import plan
 from . import passthrough
 
 FIELDS: Final = "sagemaker 3.27.0, ModelTrainer's fields"
@@ -72,22 +72,6 @@ def launcher(job: JobSpec) -> Iterator[Problem]:
         yield _dropped(
             _RULES["TARGET002"], "distribution", "SDK v3 has no launcher for PyTorch/XLA on GPUs", "pytorchxla", ""
         )
-
-
-def diagnostics(job: JobSpec) -> Iterator[Problem]:
-    """TARGET007: neither profiler nor debugger."""
-    for name, runs, own in (
-        ("profiler", profiled(job), ("profiling", job.profiling)),
-        ("debugger", debugged(job), ("debug_hook", job.debug_hook)),
-    ):
-        field, value = own if own[1] is not None else (name, True)
-        instead = f"{name}=False" if own[1] is None else f"{name}=False, {own[0]}=None"
-        if runs:
-            yield _dropped(_RULES["TARGET007"], field, f"ModelTrainer has no {name}", f"{field}={value}", instead)
-    for name, rules in (("debug_rules", job.debug_rules), ("profiler_rules", job.profiler_rules)):
-        if rules:
-            named = ", ".join(rule.name for rule in rules)
-            yield _dropped(_RULES["TARGET007"], name, "ModelTrainer has no rules", named, f"{name}=()")
 
 
 def mpi_hosts(job: JobSpec) -> Iterator[Problem]:
@@ -314,7 +298,6 @@ def _dropped(rule: Rule, where: str, what: str, got: str, instead: str) -> Probl
 
 RULES: Final[tuple[Callable[[JobSpec], Iterator[Problem]], ...]] = (
     launcher,
-    diagnostics,
     mpi_hosts,
     shell_names,
     read_back,

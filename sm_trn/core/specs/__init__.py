@@ -21,9 +21,7 @@ from .data import (
     Output,
     Source,
     Spread,
-    TensorBoard,
 )
-from .debugging import DebugHook, DebugRule, Profiling, TensorCollection
 from .destination import Destination
 from .framework import (
     Container,
@@ -33,8 +31,6 @@ from .framework import (
     NeuronOptions,
     NeuronX,
     PyTorch,
-    Registry,
-    RegistryAccess,
     TorchNeuron,
     TrainingCompiler,
 )
@@ -45,7 +41,7 @@ from .launch import LaunchPlan, Runner
 from .metrics import EVALUATION_METRICS, TRAINER_METRICS, MetricPoint, MetricRule
 from .problems import Advice, Change, Field, Line, Named, Problem, Problems, Rule, Severity
 from .record import JobRecord, Origin, dump_record, parse_record, record
-from .services import Experiment, Mlflow, ModelPackage, Queue, Retry, RetryRule, Serverless
+from .services import Queue, Retry, RetryRule
 from .snapshot import JobSnapshot, JobStatus, parse_snapshot, parse_time
 from .units import WallSeconds
 
@@ -61,11 +57,8 @@ __all__ = [
     "Compute",
     "Container",
     "Dataset",
-    "DebugHook",
-    "DebugRule",
     "Destination",
     "Distribution",
-    "Experiment",
     "Field",
     "FileSystem",
     "FileSystemKind",
@@ -86,8 +79,6 @@ __all__ = [
     "Line",
     "MetricPoint",
     "MetricRule",
-    "Mlflow",
-    "ModelPackage",
     "Named",
     "Network",
     "NeuronOptions",
@@ -97,23 +88,17 @@ __all__ = [
     "Placement",
     "Problem",
     "Problems",
-    "Profiling",
     "PyTorch",
     "Queue",
-    "Registry",
-    "RegistryAccess",
     "Retry",
     "RetryRule",
     "Rule",
     "Runner",
     "Script",
-    "Serverless",
     "Severity",
     "Source",
     "Spot",
     "Spread",
-    "TensorBoard",
-    "TensorCollection",
     "TorchNeuron",
     "TrainingCompiler",
     "UltraServer",

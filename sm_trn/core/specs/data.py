@@ -150,19 +150,6 @@ class Checkpoint:
 
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TensorBoard:
-    """Event files under ``local_path`` (``/opt/ml/output/tensorboard`` when None) are copied to ``s3_uri`` while the job runs.
-
-    >>> st.specs.TensorBoard(s3_uri="s3://bucket/events").local_path is None
-    True
-    """
-
-    s3_uri: str
-    local_path: str | None = None
-
-
-@suggesting
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
     """VPC, isolation and encryption. ``isolation`` cuts the containers off: no hub, no S3 but the channels.
 

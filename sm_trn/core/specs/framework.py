@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, TypeAlias
@@ -116,32 +115,6 @@ class Container:
     pytorch: ClassVar[str] = ""  # not known, so no rule about versions applies
     transformers: ClassVar[str | None] = None
     python: ClassVar[str | None] = None
-
-
-class RegistryAccess(enum.Enum):
-    """Where the registry of an image is: AWS's own platform, or your network.
-
-    >>> st.specs.RegistryAccess("Vpc")
-    <RegistryAccess.VPC: 'Vpc'>
-    """
-
-    PLATFORM = "Platform"
-    VPC = "Vpc"
-
-
-@suggesting
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registry:
-    """The private Docker registry that the image is pulled from: ``TrainingImageConfig``.
-
-    ``credentials_provider_arn`` is the Lambda function that gives SageMaker access to it.
-
-    >>> st.specs.Registry().access
-    <RegistryAccess.VPC: 'Vpc'>
-    """
-
-    access: RegistryAccess = RegistryAccess.VPC
-    credentials_provider_arn: str | None = None
 
 
 Framework: TypeAlias = PyTorch | HuggingFace | NeuronX | HuggingFaceNeuronX | TorchNeuron | Container

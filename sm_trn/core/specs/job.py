@@ -13,16 +13,15 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from ..formatting.cards import HasCard
 from .compute import Compute, Spot
-from .data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, Source, TensorBoard
-from .debugging import DebugHook, DebugRule, Profiling
-from .framework import Framework, NeuronOptions, Registry, TrainingCompiler
+from .data import Channel, Checkpoint, Dataset, FileSystem, Network, Output, Source
+from .framework import Framework, NeuronOptions, TrainingCompiler
 from .guard import Guard
-from .json import NOTHING
+from .json import NOTHING, frozen, thawed, value_at
 from .kept import Kept
 from .launch import LaunchPlan
 from .metrics import TRAINER_METRICS, MetricRule
 from .problems import Problem
-from .services import Experiment, Mlflow, ModelPackage, Queue, Serverless
+from .services import Queue
 from .value import misfit, suggesting
 
 HyperValue: TypeAlias = str | int | float | bool
@@ -116,12 +115,9 @@ class JobSpec(HasCard):
     ``retries`` is how often the service starts the job again after its own internal errors.
     ``guard`` is what the job is watched for while somebody waits for it, ``queue`` the queue of AWS Batch that it waits in before it
     starts; they are no part of the request.
-    ``profiler`` and ``debugger`` are off. ``profiling`` and ``debug_hook`` turn them on with settings of their own; ``debug_rules`` and
-    ``profiler_rules`` are evaluated meanwhile, on machines of their own. ``infra_check`` looks at the machines before the training,
-    ``remote_debug`` opens the containers to Systems Manager. ``container_entrypoint`` and ``container_arguments`` start the image in
-    place of its own program; ``registry`` is a private one. ``max_pending_s`` is how long the job may wait for capacity.
-    ``experiment``, ``mlflow`` and ``model_package`` name what else of SageMaker takes part. ``serverless`` is a job without machines.
-    ``session_tag_chaining`` hands the tags of the caller's session on to the job's role.
+    ``extra`` holds members of the CreateTrainingJob request that no other field sets, in the request's own names. It is merged into
+    the request: ``extra={"RemoteDebugConfig": {"EnableRemoteDebug": True}}`` opens the containers to Systems Manager. SageMaker's
+    profiler and debugger are off unless ``extra`` sets their members.
 
     >>> job = st.JobSpec(
     ...     name="bert",
@@ -160,21 +156,21 @@ class JobSpec(HasCard):
             **dict.fromkeys(("subnets", "security_group_ids"), "network=Network(subnets=…, security_groups=…)"),
             "keep_alive_period_in_seconds": "compute=Compute(…, keep_alive_s=…)",
             "training_plan": "compute=Compute(…, training_plan=…)",
-            "tensorboard_output_config": "tensorboard=TensorBoard(s3_uri=…)",
-            "debugger_hook_config": "debug_hook=DebugHook(…), or debugger=True",
-            "rules": "debug_rules=(DebugRule(…),), profiler_rules=(…)",
-            "profiler_config": "profiling=Profiling(interval_ms=…), or profiler=True",
-            "enable_infra_check": "infra_check=True",
-            "enable_remote_debug": "remote_debug=True",
+            "tensorboard_output_config": "extra={'TensorBoardOutputConfig': {'S3OutputPath': …}}",
+            "debugger_hook_config": "extra={'DebugHookConfig': {'S3OutputPath': …}}",
+            "rules": "extra={'DebugRuleConfigurations': […]}",
+            "profiler_config": "extra={'ProfilerConfig': {'DisableProfiler': False, 'S3OutputPath': …}}",
+            "enable_infra_check": "extra={'InfraCheckConfig': {'EnableInfraCheck': True}}",
+            "enable_remote_debug": "extra={'RemoteDebugConfig': {'EnableRemoteDebug': True}}",
             "logMonitoringConfiguration": "guard=Guard(stall_s=…)",
-            "container_entry_point": "container_entrypoint=('python', 'train.py')",
+            "container_entry_point": "extra={'AlgorithmSpecification': {'ContainerEntrypoint': ['python', 'train.py']}}",
             **dict.fromkeys(
                 ("training_repository_access_mode", "training_repository_credentials_provider_arn"),
-                "registry=Registry(credentials_provider_arn=…)",
+                "extra={'AlgorithmSpecification': {'TrainingImageConfig': {…}}}",
             ),
-            "enable_session_tag_chaining": "session_tag_chaining=True",
+            "enable_session_tag_chaining": "extra={'SessionChainingConfig': {'EnableSessionTagChaining': True}}",
             "instance_placement_config": "compute=Compute(…, placement=Placement(…))",
-            "experiment_config": "experiment=Experiment(name=…, run=…)",
+            "experiment_config": "extra={'ExperimentConfig': {'ExperimentName': …}}",
             "role": "connect(role=…)",
             "queue_name": "queue=Queue('…')",
         }
@@ -193,6 +189,7 @@ class JobSpec(HasCard):
             "queue": "Queue('training', priority=10)",
             "max_run_s": "whole seconds, such as 3600",
             "metrics": "a tuple of MetricRule('loss', r'loss: ([0-9.]+)')",
+            "extra": "a mapping of CreateTrainingJob's members, such as {'RemoteDebugConfig': {'EnableRemoteDebug': True}}",
         }
     )
 
@@ -216,25 +213,8 @@ class JobSpec(HasCard):
     neuron: NeuronOptions | None = None
     retries: int | None = None
     guard: Guard | None = None
-    profiler: bool = False
-    debugger: bool = False
-    profiling: Profiling | None = None
-    profiler_rules: tuple[DebugRule, ...] = ()
-    debug_hook: DebugHook | None = None
-    debug_rules: tuple[DebugRule, ...] = ()
-    tensorboard: TensorBoard | None = None
-    infra_check: bool = False
-    remote_debug: bool = False
-    container_entrypoint: tuple[str, ...] = ()
-    container_arguments: tuple[str, ...] = ()
-    registry: Registry | None = None
-    max_pending_s: int | None = None
-    session_tag_chaining: bool = False
-    experiment: Experiment | None = None
-    mlflow: Mlflow | None = None
-    model_package: ModelPackage | None = None
-    serverless: Serverless | None = None
     queue: Queue | None = None
+    extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     kept: tuple[Kept, ...] = ()
 
     def __post_init__(self) -> None:
@@ -244,9 +224,12 @@ class JobSpec(HasCard):
             raise ValueError(f"max_run_s: got {self.max_run_s!r}, wanted at least 1")
         for name in ("hyperparameters", "inputs", "environment", "tags"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        object.__setattr__(self, "metrics", tuple(self.metrics))
-        for name in ("kept", "profiler_rules", "debug_rules", "container_entrypoint", "container_arguments"):
+        for name in ("metrics", "kept"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        try:
+            object.__setattr__(self, "extra", frozen(self.extra))
+        except TypeError as error:
+            raise TypeError(f"JobSpec.extra: {error}") from None
 
     def __repr__(self) -> str:
         """What is set, a field a line; of the environment the names alone, for values may be secrets."""
@@ -255,7 +238,7 @@ class JobSpec(HasCard):
             value = getattr(self, each.name)
             if value not in (each.default, NOTHING, Output()):
                 shown = list(value) if each.name == "environment" else value
-                lines.append(f"  {each.name}={dict(shown) if isinstance(shown, Mapping) else shown!r}")
+                lines.append(f"  {each.name}={thawed(shown) if isinstance(shown, Mapping) else shown!r}")
         return "\n".join(["JobSpec:", *lines])
 
     def replace(self, **changes: Any) -> JobSpec:
@@ -307,10 +290,20 @@ class JobSpec(HasCard):
         """Whether a kept part is about the request's field ``at``, a part of it, or all around it."""
         return any(f"{part.at}/".startswith(f"{at}/") or f"{at}/".startswith(f"{part.at}/") for part in self.kept)
 
+    def extra_at(self, path: str) -> Any:
+        """The value that ``extra`` has at a path such as ``RemoteDebugConfig.EnableRemoteDebug``; None where it has none."""
+        return value_at(self.extra, path)
+
     @property
     def own_entrypoint(self) -> bool:
-        """Whether the request says what the container starts, in place of the image's own program."""
-        return bool(self.container_entrypoint) or self.keeps("/AlgorithmSpecification/ContainerEntrypoint")
+        """Return True if the request names the program that the container starts, in place of the image's own."""
+        entrypoint = "AlgorithmSpecification.ContainerEntrypoint"
+        return bool(self.extra_at(entrypoint)) or self.keeps(f"/{entrypoint.replace('.', '/')}")
+
+    @property
+    def serverless(self) -> bool:
+        """Return True for a job that the service runs on machines of its own choice, and bills by tokens."""
+        return "ServerlessJobConfig" in self.extra
 
     @property
     def compiled(self) -> bool:
