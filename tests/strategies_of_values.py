@@ -163,15 +163,18 @@ KEPT = some.sampled_from(
         (st.specs.Kept("/HyperParameters/sagemaker_container_log_level", sent='"10"', instead_of='"20"'),),
     ]
 )
-EXTRA = some.fixed_dictionaries(
-    {},
-    optional={
-        "TensorBoardOutputConfig": some.sampled_from(
-            [{"S3OutputPath": "s3://a-bucket/t"}, {"S3OutputPath": "s3://a-bucket/u", "LocalPath": "/var/t"}]
-        ),
-        "InfraCheckConfig": some.just({"EnableInfraCheck": True}),
-        "RemoteDebugConfig": some.just({"EnableRemoteDebug": True}),
+TENSORBOARD = some.sampled_from(
+    [{}, {}, {"S3OutputPath": "s3://a-bucket/t"}, {"S3OutputPath": "s3://a-bucket/u", "LocalPath": "/var/t"}]
+)
+EXTRA = some.builds(
+    lambda events, infra, debug: {
+        **({"TensorBoardOutputConfig": events} if events else {}),
+        **({"InfraCheckConfig": {"EnableInfraCheck": True}} if infra else {}),
+        **({"RemoteDebugConfig": {"EnableRemoteDebug": True}} if debug else {}),
     },
+    TENSORBOARD,
+    some.booleans(),
+    some.booleans(),
 )
 AROUND: dict[str, Any] = {
     "guard": GUARDS,
