@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -154,6 +155,7 @@ def run() -> None:
     """The console script. Exit code 0: fine; 1: problems found or a job failed; 2: usage; 130: Ctrl-C."""
     debug = "--debug" in sys.argv[1:]
     try:
+        warnings.showwarning = lambda message, *_, **__: click.echo(str(message), err=True)
         outcome = cli.main(prog_name="sm-trn", complete_var=VARIABLE, standalone_mode=False)
     except click.ClickException as error:
         error.show()

@@ -77,7 +77,8 @@ def ago(_context: click.Context, _parameter: click.Parameter, value: str | None)
     from ..core.logs.selection import since_s  # noqa: PLC0415 - as above
 
     is_age = value is not None and re.fullmatch(r"\d+[smhd]", value) is not None
-    return datetime.fromtimestamp(since_s(value or "", time.time()), timezone.utc).isoformat() if is_age else value
+    seconds = int(since_s(value, time.time())) if is_age and value else 0
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat() if is_age else value
 
 
 class Number(click.FloatRange):

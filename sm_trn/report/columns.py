@@ -49,10 +49,6 @@ def _billed(job: WatchRow, now: Seen) -> Cell:
     return Cell(known(seconds, Missing.NOT_BILLED_YET), unit="emu" if job.emulated and seconds is not None else "")
 
 
-def _spot_saved(job: WatchRow, _: Seen) -> Any:
-    return known(job.spot_saved, Missing.NOTHING)
-
-
 def _median(unit: str) -> Callable[[ComparedJob, Seen], Any]:
     def read(job: ComparedJob, _: Seen) -> Any:
         rate = job.throughput(unit)
@@ -83,10 +79,6 @@ def _newest_rate(job: WatchRow, _: Seen) -> Any:
     if job.look.word in {"failed", "interrupted"}:
         return Missing.NOTHING
     return _unlogged(job) if job.rate is None else Cell(job.rate, unit=job.unit)
-
-
-def _loss(job: WatchRow, _: Seen) -> Any:
-    return _unlogged(job) if job.loss is None else job.loss
 
 
 def _left(job: WatchRow, _: Seen) -> Any:
@@ -151,7 +143,7 @@ _COLUMNS: tuple[Column, ...] = (
     Column(name="cost_usd", heading="Cost", unit="USD", short="USD", form=fmt.usd_cell, dtype="float64", read=_usd,
            change=_less(lambda delta: delta.cost_saving_pct)),
     Column(name="spot_saved_usd", heading="Spot saved", unit="USD", short="SPOT SAVED", rank=1, form=fmt.usd_cell, dtype="float64",
-           read=_spot_saved),
+           read=lambda job, _: known(job.spot_saved, Missing.NOTHING)),
     Column(name="interruptions", heading="Interruptions", short="✕", least=1, rank=1, dtype="int64",
            form=lambda number: fmt.count(number) if number else str(Missing.NOTHING), read=lambda job, _: job.snapshot.interruptions),
     # of a job that is watched, or one of many
@@ -161,7 +153,8 @@ _COLUMNS: tuple[Column, ...] = (
     Column(name="step", heading="Step", least=16, read=_step),
     Column(name="done", heading="Done", least=4, form=lambda share: f"{share:.0%}", read=lambda job, _: known(job.share)),
     Column(name="rate", heading="Rate", least=11, rank=3, form=fmt.significant, read=_newest_rate),
-    Column(name="loss", heading="Loss", least=5, rank=5, form=fmt.loss, read=_loss),
+    Column(name="loss", heading="Loss", least=5, rank=5, form=fmt.loss,
+           read=lambda job, _: _unlogged(job) if job.loss is None else job.loss),
     Column(name="billed", heading="Billed", least=6, form=fmt.billable, read=_billed),
     Column(name="billed_s", heading="Billable", unit="s per instance", short="BILLABLE s", least=11, form=fmt.count, dtype="float64",
            read=_billed),

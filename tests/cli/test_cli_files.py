@@ -372,10 +372,14 @@ def test_a_job_from_its_file_to_its_end_and_back_to_the_file(emulator: Any, fold
     (folder / "src" / "train.py").write_text("raise SystemExit(3)\n")
     failed = sm_trn("launch", file, "--wait", "--json", *where)
     assert (1, ["Failed", "Failed"]) == (failed.returncode, [item["status"] for item in json.loads(failed.stdout)])
-    quick = sm_trn("launch", f"{file}#second", "--json", *where)
-    (entry,) = json.loads(quick.stdout)
-    assert ("second", True, None) == (entry["spec"], entry["emulated"], entry["most_usd"])
-    assert 0 == sm_trn("stop", entry["name"], "--wait", *where).returncode
+    (folder / "src" / "train.py").write_text("import time\ntime.sleep(60)\n")
+    answers = [json.loads(sm_trn("launch", f"{file}#second", "--json", *where).stdout)[0] for _ in range(2)]
+    assert [("second", True, None)] * 2 == [(each["spec"], each["emulated"], each["most_usd"]) for each in answers]
+    newest = sm_trn("list", "second", *where)
+    assert f"3 jobs were launched as second; the newest is {answers[1]['name']}" in newest.stderr
+    refused = sm_trn("stop", "second", *where)
+    assert (2, True) == (refused.returncode, "wanted one of the jobs that run" in refused.stderr)
+    assert 0 == sm_trn("stop", *(each["name"] for each in answers), "--wait", *where).returncode
 
 
 ANSWER: dict[str, Any] = {

@@ -49,6 +49,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> st.JobSpec:
         metrics=(
             *st.TRAINER_METRICS,
             st.MetricRule("speed", r"speed=([0-9.]+)"),
+            st.MetricRule("word", r"custom (\w+)="),
             st.MetricRule("mantissa", r"'learning_rate': ([0-9.]*)"),
         ),
     )
@@ -78,11 +79,13 @@ def test_since_begins_where_it_says(done: st.TrainingJob) -> None:
 
 
 def test_ranks_and_hosts_count_once_and_the_jobs_own_rule_comes_along(done: st.TrainingJob) -> None:
-    frame = done.metrics()
+    with pytest.warns(UserWarning, match="metric 'word': no number in 'custom speed='"):
+        frame = done.metrics()
     assert [1.0, 0.5, 1 / 3, 0.25] == list(frame[frame["name"] == "loss"]["value"])
     assert [0.001, 0.002, 0.003, 0.004] == sorted(set(frame[frame["name"] == "speed"]["value"]))
 
 
+@pytest.mark.filterwarnings("ignore:metric 'word'")
 def test_views_hold_a_row_a_line(done: st.TrainingJob) -> None:
     train, evaluation, summary = (done.metrics(view=view) for view in ("train", "eval", "summary"))
     assert [1.0, 2.0, 3.0, 4.0] == list(train["epoch"])

@@ -159,10 +159,12 @@ def test_rules_win_and_settings_tracebacks_and_prose_are_no_metrics(
 
 
 def test_an_endless_or_wrong_rule_is_switched_off_and_named_and_the_others_go_on() -> None:
-    reader = MetricReader([MetricRule("endless", r"(a|aa)+$"), MetricRule("bad", "("), MetricRule("good", r"x=(\d+)")])
+    rules = {"endless": r"(a|aa)+$", "bad": "(", "word": "! (x)", "good": r"x=(\d+)"}
+    reader = MetricReader([MetricRule(*rule) for rule in rules.items()])
     lines = [LogEvent(float(at), "algo-1", "a" * 80 + f"! x={at}") for at in range(3)]
     assert [0.0, 1.0, 2.0] == [point.value for point in reader.read(lines)]
-    assert {"endless", "bad"} == set(reader.rules.disabled)
+    assert {"endless", "bad", "word"} == set(reader.rules.problems)
+    assert "no number in '! x', wanted one such as 97.5 in its first group" == reader.rules.problems["word"]
 
 
 def test_the_shipped_rules_read_what_the_service_reads() -> None:

@@ -44,8 +44,10 @@ def test_without_leave_to_list_the_name_alone_is_wrong(here: World, monkeypatch:
 
 def test_the_beginning_of_a_name_is_enough_where_one_job_has_it(here: World) -> None:
     assert "gpt2-long" == here.session.attach("gpt2-lo").name
+    with pytest.warns(UserWarning, match="2 jobs were launched as bert; the newest is bert-261122-101010-bbbbbb"):
+        assert "bert-261122-101010-bbbbbb" == here.session.attach("bert").name
     with pytest.raises(st.errors.UnknownName, match=r"begins bert-261122-101010-bbbbbb, bert-"):
-        here.session.attach("bert")
+        here.session.attach("bert-2")
 
 
 def test_last_is_the_newest_job(here: World) -> None:

@@ -37,12 +37,14 @@ def test_a_short_name_means_its_job(names: list[str]) -> None:
             assert name == meant(word, names)
 
 
-def test_a_beginning_that_two_share_means_neither() -> None:
-    names = ["b-261124-062845-ab2fcf", "b-261124-062846-ab2fcf"]
-    assert names[0] == meant("b-261124-062845", names)
+def test_of_several_launches_the_newest_is_meant_and_of_several_jobs_none() -> None:
+    names = ["b-261124-062846-ab2fcf", "b-261124-062845-ab2fcf", "beta-261124-062846-ab2fcf"]
+    assert names[1] == meant("b-261124-062845", names)
     assert meant("c", names) is None
+    with pytest.warns(UserWarning, match=f"2 jobs were launched as b; the newest is {names[0]}"):
+        assert names[0] == meant("b", names)
     with pytest.raises(st.errors.UnknownName, match="write more of the name, or @last"):
-        meant("b", names)
+        meant("b-", names)
 
 
 LABELS = [f"reviews-lr{rate}-261124-0628{n}-ab2fcf" for n, rate in enumerate(("1e-5", "0p03", "0p1"), start=40)]

@@ -211,16 +211,12 @@ def _show(checked: list[Checked], style: str, milliseconds: float) -> None:
         return
     for entry in checked:
         if entry.invalid is None:
-            say(_verdict(entry))
+            counts = problems.counts(entry.found)
+            good = problems.launchable(entry.found)
+            say(f"✓ {entry.label}  {counts}, {entry.most}" if good else f"{counts} in {entry.label}. Not launchable.")
     first = next((item.problem.id for entry in checked for item in entry.found), None)
     if first is not None:
         say(f"Checked in {milliseconds:.0f} ms, offline. Why: sm-trn check --explain {first}")
-
-
-def _verdict(entry: Checked) -> str:
-    if not problems.launchable(entry.found):
-        return f"{problems.counts(entry.found)} in {entry.label}. Not launchable."
-    return f"✓ {entry.label}  {problems.counts(entry.found)}, {entry.most}"
 
 
 def _entry(entry: Checked) -> dict[str, Any]:

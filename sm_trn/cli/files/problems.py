@@ -133,14 +133,10 @@ def github_fault(fault: Fault) -> str:
     line = {"line": str(fault.place.line)} if fault.place else {}
     where = {"file": fault.file, **line, "title": "job file"}
     properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in where.items())
-    return f"::error {properties}::{_escaped(said_of(fault))}"
-
-
-def said_of(fault: Fault) -> str:
-    """What is wrong with a file, in one line."""
     notes = [f"{word} {text}" for word, text in (("got", fault.got), ("wanted", fault.wanted)) if text]
     keys = f"keys here: {', '.join(fault.keys)}" if fault.keys else ""
-    return "; ".join(text for text in (fault.what, *notes, fault.fix, keys) if text)
+    message = "; ".join(text for text in (fault.what, *notes, fault.fix, keys) if text)
+    return f"::error {properties}::{_escaped(message)}"
 
 
 def forbidden(name: str, job: JobSpec, region: str) -> list[Problem]:

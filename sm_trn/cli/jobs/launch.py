@@ -116,8 +116,9 @@ def command(  # noqa: PLR0913 - an argument for each option
     if not all(problems.launchable(items) for items in found.values()):
         click.echo(f"Nothing was started, nothing is billed. Fixes: sm-trn check {' '.join(names)}", err=True)
         return 1
-    if not rehearsed:  # a rehearsal costs nothing
-        _refuse_together(jobs)
+    refused = [] if rehearsed else problems.too_much_together([(file.name, job) for file, _, job in jobs], _region())
+    if refused:
+        raise InvalidJob(jobs[0][2].name if len(jobs) == 1 else fmt.jobs(len(jobs)), tuple(refused))
     if dry_run:
         return _preview(jobs, max_usd, as_json=as_json)
     if grids and len(jobs) > ASKED and not yes:
@@ -242,13 +243,6 @@ def _problems(file: JobFile, index: int, job: JobSpec, ignore: tuple[str, ...], 
 def _region() -> str:
     given = click.get_current_context().params
     return known_region(given["region"], profile=given["profile"])
-
-
-def _refuse_together(jobs: list[Job]) -> None:
-    """Raise InvalidJob where all jobs of the launch can cost more than the team's policy allows."""
-    refused = problems.too_much_together([(file.name, job) for file, _, job in jobs], _region())
-    if refused:
-        raise InvalidJob(jobs[0][2].name if len(jobs) == 1 else fmt.jobs(len(jobs)), tuple(refused))
 
 
 def _preview(jobs: list[Job], max_usd: float | None, *, as_json: bool) -> int:

@@ -10,7 +10,7 @@ import click
 from ...core.jobfile.changes import change_job
 from ...core.render import problems
 from ...core.render.differences import diff
-from ...core.session.handles import Session, TrainingJob
+from ...core.session.handles import Session
 from ...core.specs.job import JobSpec
 from ...rules import check
 from ..connection import connection_options
@@ -68,7 +68,11 @@ def command(  # noqa: PLR0913 - one argument per option of the command line
     session = connection()
     job = session.attach(name)
     if resume:
-        return _resume(session, job, ignore, as_json=as_json, wait=wait)
+        stored = job.checkpoints()
+        if stored is not None and not as_json:
+            click.echo(f"checkpoints: {stored}", err=True)
+        more = {"checkpoints": {"uri": stored.uri, "objects": stored.count, "newest": stored.newest}} if stored else {}
+        return waiting.answer(session, job.name, job.resume(ignore=ignore), as_json=as_json, wait=wait, more=more)
     spec = change_job(job.spec, settings, unset=unset)
     if dry_run:
         return _preview(job.spec, spec, name, as_json=as_json)
@@ -76,14 +80,6 @@ def command(  # noqa: PLR0913 - one argument per option of the command line
         for problem in (*check(spec), *problems(spec, "request")):
             click.echo(str(problem), err=True)
     return waiting.answer(session, name, job.resubmit(spec, ignore=ignore), as_json=as_json, wait=wait, more={})
-
-
-def _resume(session: Session, job: TrainingJob, ignore: tuple[str, ...], *, as_json: bool, wait: bool) -> int:
-    stored = job.checkpoints()
-    if stored is not None and not as_json:
-        click.echo(f"checkpoints: {stored}", err=True)
-    more = {"checkpoints": {"uri": stored.uri, "objects": stored.count, "newest": stored.newest}} if stored else {}
-    return waiting.answer(session, job.name, job.resume(ignore=ignore), as_json=as_json, wait=wait, more=more)
 
 
 def _preview(before: JobSpec, after: JobSpec, name: str, *, as_json: bool) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...core.errors import CloudError
+from ...core.errors import CloudError, UnknownName
 from ...core.session.handles import Session, TrainingJob
 from ..connection import connection_options
 from ..options import json_option
@@ -94,11 +94,16 @@ def _stop_queued(session: WholeSession, queue: str, names: tuple[str, ...], *, a
 
 
 def _named(session: Session, name: str) -> TrainingJob:
-    """The job that a name means; one that cannot be looked at is stopped by the name as it is. Raises UnknownName."""
+    """The job that a name means; one that cannot be looked at is stopped by the name as it is. Raises UnknownName, also where several
+    jobs of one launch name run: the newest is not always the one to stop."""
     try:
-        return session.attach(name)
+        job = session.attach(name)
+        running = [] if name.endswith(job.name) else [each.name for each in session.running(containing=name)]
     except CloudError:
         return TrainingJob(name=name.rsplit("/", 1)[-1], session=session)
+    if len(running) > 1 and not name.startswith("@"):
+        raise UnknownName(f"job: got {name!r}, wanted one of the jobs that run: {', '.join(running)}")
+    return job
 
 
 def _list(jobs: Sequence[TrainingJob], *, as_json: bool) -> int:

@@ -6,10 +6,6 @@ v2.257.7 enforces in ``sagemaker.huggingface.training_compiler.config``.
 
 from __future__ import annotations
 
-import functools
-import json
-from dataclasses import dataclass
-from importlib.resources import files
 from typing import Final
 
 COMPILER_FAMILIES: Final = ("p3", "p3dn", "g4dn", "p4d", "g5")
@@ -40,23 +36,3 @@ def has_torchrun(pytorch: str) -> bool:
     """Whether GPU containers of this PyTorch start workers with torchrun. A version that is not known has it."""
     version = tuple(int(part) for part in pytorch.split(".")[:2] if part.isdigit())
     return not version or version >= TORCHRUN_GPU_FLOOR
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestedBatch:
-    """The largest batches per worker that AWS fitted on one instance type: without the compiler – when it says – and with it."""
-
-    pytorch: str
-    model: str
-    instance: str
-    precision: str
-    sequence: int
-    batch: int | None
-    compiled_batch: int
-
-
-@functools.cache
-def tested_batches() -> tuple[TestedBatch, ...]:
-    """The developer guide's tested models, PyTorch only; ``compiler_batches.json`` names the page and its date."""
-    body = json.loads(files(__package__).joinpath("compiler_batches.json").read_text("utf-8"))
-    return tuple(TestedBatch(**row) for row in body["rows"])

@@ -36,7 +36,6 @@ def catalogue_tables() -> tuple[FactTable, ...]:
         ),
         _shipped("chips", "rows", "datasheets, named by each row"),
         _shipped("efa", "images", "build files of AWS's images, and the training toolkit"),
-        _shipped("compiler_batches", "rows", "SageMaker developer guide, training-compiler-support"),
     )
 
 

@@ -27,17 +27,17 @@ class RuleReader:
 
     Where a group ends right before an exponent – ``([0-9.]*)`` in ``2.38e-05`` – the service keeps 2.38; here the value
     is 2.38e-05. An expression that is wrong, or needs more than ``LIMIT_S`` for one line, is switched off and named in
-    ``disabled``; the others go on.
+    ``problems``, as is one whose group is no number; the others go on.
     """
 
     def __init__(self, rules: Iterable[MetricRule]) -> None:
-        self.disabled: dict[str, str] = {}
+        self.problems: dict[str, str] = {}
         self._rules: list[_Search] = []
         for rule in dict.fromkeys(rules):
             try:
                 self._rules.append((rule.name, _beginning(rule.regex), regex.compile(rule.regex)))
             except (regex.error, OverflowError, RecursionError) as error:  # noqa: PERF203 - at most 40 rules
-                self.disabled[rule.name] = f"not a regular expression: {error}"
+                self.problems[rule.name] = f"not a regular expression: {error}"
 
         self._beginnings = tuple({beginning for _, beginning, _ in self._rules})
 
@@ -68,9 +68,13 @@ class RuleReader:
                 value = _number(match, text)
                 if value is not None:
                     found[name] = value
+                else:
+                    self.problems.setdefault(
+                        name, f"no number in {match[0][:60]!r}, wanted one such as 97.5 in its first group"
+                    )
         for rule in late:
             self._rules.remove(rule)
-            self.disabled[rule[0]] = f"one line took more than {LIMIT_S} s; anchor it, or repeat less"
+            self.problems[rule[0]] = f"one line took more than {LIMIT_S} s; anchor it, or repeat less"
         return found
 
 

@@ -125,7 +125,7 @@ def read_log(path: str | Path, *, rules: Iterable[MetricRule] = ()) -> SavedLog:
     Bytes that are no UTF-8 become U+FFFD. Raises SmTrnError for a wrong expression, OSError for a file that cannot be read.
     """
     known = tuple(rules)
-    for name, why in RuleReader(known).disabled.items():
+    for name, why in RuleReader(known).problems.items():
         raise SmTrnError(f"rules: {name!r} is {why}")
     try:
         with Path(path).open("rb"):

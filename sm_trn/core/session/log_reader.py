@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -168,11 +169,13 @@ class JobLog:
         return tuple(rule for rule in own if rule not in READ_ANYWAY)
 
     def metric_log(self) -> MetricLog:
-        """All metric lines of the job so far; one reading of its log, of which only those lines are kept."""
+        """All metric lines of the job so far, with a warning for each rule that gave no number; one reading of its log."""
         reader = MetricReader(self.rules())
         lines: list[MetricLine] = []
         for part in self.batches(LogCursor(), follow=False):
             lines.extend(reader.lines(part.events))
+        for name, problem in reader.rules.problems.items():
+            warnings.warn(f"metric {name!r}: {problem}", stacklevel=3)
         return MetricLog(tuple(lines))
 
     def final_rows(self) -> list[tuple[str, float, float | None, float | None]]:

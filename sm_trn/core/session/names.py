@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -23,25 +24,27 @@ def stem(name: str) -> str:
 
 
 def meant(word: str, names: Sequence[str]) -> str | None:
-    """The one of ``names`` that is called ``word``, or begins with it; None where none does.
+    """The newest of ``names`` that was launched as ``word``, with a warning where there are several; else the one that begins with it;
+    None where none does.
 
-    ``names`` are the newest first. Raises UnknownName where several do: nothing is guessed of what may be stopped or billed.
+    ``names`` are the newest first. Raises UnknownName where several jobs that were launched under other names begin so.
     """
-    for found in ([name for name in names if stem(name) == word], [name for name in names if name.startswith(word)]):
-        if len(found) == 1:
-            return found[0]
-        if found:
-            more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-            raise UnknownName(
-                f"job: got {word!r}, which begins {', '.join(found[:3])}{more}; write more of the name, or {LAST} for the newest"
-            )
-    return None
+    launches = [name for name in names if stem(name) == word]
+    if len(launches) > 1:
+        warnings.warn(f"{len(launches)} jobs were launched as {word}; the newest is {launches[0]}", stacklevel=3)
+    matches = launches[:1] or [name for name in names if name.startswith(word)]
+    if len(matches) > 1:
+        more = f" and {len(matches) - 3} more" if len(matches) > 3 else ""
+        raise UnknownName(
+            f"job: got {word!r}, which begins {', '.join(matches[:3])}{more}; write more of the name, or {LAST} for the newest"
+        )
+    return matches[0] if matches else None
 
 
 def meant_by(feed: JobFeed, word: str) -> str | None:
-    """The name of the job that ``word`` means: of ``@last`` the newest, else the one that is called so or begins so; None for none.
+    """The name of the job that ``word`` means: of ``@last`` the newest, else that of ``meant``; None for none.
 
-    Raises UnknownName where several do, or where ``@last`` finds no job; CloudError.
+    Raises UnknownName where several jobs begin so, or where ``@last`` finds no job; CloudError.
     """
     if word == LAST:
         newest = next(listed(feed, JobQuery()), None)

@@ -107,7 +107,9 @@ def cost_line(job: JobSnapshot, cost: JobCost | None) -> str:
     reason = missing_cost(emulated=job.emulated, billed=job.billable_s is not None, in_tokens=job.in_tokens)
     words = str(reason)
     if reason is Missing.EMULATED and job.billable_s is not None:
-        words = f"{reason} ({fmt.billable(job.billable_s, emulated=True)})"
+        price = known_prices().of(job.machines, job.region)
+        listed = f"; on AWS {fmt.instances(job.instance, job.count)} at {price} each" if price is not None else ""
+        words = f"{reason} ({fmt.billable(job.billable_s, emulated=True)}){listed}"
     elif reason is Missing.NO_PRICE:
         words = f"{no_price_for(job.instance, job.region)}; none is guessed"
     return f"{job.name}  {cost or words}"
