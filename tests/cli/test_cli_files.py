@@ -208,6 +208,18 @@ def test_explain_without_a_rule_lists_what_is_not_looked_at() -> None:
     assert "sm-trn check --run" in said
 
 
+def test_explain_says_what_a_file_leaves_to_be_inferred(folder: Path) -> None:
+    (folder / "three.toml").write_text(
+        'script = {entry = "src/my_train.py"}\nframework = {kind = "huggingface", transformers = "4.56"}\n'
+        'compute = {instance = "ml.g5.xlarge"}\n'
+    )
+    for arguments in (("--explain", "three.toml"), ("three.toml", "--explain")):
+        lines = sm_trn("check", *arguments, cwd=folder).stdout.splitlines()
+        assert ["name = 'my-train'", "framework.pytorch = '2.8.0'", "framework.python = 'py312'", "image huggingface-pytorch-training"] == [
+            line.removeprefix("three.toml: ").split(",")[0].split(":")[0] for line in lines
+        ]  # fmt: skip
+
+
 def test_explain_and_rules_need_no_file() -> None:
     assert "API reference, StoppingCondition" in sm_trn("check", "--explain", "SPOT001").stdout
     assert sm_trn("check", "--rules").stdout.startswith("# Preflight rules\n")

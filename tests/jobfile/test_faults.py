@@ -94,7 +94,6 @@ WRONG = [
     ('kind = "pytorch"', "", 8, ["framework", 'wanted: kind = "pytorch"']),
     ("smdistributed.dataparallel", "torchxla", 17, ['unknown kind "torchxla"', 'did you mean "pytorchxla"?']),
     ('kind = "smdistributed.dataparallel"', 'kind = "mpi"\nprocess_per_host = 8', 18, ['"processes_per_host"?', "keys here: kind,"]),
-    ('name = "gpt2"', "", 0, ['missing key "name"']),
 ]  # fmt: skip
 
 

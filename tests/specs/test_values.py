@@ -111,7 +111,7 @@ def test_a_spec_cannot_be_assigned_to() -> None:
         (lambda: st.Compute("ml.p4d.24xlarge", count=0), "compute.count: got 0, wanted at least 1"),
         (lambda: st.Spot(max_wait_s=0), "spot.max_wait_s: got 0, wanted at least 1"),
         (lambda: jobs.smddp(".").replace(max_run_s=0), "max_run_s: got 0, wanted at least 1"),
-        (lambda: jobs.smddp(".").replace(name=""), "name: got '', wanted a job name"),
+        (lambda: jobs.smddp(".").replace(name="", script=None), "name: got '', wanted a job name"),
     ],
 )
 def test_nonsense_is_refused_at_once(make: object, text: str) -> None:

@@ -49,7 +49,7 @@ class Checked:
     metavar="[ID]",
     is_flag=False,
     flag_value="",
-    help="Explain what the rule ID checks, why, and on what evidence. Without an ID, list what check does not look at.",
+    help="Explain the rule ID and its evidence; of a FILE, what its jobs leave out. With neither, list what check does not look at.",
 )
 @click.option(
     "--run",
@@ -95,7 +95,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     \b
     Example: sm-trn check bert.toml --format short
     """
-    alone = {"--schema": show_schema, "--rules": show_rules, "--explain": explain is not None}
+    alone = {"--schema": show_schema, "--rules": show_rules, "--explain": bool(explain)}
     for option in [option for option, asked in alone.items() if asked and names]:
         raise click.UsageError(f"{option} takes no FILE, got {names[0]}; check it by itself: sm-trn check {names[0]}")
     if show_schema:
@@ -107,7 +107,9 @@ def command(  # noqa: PLR0913 - an argument for each option
         click.echo(rules.page(), nl=False)
         return 0
     if explain is not None:
-        say(rules.explain(explain) if explain else rules.unseen())
+        explained = files.all_jobs(names or ([explain] if files.looks_like_a_file(explain) else []))
+        inferred = [f"{files.label(file, job)}: {line}" for file, at, job in explained for line in file.inferred(at)]
+        say("\n".join(inferred) or (rules.explain(explain) if explain else rules.unseen()))
         return 0
     if not names:
         raise click.UsageError("no FILE; sm-trn check bert.toml")
@@ -210,10 +212,10 @@ def _show(checked: list[Checked], style: str, milliseconds: float) -> None:
     if style != "long":
         return
     for entry in checked:
-        if entry.invalid is None:
-            counts = problems.counts(entry.found)
-            good = problems.launchable(entry.found)
-            say(f"✓ {entry.label}  {counts}, {entry.most}" if good else f"{counts} in {entry.label}. Not launchable.")
+        if entry.invalid is None and problems.launchable(entry.found):
+            say(f"✓ {entry.label}  {problems.counts(entry.found)}, {entry.most}")
+        elif entry.invalid is None:
+            say(f"{problems.counts(entry.found)} in {entry.label}. Not launchable.")
     first = next((item.problem.id for entry in checked for item in entry.found), None)
     if first is not None:
         say(f"Checked in {milliseconds:.0f} ms, offline. Why: sm-trn check --explain {first}")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import bisect
 import functools
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -17,6 +15,7 @@ from ..facts import user_facts
 from ..specs.compute import SERVERLESS, Accelerator
 from ..specs.framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TorchNeuron
 from ..specs.job import JobSpec
+from ..specs.versions import shipped_images
 from .compiler import SMDDP_PYTORCH
 from .instances import find_instance
 
@@ -83,14 +82,9 @@ class ImageRow:
 
 
 @functools.cache
-def shipped_table() -> Mapping[str, Any]:
-    return MappingProxyType(json.loads(files(__package__).joinpath("images.json").read_text("utf-8")))
-
-
-@functools.cache
 def _table() -> Mapping[str, Any]:
     """The table that ships, and after it the rows of the user's own file: each has the form of images.json."""
-    shipped, own = shipped_table(), user_facts().get("images", {})
+    shipped, own = shipped_images(), user_facts().get("images", {})
     return MappingProxyType(
         {
             "rows": [*shipped["rows"], *own.get("rows", [])],
@@ -136,7 +130,7 @@ def processors(family: str) -> frozenset[str]:
 
 @functools.cache
 def families() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row["family"] for row in shipped_table()["rows"]))
+    return tuple(dict.fromkeys(row["family"] for row in shipped_images()["rows"]))
 
 
 def registries(row: ImageRow) -> Mapping[str, str]:
@@ -186,8 +180,8 @@ def _matching(family: str, framework: Framework) -> tuple[ImageRow, ...]:
     return tuple(
         row
         for row in rows(family)
-        if _fits(framework.pytorch, row.pytorch)
-        and (row.short or framework.pytorch == row.pytorch)
+        if (_fits(framework.pytorch, row.pytorch) or not framework.pytorch)
+        and (row.short or framework.pytorch in {"", row.pytorch})
         and (framework.transformers is None or _fits(framework.transformers, row.transformers or ""))
         and (not isinstance(framework, NEURON) or framework.neuron_sdk in {None, row.neuron_sdk})
     )
@@ -201,7 +195,7 @@ def choose(job: JobSpec) -> ImageRow | None:
 @functools.lru_cache(maxsize=256)
 def _choose(family: str, framework: Framework) -> ImageRow | None:
     fitting = [
-        row for row in _matching(family, framework) if row.python is None or framework.python in {None, row.python}
+        row for row in _matching(family, framework) if row.python is None or framework.python in {None, "", row.python}
     ]
     if isinstance(framework, NEURON) and framework.neuron_sdk is None:
         fitting = [row for row in fitting if row.xla_training]

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from importlib.resources import files
 
+from ..specs.versions import shipped_images
 from . import images
 
 
@@ -45,7 +46,7 @@ def _images() -> FactTable:
         name="images",
         rows=len(rows),
         as_of=max(row.as_of for row in rows),
-        own_rows=len(rows) - len(images.shipped_table()["rows"]),
+        own_rows=len(rows) - len(shipped_images()["rows"]),
         source="; ".join(dict.fromkeys(row.source for row in rows)),
         renewed_by="sm-trn catalog update, from an installed SageMaker SDK",
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from cattrs.errors import BaseValidationError
 
+from ..catalog import images
 from ..errors import InvalidJobFile, UnknownName
 from ..specs.job import JobSpec, expect_spec
 from ..specs.json import Json
@@ -25,6 +26,9 @@ SIZE_CAP = 1_000_000  # characters: thousands of jobs
 SEVERAL = "job"
 SCHEMA_KEY = "$schema"  # which JSON files name their schema by, for editors
 _TOML_PLACE = re.compile(r"\(at line (?P<line>\d+), column (?P<column>\d+)\)")
+
+
+_INFERRED = ("name", "framework.pytorch", "framework.version", "framework.python")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,22 @@ class JobFile:
         if where == "distribution":
             path = (*path, "kind")
         return self.places.find(path)
+
+    def inferred(self, index: int) -> Iterator[str]:
+        """A line for each field that the text leaves to the script or the image, and for the image."""
+        job = self.jobs[index]
+        row = images.choose(job)
+        written = {where for where in _INFERRED if self.places.follow(self.bases[index], where) in self.places.keys}
+        if "name" not in written:
+            yield f"name = {job.name!r}, the script's name"
+        if row is None:
+            return
+        if not written & {"framework.pytorch", "framework.version"}:
+            yield f"framework.pytorch = {row.pytorch!r}, of the newest image with these versions"
+        if "framework.python" not in written and row.python is not None:
+            yield f"framework.python = {row.python!r}, of the image"
+        if not job.image_uri:
+            yield f"image {row.repository}:{images.tag(row, job)}, of the framework on {images.machine(job)}"
 
     def line(self, number: int) -> str:
         """Line ``number`` of the text, counted from 1."""

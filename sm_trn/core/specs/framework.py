@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, TypeAlias
 
 from .value import suggesting
+from .versions import image_version
 
 
 @suggesting
@@ -14,15 +15,21 @@ from .value import suggesting
 class PyTorch:
     """AWS's PyTorch container for CPU and GPU instances. ``version`` is short (``1.11``) or full (``1.11.0``).
 
-    >>> st.PyTorch("2.6", python="py312").pytorch
-    '2.6'
+    ``python`` is the image's own unless it is named.
+
+    >>> st.PyTorch("2.6").python
+    'py312'
     """
 
     version: str
     _: KW_ONLY
-    python: str
+    python: str = ""
     family: ClassVar[str] = "pytorch"
     transformers: ClassVar[str | None] = None
+
+    def __post_init__(self) -> None:
+        if not self.python:
+            object.__setattr__(self, "python", image_version("python", self.family, pytorch=self.version))
 
     @property
     def pytorch(self) -> str:
@@ -34,15 +41,26 @@ class PyTorch:
 class HuggingFace:
     """Hugging Face's PyTorch container for GPU instances. Both versions are short, or both are full.
 
-    >>> st.HuggingFace("4.21", pytorch="1.11", python="py38").transformers
-    '4.21'
+    ``pytorch`` and ``python`` are the newest image's own unless they are named.
+
+    >>> st.HuggingFace("4.56")
+    HuggingFace(transformers='4.56', pytorch='2.8', python='py312')
     """
 
     transformers: str
     _: KW_ONLY
-    pytorch: str
-    python: str
+    pytorch: str = ""
+    python: str = ""
     family: ClassVar[str] = "huggingface"
+
+    def __post_init__(self) -> None:
+        if not self.pytorch:
+            version = image_version("pytorch", self.family, transformers=self.transformers)
+            short = self.transformers.count(".") == 1
+            object.__setattr__(self, "pytorch", ".".join(version.split(".")[:2]) if short else version)
+        if not self.python:
+            versions = {"transformers": self.transformers, "pytorch": self.pytorch}
+            object.__setattr__(self, "python", image_version("python", self.family, **versions))
 
 
 @suggesting

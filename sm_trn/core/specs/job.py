@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
@@ -106,8 +107,9 @@ class Distribution(Protocol):
 class JobSpec(HasCard):
     """A training job. Immutable; change it with ``replace``. Send it with ``Session.submit``.
 
-    ``name`` begins the job's unique name. SageMaker ends the job after ``max_run_s`` seconds. ``metrics`` find numbers in what the
-    script prints. ``environment`` are variables of its containers, ``tags`` are the job's own, such as team and project.
+    ``name`` begins the job's unique name; without one it is the script's. SageMaker ends the job after ``max_run_s`` seconds.
+    ``metrics`` find numbers in what the script prints. ``environment`` are variables of its containers, ``tags`` are the job's own,
+    such as team and project.
     ``inputs`` maps channel names to S3 URIs, local folders (uploaded at submit) or file systems. ``hyperparameters`` reach the script
     as command-line arguments, JSON-encoded on the way exactly as SDK v2 does. ``image_uri`` overrides the container that
     ``framework`` would select. Without a ``script`` the image's own program runs, and reads its hyperparameters as plain texts.
@@ -144,10 +146,10 @@ class JobSpec(HasCard):
             ),
             **dict.fromkeys(("entry_point", "source_dir"), "script=Script('train.py', source_dir='./src')"),
             "dependencies": "script=Script(…, dependencies=('../libs/shared',))",
-            **dict.fromkeys(("framework_version", "py_version"), "framework=PyTorch('2.6', python='py312')"),
+            **dict.fromkeys(("framework_version", "py_version"), "framework=PyTorch('2.6')"),
             **dict.fromkeys(
                 ("transformers_version", "pytorch_version"),
-                "framework=HuggingFace('4.49', pytorch='2.5', python='py311')",
+                "framework=HuggingFace('4.49')",
             ),
             "compiler_config": "compiler=TrainingCompiler()",
             "metric_definitions": "metrics=(MetricRule('loss', r'loss: ([0-9.]+)'),)",
@@ -178,7 +180,7 @@ class JobSpec(HasCard):
     WANTED: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "script": "Script('train.py', source_dir='./src')",
-            "framework": "PyTorch('2.6', python='py312'), HuggingFace(…), NeuronX(…), TorchNeuron('2.14') or Container()",
+            "framework": "PyTorch('2.6'), HuggingFace(…), NeuronX(…), TorchNeuron('2.14') or Container()",
             "compute": "Compute('ml.trn1.32xlarge', count=1)",
             "distribution": "a strategy: TorchDistributed(), SMDataParallel(), SMModelParallel(…), PyTorchXLA(), MPI(…) or another",
             "hyperparameters": "a mapping of names to values, such as {'epochs': 3}",
@@ -193,7 +195,7 @@ class JobSpec(HasCard):
         }
     )
 
-    name: str
+    name: str = ""
     script: Script | None = None
     framework: Framework
     compute: Compute
@@ -218,8 +220,10 @@ class JobSpec(HasCard):
     kept: tuple[Kept, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.name and self.script is not None:
+            object.__setattr__(self, "name", _named_after(self.script))
         if not self.name:
-            raise ValueError("name: got '', wanted a job name")
+            raise ValueError("name: got '', wanted a job name, or a script whose name the job gets")
         if self.max_run_s < 1:
             raise ValueError(f"max_run_s: got {self.max_run_s!r}, wanted at least 1")
         for name in ("hyperparameters", "inputs", "environment", "tags"):
@@ -308,6 +312,12 @@ class JobSpec(HasCard):
     @property
     def compiled(self) -> bool:
         return self.compiler is not None and self.compiler.enabled
+
+
+def _named_after(script: Script) -> str:
+    """The name of the script's file with the characters that a job's name can have."""
+    stem = script.entry.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    return re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-")
 
 
 @functools.lru_cache(maxsize=256)
