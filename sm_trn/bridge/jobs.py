@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import io
 import json
 import re
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -91,10 +92,13 @@ def launch_of(call: RecordedCall, place: Place | None, site: Site | None, upload
     """Return the launch of a recorded request; one that cannot be a job says why."""
     launch = Launch(
         name=next((str(value) for key, value in call.request.items() if key.endswith("JobName")), ""),
-        place=place, site=site, request=call.request, region=call.region, notes=_notes(call.request),
+        place=place, site=site, request=call.request, region=call.region,
+        notes=(*_notes(call.request), *_version_notes(call.request, site)),
     )  # fmt: skip
+    if unknown := STOOD_FOR.search(json.dumps(dict(call.request), ensure_ascii=False, default=str)):
+        refusal = f"got {unknown[0]} in the request, wanted its value; install it and import again"
+        return dataclasses.replace(launch, refusal=refusal)
     try:
-        _expect_known(call)
         if call.operation == "CreateTrainingJob":
             return _training_launch(launch, uploads)
         sweep = recorded_sweep(_with_placeholders(call.request, call.region))
@@ -102,12 +106,6 @@ def launch_of(call: RecordedCall, place: Place | None, site: Site | None, upload
         return dataclasses.replace(launch, sweep=sweep.replace(job=job), job=job, source=unpack)
     except SmTrnError as error:
         return dataclasses.replace(launch, refusal=str(error))
-
-
-def _expect_known(call: RecordedCall) -> None:
-    """Raises SmTrnError for a request with a text that a module would have made which is not installed."""
-    if unknown := STOOD_FOR.search(json.dumps(dict(call.request), ensure_ascii=False, default=str)):
-        raise SmTrnError(f"got {unknown[0]} in the request, wanted its value; install it and import again")
 
 
 def _training_launch(launch: Launch, uploads: Mapping[str, bytes]) -> Launch:
@@ -208,6 +206,19 @@ def _replaced(value: Any, region: str) -> Any:
 def _placed(text: str, region: str) -> str:
     bucket = re.escape(f"sagemaker-{region}-{ACCOUNT}") if region else rf"sagemaker-[a-z0-9-]+-{ACCOUNT}"
     return re.sub(bucket, "YOUR-BUCKET", text).replace(f"{ACCOUNT}.dkr.ecr", "YOUR-ACCOUNT.dkr.ecr")
+
+
+def _version_notes(request: Mapping[str, Any], site: Site | None) -> Iterator[str]:
+    """Yield a sentence for each version that the call names and the image that SDK v2 chose does not have."""
+    image = str(request.get("AlgorithmSpecification", {}).get("TrainingImage", ""))
+    for argument in site.node.keywords if site is not None else ():
+        version = argument.value.value if isinstance(argument.value, ast.Constant) else ""
+        if (
+            argument.arg in {"framework_version", "pytorch_version"}
+            and "-training" in image
+            and str(version) not in image
+        ):
+            yield f"{argument.arg}={version!r} became the image {image.rpartition('/')[2]}"
 
 
 def _notes(request: Mapping[str, Json]) -> tuple[str, ...]:

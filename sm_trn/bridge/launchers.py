@@ -16,7 +16,7 @@ from typing import Final
 from ..core.errors import SmTrnError
 from .jobs import Launch, launch_of
 from .literal import Arguments, read_arguments
-from .recorder import Recorded, RecordedCall, record
+from .recorder import Recorded, record
 from .sites import Place, Site, Source, find_sites, read_source
 from .values import ACCOUNT_NAMES, with_values
 
@@ -118,7 +118,8 @@ def _launches(recorded: Recorded, sites: Sequence[Site], path: Path) -> list[Lau
         if call.operation not in _JOBS:
             continue
         own = replace(call, places=_named(call.places, path), made_at=_named(call.made_at, path))
-        site = _site(own, sites)
+        made_at = (site for place in (*own.made_at, *own.places) for site in sites if site.covers(place))
+        site = next(made_at, None)  # the site that made the estimator of a call, or that is the call itself
         place = next((each for each in own.places if each.file == path.name), next(iter(own.places), None))
         launch = launch_of(own, place, site, recorded.uploads)
         at = (place.cell, place.line) if place is not None and place.cell else (0, 0)
@@ -134,15 +135,6 @@ def _named(places: Sequence[Place], path: Path) -> tuple[Place, ...]:
     """Return the places with the launcher's file by its name alone."""
     own = str(path.resolve())
     return tuple(replace(each, file=path.name) if each.cell or each.file == own else each for each in places)
-
-
-def _site(call: RecordedCall, sites: Sequence[Site]) -> Site | None:
-    """Return the site that made the estimator of a call, or that is the call itself."""
-    for place in (*call.made_at, *call.places):
-        for site in sites:
-            if site.covers(place):
-                return site
-    return None
 
 
 def _runner(source: Source, python: str | Path | None) -> tuple[str, Path | None]:

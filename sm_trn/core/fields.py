@@ -510,6 +510,8 @@ OWNED: Final[tuple[tuple[str, str], ...]] = (
     ("AlgorithmSpecification.AlgorithmName", "framework=Container(algorithm=…)"),
     *((field.request, f"{field.spec}=…") for field in JOB),
 )  # fmt: skip
+# Members of ``extra`` that write where the job's output goes, unless they name a place.
+WRITING: Final = ("DebugHookConfig", "ProfilerConfig")
 SHARED: Final = frozenset(request.split(".")[0] for request, _ in OWNED)
 
 

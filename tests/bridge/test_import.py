@@ -105,11 +105,13 @@ from sagemaker.pytorch import PyTorch
 PyTorch(entry_point="train.py", source_dir="src", role="arn:aws:iam::111122223333:role/T", framework_version="2.5.1", py_version="py311",
     instance_type="ml.g5.xlarge", instance_count=1, metric_definitons=[{"Name": "loss", "Regex": "loss=([0-9.]+)"}],
     checkpoint_s3_url="s3://b/ck/", max_runtime=3600, enviroment={"A": "1"}, hyper_parameters={"lr": 0.3}).fit({"train": "s3://b/d/"})
+PyTorch(entry_point="train.py", source_dir="src", role="arn:aws:iam::111122223333:role/T", framework_version="2.1", py_version="py38",
+    instance_type="ml.trn1.2xlarge", instance_count=1).fit({"train": "s3://b/d/"})
 """
 
 
 @SDK
-def test_misspelt_arguments_are_named_with_what_was_meant(tmp_path: Path) -> None:
+def test_what_sdk_v2_drops_or_changes_without_a_word_is_named(tmp_path: Path) -> None:
     sdk_v2()
     project(tmp_path, MISSPELT)
     done = sm_trn("import", "launch.py", cwd=tmp_path)
@@ -123,6 +125,7 @@ def test_misspelt_arguments_are_named_with_what_was_meant(tmp_path: Path) -> Non
             in done.stdout
         )
     assert 5 == done.stdout.count("SDK v2 does not know")
+    assert "▲ framework_version='2.1' became the image pytorch-training-neuron:1.11.0-neuron-py38" in done.stdout
 
 
 TUNED = """

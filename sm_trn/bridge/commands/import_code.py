@@ -97,8 +97,12 @@ def command(  # noqa: PLR0913 - its options
     \b
     Example: sm-trn import launch.py --env EPOCHS=3 -- --model bert
     """
-    _expect_code(file)
-    trusted = trust or (not no_run and not available() and not as_json and _trusts())
+    if file.suffix not in {".py", ".ipynb"}:
+        job_file = file.suffix in {".toml", ".yaml", ".yml", ".json"}
+        known = ", a job file already: sm-trn check reads it" if job_file else ""
+        raise click.UsageError(f"got {file}{known}; wanted Python or a notebook")
+    asked = not (trust or no_run or available() or as_json) and sys.stdin.isatty()
+    trusted = trust or (asked and click.confirm(f"{TRUST} Run it?", default=False, err=True))
     imported = import_launcher(
         file,
         arguments,
@@ -123,19 +127,6 @@ def command(  # noqa: PLR0913 - its options
     if any(each.paths for each in saved):
         say(f"Next: sm-trn check {output}/*.toml")
     return int(not imported.complete or any(each.refusal for each in saved))
-
-
-def _expect_code(file: Path) -> None:
-    if file.suffix not in {".py", ".ipynb"}:
-        known = (
-            ", a job file already: sm-trn check reads it" if file.suffix in {".toml", ".yaml", ".yml", ".json"} else ""
-        )
-        raise click.UsageError(f"got {file}{known}; wanted Python or a notebook")
-
-
-def _trusts() -> bool:
-    """Ask on the terminal whether the program may run without a sandbox."""
-    return sys.stdin.isatty() and click.confirm(f"{TRUST} Run it?", default=False, err=True)
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -154,7 +154,9 @@ def extra(job: JobSpec) -> Iterator[Problem]:
             what = f"CreateTrainingJob has no such member{suggestion(name, limits.shapes()[REQUEST]['members'])}"
             yield _refused(f"extra.{name}", what, repr(name), "a member of the request")
             continue
-        for place, got, wanted in faults(member["shape"], thawed(value), partial=name in fields.SHARED):
+        for place, got, wanted in faults(
+            member["shape"], thawed(value), partial=name in fields.SHARED or name in fields.WRITING
+        ):
             path = f"extra.{name}{place}".replace("/", ".")
             yield _refused(path, f"the API refuses {path.removeprefix('extra.')}", got, wanted)
     for path, value in leaves(job.extra):

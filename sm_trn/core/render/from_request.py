@@ -147,6 +147,9 @@ def _extra(rendered: Mapping[str, Any], sent: Mapping[str, Any], shape: str, abo
             continue
         shared = isinstance(value, Mapping) and any(owned.startswith(f"{path}.") for owned in _OWNED)
         rest = _extra(rendered.get(key) or {}, value, members[key]["shape"], f"{path}.") if shared else value
+        if key in fields.WRITING and isinstance(rest, Mapping):
+            output = ("S3OutputPath", sent["OutputDataConfig"]["S3OutputPath"])
+            rest = {name: inner for name, inner in rest.items() if (name, inner) != output}
         if _storable(rest) and not (shared and rest == {}):
             result[key] = rest
     return result

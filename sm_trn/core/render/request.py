@@ -32,7 +32,11 @@ def render(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
     """What the spec says without its kept parts. Raises as ``render``."""
-    return merged(_without_extra(job, at), job.extra)
+    request = merged(_without_extra(job, at), job.extra)
+    for name in fields.WRITING:
+        if name in job.extra and not request[name].get("DisableProfiler"):
+            request[name].setdefault("S3OutputPath", request["OutputDataConfig"]["S3OutputPath"])
+    return request
 
 
 def _without_extra(job: JobSpec, at: Destination) -> dict[str, Any]:
