@@ -10,6 +10,7 @@ import jobs
 import pytest
 
 import sm_trn as st
+from sm_trn.core.catalog import limits
 from sm_trn.core.specs import JobSpec, Problem, Severity
 
 
@@ -291,6 +292,11 @@ def test_errors_come_first(source: str) -> None:
 def test_a_mistyped_instance_gets_the_nearest_name(source: str) -> None:
     job = jobs.smddp(source).replace(compute=st.Compute("ml.p4d.24xlage", count=2))
     assert "'ml.p4d.24xlarge'" in next(p.fix for p in st.check(job) if p.id == "LIMIT001")
+
+
+def test_a_type_of_the_catalogue_is_no_mistake_under_an_older_botocore(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "members", lambda _: ("ml.m5.large",))
+    assert "LIMIT001" not in {problem.id for problem in st.check(jobs.SQUAD)}
 
 
 def write(folder: str, text: str) -> None:

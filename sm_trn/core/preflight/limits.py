@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..catalog import limits
-from ..catalog.instances import find_instance
+from ..catalog.instances import find_instance, instances
 from ..specs.compute import SERVERLESS
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity, rules_of
@@ -30,8 +30,8 @@ def _over(rule: Rule, *, where: str, what: str, got: int, shape: str, fix: str) 
 
 
 def instance_exists(job: JobSpec) -> Iterator[Problem]:
-    """LIMIT001: a mistyped instance type goes out unchanged from both SDKs."""
-    known = limits.members("TrainingInstanceType")
+    """LIMIT001: a mistyped instance type goes out unchanged from both SDKs. An older botocore may not know the newest types."""
+    known = {*limits.members("TrainingInstanceType"), *instances()}
     for instance in job.compute.instances:
         if instance in known or (instance == SERVERLESS and job.serverless):
             continue
