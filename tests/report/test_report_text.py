@@ -93,6 +93,8 @@ def test_a_rule_named_accuracy_is_the_accuracy() -> None:
     points = [point for point in job.points if point.name != "eval_accuracy"]
     own = dataclasses.replace(job, points=(*points, MetricPoint("accuracy", 0.875)))
     assert 0.875 == compare([own]).sections[0].rows[0].accuracy
+    guessed = dataclasses.replace(job, points=(*points, MetricPoint("accuracy", 0.875, guessed=True)))
+    assert [False, True] == ["guessed from ordinary lines" in str(compare([each])) for each in (own, guessed)]
 
 
 @pytest.mark.parametrize(

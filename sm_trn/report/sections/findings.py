@@ -70,7 +70,8 @@ def section_findings(section: Section) -> Iterator[Finding]:
     yield from _runs(section)
     yield from _missing(section)
     for row in section.rows:
-        for note in row.record.notes:
+        guessed = ("its numbers are guessed from ordinary lines",) if any(p.guessed for p in row.record.points) else ()
+        for note in (*row.record.notes, *guessed):
             yield Finding(kind=Kind.NOTE, text=f"{row.label}: {note}", job=row.label, workload=section.workload)
 
 
