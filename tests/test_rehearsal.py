@@ -23,7 +23,7 @@ step, total = json.loads(kept.read_text()) if LOADS and kept.exists() else (0, 0
 while step < 40:
     step += 1
     total += random.Random(step).random() if EXACT else random.random()
-    print({"loss": 1.0 / step, "step": step}, flush=True)
+    print({"loss": 1.0 / step, UNIT: step}, flush=True)
     if SAVES:
         kept.with_suffix(".new").write_text(json.dumps([step, total]))
         kept.with_suffix(".new").replace(kept)
@@ -33,23 +33,24 @@ pathlib.Path(os.environ["SM_MODEL_DIR"], "model.pt").write_text(repr(total))
 """
 
 
-def job(folder: Path, *, exact: bool = True, loads: bool = True, saves: bool = True) -> st.JobSpec:
-    switches = f"EXACT, LOADS, SAVES = {exact}, {loads}, {saves}\n"
+def job(folder: Path, *, exact: bool = True, loads: bool = True, saves: bool = True, unit: str = "step") -> st.JobSpec:
+    switches = f"EXACT, LOADS, SAVES, UNIT = {exact}, {loads}, {saves}, {unit!r}\n"
     return job_of(folder, switches + COUNTER, name="counter")
 
 
 @pytest.mark.local
-def test_a_script_that_resumes_exactly_is_told_so(emulator: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["step", "epoch"])  # Trainer logs epochs only
+def test_a_script_that_resumes_exactly_is_told_so(emulator: Any, tmp_path: Path, unit: str) -> None:
     told: list[str] = []
-    found = st.rehearse(job(tmp_path), interruptions=2, notice=False, state=emulator.state, tell=told.append)
+    found = st.rehearse(job(tmp_path, unit=unit), interruptions=2, notice=False, state=emulator.state, tell=told.append)
     assert [f"1/2  {found.plain} runs, left alone", f"2/2  {found.interrupted} runs; to be interrupted after"] == [
         told[0],
         told[1].rpartition(" after")[0] + " after",
     ]
-    assert 2 == sum("interrupted after step" in line for line in told[2:])
-    assert (True, 2, 40) == (found.identical, found.interruptions, found.steps)
-    assert found.redone is not None
-    assert found.redone <= 4
+    assert 2 == sum(f"interrupted after {unit}" in line for line in told[2:])
+    steps = 40 if unit == "step" else None
+    assert (True, 2, steps, "") == (found.identical, found.interruptions, found.steps, found.doubt)
+    assert (found.redone or 0) <= 4
     alone, cut = found.evaluations["eval_total"]
     assert alone == cut
     assert "The weights are bitwise identical (model.pt)." in str(found)
@@ -67,7 +68,7 @@ def test_a_script_that_resumes_exactly_is_told_so(emulator: Any, tmp_path: Path)
     ids=["random", "never loads", "never saves"],
 )
 def test_a_script_that_starts_over_is_told_so_on_the_command_line(
-    emulator: Any, tmp_path: Path, script: dict[str, bool], doubt: str
+    emulator: Any, tmp_path: Path, script: dict[str, Any], doubt: str
 ) -> None:
     """The weights of a deterministic script are the same however often it starts over."""
     (tmp_path / "job.toml").write_text(st.dump_job(job(tmp_path, **script), "toml"))

@@ -16,6 +16,7 @@ from ..core.formatting.cards import HasCard
 from ..core.formatting.missing import Missing
 from ..core.logs.events import LogEvent
 from ..core.logs.metrics import points
+from ..core.logs.script import SIMULATED
 from ..core.ports import LogCursor
 from ..core.session.handles import Session, TrainingJob
 from ..core.specs.compute import Spot
@@ -37,7 +38,8 @@ class Rehearsal(HasCard):
 
     ``redone`` is how many steps were done again, at most; None when the log names no steps.
     ``doubt`` says why nothing shows that it resumed; it is empty where its steps, or epochs, went on from a checkpoint.
-    ``evaluations`` holds the last value of every ``eval_…`` metric, of the plain run and of the interrupted one.
+    ``evaluations`` holds the last value of every ``eval_…`` metric, of the plain run and of the interrupted one. ``simulated`` is the
+    log's line about a simulated device, or empty.
     """
 
     plain: str
@@ -49,6 +51,7 @@ class Rehearsal(HasCard):
     doubt: str
     files: Mapping[str, bool]
     evaluations: Mapping[str, tuple[float, float | None]]
+    simulated: str = ""
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -71,6 +74,7 @@ class Rehearsal(HasCard):
         """What the interruptions did, on this machine."""
         times = f"{self.interruptions} time{'' if self.interruptions == 1 else 's'}"
         lines = [f"on this machine: {self.interrupted} was interrupted {times}, {self.plain} never."]
+        lines += [self.simulated] if self.simulated else []
         if self.interruptions < self.wanted:
             lines.append(f"{self.wanted - self.interruptions} more were wanted; the job had ended before.")
         if self.doubt:
@@ -117,15 +121,14 @@ def rehearse(
     tell(f"1/2  {alone.name} runs, left alone")
     plain = _completed(alone, session.wait([alone], progress=False)[0])
     found = alone.points()
-    moments = _moments(found, plain, interruptions, seed)
+    unit = next((name for name in ("step", "epoch") if len(set(_counts(found, name))) > 1), "second")
+    moments = _moments(found, plain, unit, interruptions, seed)
     cut = session.submit(_on_spot(job, "cut", f"s3://{session.bucket}/sm_trn/rehearsals/{token}/cut"))
-    steps = _last_step(found)
-    by_step, unit = steps is not None, "seconds of training" if steps is None else f"steps of {steps}"
-    tell(f"2/2  {cut.name} runs; to be interrupted after {', '.join(f'{at:.0f}' for at in moments)} {unit}")
-    happened, kept = _cut(session, cut, moments, by_step=by_step, notice=notice, state=state, tell=tell)
+    tell(f"2/2  {cut.name} runs; to be interrupted after {unit} {', '.join(f'{at:.4g}' for at in moments)}")
+    happened, kept = _cut(session, cut, moments, unit=unit, notice=notice, state=state, tell=tell)
     ended = _completed(cut, cut.snapshot())
     events = list(cut.logs())
-    starts = _starts(events, ended, by_step=by_step)
+    starts = _starts(events, ended, unit)
     last = {point.name: point.value for point in points(events)}
     evaluations = {
         point.name: (point.value, last.get(point.name))
@@ -137,11 +140,12 @@ def rehearse(
         interrupted=cut.name,
         wanted=interruptions,
         interruptions=happened,
-        steps=steps,
-        redone=redone_steps(starts) if by_step else None,
+        steps=int(max(_counts(found, unit))) if unit == "step" else None,
+        redone=redone_steps(starts) if unit == "step" else None,
         doubt=doubt_of(starts, kept=kept, kept_later=_has_checkpoint(session, cut)),
         files=_compared(session, plain, ended),
         evaluations=MappingProxyType(evaluations),
+        simulated=next((line.text.partition(": ")[2] for line in events if line.text.startswith(SIMULATED)), ""),
     )
 
 
@@ -184,15 +188,14 @@ def redone_steps(attempts: Sequence[Sequence[float]]) -> int | None:
     return sum(max(0, before[-1] - after[0] + 2 * every - 1) for before, after in pairwise(logged))
 
 
-def _starts(events: Iterable[LogEvent], snapshot: JobSnapshot, *, by_step: bool) -> list[list[float]]:
+def _starts(events: Iterable[LogEvent], snapshot: JobSnapshot, unit: str) -> list[list[float]]:
     """The steps, or epochs, that each start of the script logged."""
     began = [item.started.timestamp() for item in snapshot.transitions if item.status == "Training"]
     lines: list[list[LogEvent]] = [[] for _ in began]
     for event in events:
         lines[max(0, bisect_right(began, event.time_s) - 1)].append(event)
     read = [[point for point in points(each) if not point.name.startswith(("eval_", "train_"))] for each in lines]
-    counts = [[point.step if by_step else point.epoch for point in each] for each in read]
-    return [[count for count in each if count is not None] for each in counts]
+    return [_counts(each, unit) for each in read]
 
 
 def _on_spot(job: JobSpec, suffix: str, checkpoints: str) -> JobSpec:
@@ -217,14 +220,22 @@ def _completed(job: TrainingJob, snapshot: JobSnapshot) -> JobSnapshot:
     return snapshot
 
 
-def _moments(found: Sequence[MetricPoint], plain: JobSnapshot, count: int, seed: int) -> list[float]:
-    """Steps, or seconds of training where the log names no steps, at which to interrupt: random, growing."""
+def _counts(found: Iterable[MetricPoint], unit: str) -> list[float]:
+    """The steps that the points name; for another unit the epochs."""
+    counts = [point.step if unit == "step" else point.epoch for point in found]
+    return [count for count in counts if count is not None]
+
+
+def _moments(found: Sequence[MetricPoint], plain: JobSnapshot, unit: str, count: int, seed: int) -> list[float]:
+    """Steps, epochs or seconds of training at which to interrupt: random, growing."""
     chance = random.Random(seed)  # noqa: S311 - a schedule that can be repeated, not a secret
-    last = _last_step(found)
-    if last is not None:
-        span = range(1, max(2, last))
+    if unit == "step":
+        span = range(1, max(2, int(max(_counts(found, unit)))))
         return sorted(float(step) for step in chance.sample(span, min(count, len(span))))
-    return sorted(chance.uniform(0.0, _trained(plain, 0.0)) for _ in range(count))
+    last = (
+        _trained(plain, 0.0) if unit == "second" else sorted(set(_counts(found, unit)))[-2]
+    )  # the very last is the end
+    return sorted(chance.uniform(0.0, last) for _ in range(count))
 
 
 def _cut(
@@ -232,7 +243,7 @@ def _cut(
     job: TrainingJob,
     moments: list[float],
     *,
-    by_step: bool,
+    unit: str,
     notice: bool,
     state: str | Path | None,
     tell: Callable[[str], None],
@@ -245,18 +256,14 @@ def _cut(
     waiting, cursor, since, happened, resumed = list(moments), LogCursor(), 0.0, 0, False
     while not (now := job.snapshot()).terminal:
         events, cursor = session.logs.fetch_events(job.name, cursor)
-        read = points(events)
-        steps = [point.step for point in read if point.step is not None]
-        since = max([since, *steps]) if by_step else _trained(now, session.clock.now())
+        since = _trained(now, session.clock.now()) if unit == "second" else max([since, *_counts(points(events), unit)])
         if waiting and now.secondary == "Training" and since >= waiting[0]:
             try:
                 emulator.interrupt(job.name, folder, notice=notice)
             except EmulatorError:  # it left Training between our look and our word
                 session.clock.sleep(LOOK_S)
                 continue
-            tell(
-                f"     interrupted after {'step ' if by_step else ''}{since:.0f}{'' if by_step else ' s'}; it starts again"
-            )
+            tell(f"     interrupted after {unit} {since:.4g}; it starts again")
             happened, since = happened + 1, 0.0
             waiting.pop(0)
             before = now.interruptions  # until it shows: else the same attempt would be interrupted twice
@@ -274,12 +281,6 @@ def _trained(now: JobSnapshot, time_s: float) -> float:
         for item in now.transitions
         if item.status == "Training"
     )
-
-
-def _last_step(found: Sequence[MetricPoint]) -> int | None:
-    """The last step that the log names, if it names several."""
-    known = {point.step for point in found if point.step is not None}
-    return int(max(known)) if len(known) > 1 else None
 
 
 def _compared(session: Session, plain: JobSnapshot, ended: JobSnapshot) -> Mapping[str, bool]:

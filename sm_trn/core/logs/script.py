@@ -13,6 +13,7 @@ from .prefixes import prefix_of
 _TOOLKIT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (?:sagemaker[\w.-]*|botocore[\w.]*|root) +[A-Z]+ ")
 _BEGINS = "Invoking script with the following command:"
 _ENDS = ("Reporting training SUCCESS", "Reporting training FAILURE")
+SIMULATED = "sm_trn emulator: SIMULATED "  # what a script's numbers cannot be taken for
 _AROUND = ("sm_trn emulator: ", "bash: cannot set terminal", "bash: no job control")
 _LONGEST = 2000  # lines of a traceback, with those that led to it
 TRACEBACK = "Traceback (most recent call last):"
@@ -63,7 +64,7 @@ class ScriptLines:
         if host in self._command:
             self._command.discard(host)
             return False
-        return not self._toolkit.get(host, False) and not text.startswith(_AROUND)
+        return text.startswith(SIMULATED) or not (self._toolkit.get(host, False) or text.startswith(_AROUND))
 
 
 def exception_of(events: Iterable[LogEvent]) -> str:

@@ -64,6 +64,7 @@ def command(
                 "evaluations": dict(found.evaluations),
                 "jobs": [found.plain, found.interrupted],
                 "emulated": True,
+                "simulated": found.simulated,
             }
         )
     else:
