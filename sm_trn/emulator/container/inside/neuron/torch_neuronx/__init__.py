@@ -32,7 +32,7 @@ CODES = "AWS Neuron, compiler/error-codes, 2026-07-14"
 
 
 def library() -> Path:
-    """Return the compiled device: the first process of a release of torch builds it, the others wait for that."""
+    """Return the compiled device: the first process of a release of torch builds it, the others wait. Raises SystemExit."""
     torch_folder = Path(torch.__file__).parent
     key = hashlib.sha256(SOURCE.read_bytes() + f"{torch.__version__} {torch_folder}".encode()).hexdigest()[:16]
     built = Path(os.environ["SM_TRN_NEURON"]) / f"{key}.so"
@@ -42,20 +42,16 @@ def library() -> Path:
             part = built.with_suffix(".part")
             abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
             include = [f"-I{torch_folder}/include", f"-I{torch_folder}/include/torch/csrc/api/include"]
-            command = [
-                "g++",
-                "-std=c++20",
-                "-O1",
-                "-fPIC",
-                "-shared",
-                "-w",
-                abi,
-                *include,
-                str(SOURCE),
-                "-o",
-                str(part),
-            ]
-            subprocess.run([*command, f"-L{torch_folder}/lib", "-ltorch_cpu", "-lc10"], check=True)
+            options = ["-std=c++20", "-O1", "-fPIC", "-shared", "-w", f"-L{torch_folder}/lib", "-ltorch_cpu", "-lc10"]
+            try:
+                subprocess.run(["g++", str(SOURCE), "-o", str(part), abi, *include, *options], check=True)
+            except (
+                OSError,
+                subprocess.CalledProcessError,
+            ) as error:  # torch would advise against the device for an exception
+                raise SystemExit(
+                    f"neuron (simulated): g++ cannot build the device for torch {torch.__version__}: {error}"
+                ) from error
             part.rename(built)
     return built
 
@@ -83,10 +79,13 @@ def torch_neuron() -> types.ModuleType:
             **{name: lambda *_: None for name in idle},
             **{name: lambda: True for name in ("is_available", "is_initialized", "is_bf16_supported")},
             **{name: lambda *_: 0 for name in ("_is_in_bad_fork", "memory_allocated", "max_memory_allocated")},
+            **{name: getattr(torch.cpu, name) for name in ("Event", "Stream", "current_stream", "stream")},
             "current_device": torch.accelerator.current_device_index,
             "device": lambda *_: contextlib.nullcontext(),
             "device_count": lambda: int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
             "get_amp_supported_dtype": lambda: [torch.bfloat16, torch.float16],
+            "get_device_name": lambda *_: "NeuronCore-v3 (simulated)",
+            "get_device_properties": lambda *_: types.SimpleNamespace(name="NeuronCore-v3 (simulated)"),
             "get_rng_state": lambda *_: torch.get_rng_state(),
             "get_rng_state_all": lambda: [torch.get_rng_state()],
             "set_device": torch.accelerator.set_device_index,

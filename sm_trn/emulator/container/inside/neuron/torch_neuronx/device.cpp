@@ -184,6 +184,8 @@ Tensor& set_whole_storage(Tensor& tensor, c10::Storage storage) {
 Tensor unfold(const Tensor& tensor, int64_t dimension, int64_t size, int64_t step) { return at::native::unfold(tensor, dimension, size, step); }
 void record_stream(Tensor&, c10::Stream) {}
 c10::Scalar local_scalar(const Tensor& tensor) { return on_cpu(tensor).item(); }
+// Module.to() then moves a parameter into the same object, so that tied weights stay tied.
+bool has_compatible_shallow_copy_type(const Tensor& to, const Tensor& from) { return to.layout() == at::kStrided && from.layout() == at::kStrided; }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -200,8 +202,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("unfold", &unfold);
   m.impl("record_stream", &record_stream);
   m.impl("_local_scalar_dense", &local_scalar);
+  m.impl("_has_compatible_shallow_copy_type", &has_compatible_shallow_copy_type);
   // These have a composite of their own, which rounds otherwise than the CPU's kernel.
-  for (auto name : {"native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward", "_fused_rms_norm"})
+  for (auto name : {"native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward", "_fused_rms_norm", "silu_backward", "mish_backward", "addr", "linalg__powsum"})
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
 
