@@ -22,7 +22,7 @@ import sm_trn
 from sm_trn import HOMES
 from sm_trn.cli.__main__ import COMMANDS, MORE, START, load
 from sm_trn.core import catalog, render
-from sm_trn.core.catalog.tables import catalogue_tables
+from sm_trn.core.catalog.renewal import catalogue_tables
 from sm_trn.core.jobfile.files import dump_job
 from sm_trn.core.jobfile.json_schema import about, json_schema, sweep_schema
 from sm_trn.core.pricing.book import Price, PriceBook, price_sources, snapshot_book

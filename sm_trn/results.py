@@ -24,8 +24,8 @@ from .forecast.plan import Plan
 from .hosting.endpoints import Endpoint
 from .report.comparison.compare import Comparison
 from .report.fleets.fleet import Fleet
+from .tuning.aws import Trial, TuningSnapshot
 from .tuning.job import TuningJob
-from .tuning.ports import Trial, TuningSnapshot
 
 __all__ = [
     "Cause",

@@ -13,7 +13,7 @@ from .core.specs.tuning import Sweep
 from .forecast.rules import ALL_RULES as RULES
 
 if TYPE_CHECKING:
-    from .tuning.checked import CheckedSweep
+    from .tuning.files import CheckedSweep
 
 
 def check(job: JobSpec | Sweep, *, today: date | None = None) -> Problems:
@@ -34,6 +34,6 @@ def check(job: JobSpec | Sweep, *, today: date | None = None) -> Problems:
 
 def check_sweep_file(path: Path, region: str) -> CheckedSweep | None:
     """The sweep of a file with its problems, the team's policy's too; None for another file. Raises InvalidJobFile, UnknownName."""
-    from .tuning.checked import checked_sweep  # noqa: PLC0415 - few files are sweeps
+    from .tuning.files import checked_sweep  # noqa: PLC0415 - few files are sweeps
 
     return checked_sweep(path, region, rules=RULES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,14 +16,51 @@ from ..core.aws.errors import as_cloud_error, unanswered
 from ..core.errors import CloudError, InvalidJob, LaunchUnknown
 from ..core.ports import Clock
 from ..core.specs.json import Object
-from .ports import Attempt, ServiceJob
 
 PAGE = 100  # https://docs.aws.amazon.com/batch/latest/APIReference/API_ListServiceJobs.html, maxResults
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One start of a queued job. ``training_job`` is the name of the training job that it made; times are epoch seconds."""
+
+    training_job: str
+    started: float | None = None
+    stopped: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceJob:
+    """A job in a queue of AWS Batch at one time. ``status`` is Batch's word; ``training_job`` is empty until it was started once.
+
+    ``queue`` is the queue's ARN, and ``payload`` the request as it was queued; a list knows neither them nor the attempts.
+    """
+
+    id: str
+    name: str
+    status: str
+    reason: str = ""
+    queue: str = ""
+    payload: str = ""
+    training_job: str = ""
+    share: str = ""
+    priority: int | None = None
+    created: float | None = None
+    started: float | None = None
+    stopped: float | None = None
+    terminated: bool = False
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def terminal(self) -> bool:
+        """A status that Batch adds later is not terminal."""
+        return self.status in {"SUCCEEDED", "FAILED"}
+
+
 class Boto3Queues:
-    """The ``Queues`` port over a boto3 session. With a ``clock``, a job whose answer was lost is looked for as long as a list may
-    not know it yet; without one – the emulator knows a job at once – the first list is believed. Its client is made when it is needed.
+    """Training queues of AWS Batch through a boto3 session. With a ``clock``, a job whose answer was lost is looked for as long as a list
+    may not know it yet; without one – the emulator knows a job at once – the first list is believed. Its client is made when it is needed.
     """
 
     def __init__(self, session: boto3.Session, clock: Clock | None = None) -> None:

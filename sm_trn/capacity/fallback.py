@@ -22,13 +22,13 @@ from ..core.pricing.cost import job_cost
 from ..core.session.budget import OverBudget, as_usd
 from ..core.session.handles import Session, remember
 from ..core.session.launches import unique_names
-from ..core.session.stops import stop_one
+from ..core.session.waits import stop_one
 from ..core.specs.job import JobSpec
 from ..core.specs.json import Object
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.units import Usd
 from ..core.status import why_command
-from .journal import Journal
+from .submitting import Journal
 
 Tell = Callable[[str], None]
 Regions: TypeAlias = Mapping[str, Session[Any]]  # the session of each region beside the first's

@@ -16,9 +16,9 @@ from ..core.specs.guard import Guard
 from ..core.specs.job import JobSpec, specs_of
 from ..core.specs.services import Queue
 from ..core.specs.units import Usd
-from .ports import Queues
 
 if TYPE_CHECKING:
+    from .batch import Boto3Queues
     from .plans import Offer
     from .queued import QueuedJob
 
@@ -29,10 +29,10 @@ Q_co = TypeVar("Q_co", bound=handles.TrainingJob, default=handles.TrainingJob, c
 class QueueingSession(handles.Session[Q_co]):
     """A session that puts jobs into queues of AWS Batch."""
 
-    batch: Queues | None = dataclasses.field(default=None, repr=False)
+    batch: Boto3Queues | None = dataclasses.field(default=None, repr=False)
 
     @property
-    def queues(self) -> Queues:
+    def queues(self) -> Boto3Queues:
         """The port to AWS Batch. Raises NotConfigured for a session that was made without one."""
         if self.batch is None:
             raise NotConfigured("batch: got a session without it, wanted one of connect(), or Session(…, batch=…)")

@@ -1,4 +1,4 @@
-"""The live handle of a job in a queue."""
+"""The live handle of a job in a queue of AWS Batch, and its snapshots."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..core.logs.events import LogEvent, printable
 from ..core.ports import Trouble
 from ..core.pricing.cost import job_cost
 from ..core.session.handles import Session
-from ..core.session.looks import looks
+from ..core.session.waits import looks
 from ..core.specs.job import JobSpec
 from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.units import Usd
-from .ports import Queues, ServiceJob
+from .batch import Boto3Queues, ServiceJob
 
 REASON = "stopped by sm-trn"
 WAITING = ("SUBMITTED", "PENDING", "RUNNABLE")  # no training job was made for this attempt
@@ -37,7 +37,7 @@ class QueuedJob:
     name: str
     queue: str
     session: Session[Any] = dataclasses.field(repr=False)
-    queues: Queues = dataclasses.field(repr=False)
+    queues: Boto3Queues = dataclasses.field(repr=False)
     spec: JobSpec | None = dataclasses.field(default=None, repr=False)
     known_id: str = ""
 

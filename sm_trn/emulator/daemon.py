@@ -21,8 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from ..core.errors import EmulatorError
-from ..core.extras import expect_library
+from ..core.errors import EmulatorError, expect_library
 from ..core.session.defaults import state_folder
 from . import options
 from .options import Endpoint, Fault, Options

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
-from ..core.specs.places import bucket_and_key
+from ..core.specs.data import bucket_and_key
 from .errors import validation
 from .options import EMULATED_ACCOUNT
 from .state.store import Store

@@ -20,9 +20,9 @@ from ..core.logs.script import SIMULATED
 from ..core.ports import LogCursor
 from ..core.session.handles import Session, TrainingJob
 from ..core.specs.compute import Spot
+from ..core.specs.data import bucket_and_key
 from ..core.specs.job import JobSpec
 from ..core.specs.metrics import MetricPoint
-from ..core.specs.places import bucket_and_key
 from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.status import why_command
 

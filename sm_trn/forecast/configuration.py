@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from ..core.catalog.chips import Chip
+from ..core.catalog.instances import Chip
 from .models import Architecture
 
 

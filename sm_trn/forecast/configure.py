@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..core.catalog.chips import Chip, find_chip
-from ..core.catalog.instances import find_instance
+from ..core.catalog.instances import Chip, find_chip, find_instance
 from ..core.preflight import reading, source
 from ..core.preflight.distribution import one_process
 from ..core.specs.compute import Accelerator, InstanceType

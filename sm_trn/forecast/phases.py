@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..core.catalog.chips import Chip
 from ..core.catalog.images import recognise
+from ..core.catalog.instances import Chip
 from ..core.preflight import reading
 from ..core.preflight.spot import MODEL, SAVE_STEPS, inside
 from ..core.specs.job import JobSpec

@@ -12,9 +12,8 @@ from typing import ClassVar
 
 from typing_extensions import Unpack
 
-from ..core.catalog.chips import find_chip
 from ..core.catalog.images import NEURON
-from ..core.catalog.instances import instances
+from ..core.catalog.instances import find_chip, instances
 from ..core.catalog.limits import MAX_RUN_QUOTA_S
 from ..core.errors import UnknownName
 from ..core.formatting.missing import Missing, no_price_for

@@ -27,7 +27,7 @@ from ..core.aws.errors import as_cloud_error, trouble, unanswered
 from ..core.aws.storage import PREFIX
 from ..core.errors import CloudError, LaunchUnknown
 from ..core.ports import Answer, Artefact, EndpointSnapshot, Model
-from ..core.specs.places import bucket_and_key
+from ..core.specs.data import bucket_and_key
 from ..core.specs.snapshot import parse_time
 
 IN_MEMORY_BYTES = 16_000_000

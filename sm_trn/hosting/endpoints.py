@@ -9,25 +9,98 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from types import TracebackType
 from typing import Any
 
-from ..core.errors import CloudError
-from ..core.extras import extra
+from ..core.errors import CloudError, extra
+from ..core.formatting import numbers as fmt
 from ..core.formatting.cards import HasCard
-from ..core.formatting.missing import Missing
+from ..core.formatting.missing import Missing, missing_cost
+from ..core.formatting.table import Align, Cell, Column, Row, Table, cells_of
 from ..core.formatting.text import NAMES, WIDE, Screen, table_lines
 from ..core.logs.events import printable
 from ..core.ports import EndpointSnapshot
+from ..core.pricing.book import Price
 from ..core.session.cloud import Cloud
 from ..core.specs.snapshot import parse_time
 from ..core.specs.units import Usd
 from . import deployment
 from .deployment import EXPIRES_TAG, JOB_TAG, Deployment, Trained, naming
-from .table import EndpointRow, endpoint_table
+
+_ROLES = {"InService": "ok", "Failed": "err"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointRow:
+    """What one endpoint is and costs. ``usd_per_hour`` is for all its instances; None when no hosting price is known,
+    nothing when it is ``emulated``."""
+
+    name: str
+    status: str
+    instance: str
+    count: int
+    created: datetime
+    hours: float
+    price: Price | None
+    usd_per_hour: Usd | None
+    expires: datetime | None
+    overdue: bool
+    job: str
+    emulated: bool
+
+    @property
+    def usd_so_far(self) -> Usd | None:
+        """At the hourly price, from its creation; None when no price is known."""
+        return None if self.usd_per_hour is None else self.usd_per_hour * Decimal(str(self.hours))
+
+
+def endpoint_table(rows: Sequence[EndpointRow], deleted: Collection[str] = ()) -> Table:
+    """A row for each endpoint; ``deleted`` are the names of those that were deleted just now."""
+
+    def status(row: EndpointRow) -> Cell:
+        return Cell("deleted" if row.name in deleted else row.status, role=_ROLES.get(row.status, "info"))
+
+    columns = (
+        Column(name="status", heading="Status", align=Align.LEFT, read=status),
+        Column(
+            name="instances",
+            heading="Instances",
+            align=Align.LEFT,
+            read=lambda row: fmt.instances(row.instance, row.count),
+        ),
+        Column(
+            name="usd_per_hour",
+            heading="USD/hour",
+            form=lambda usd: f"{usd:,.4f}",
+            read=lambda row: _usd(row, row.usd_per_hour),
+        ),
+        Column(name="usd_so_far", heading="USD so far", form=fmt.usd_cell, read=lambda row: _usd(row, row.usd_so_far)),
+        Column(name="until", heading="Until", align=Align.LEFT, read=_until),
+    )
+    return Table(
+        columns=columns,
+        rows=tuple(Row(name=row.name, cells=cells_of(columns, row)) for row in rows),
+        rows_are="Endpoint",
+    )
+
+
+def _usd(row: EndpointRow, usd: Decimal | None) -> Decimal | Missing:
+    if usd is None or row.emulated:
+        return missing_cost(emulated=row.emulated, billed=True)
+    return usd
+
+
+def _until(row: EndpointRow) -> Cell:
+    if row.expires is None:
+        return Cell("deleted by hand")
+    if row.overdue:
+        return Cell(f"overdue since {fmt.stamp(row.expires)}", role="warn")
+    return Cell(fmt.stamp(row.expires))
+
 
 JSON, CSV, NPY = "application/json", "text/csv", "application/x-npy"
 _ENDED = {"InService", "Failed", "OutOfService", "UpdateRollbackFailed"}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from typing_extensions import TypeVar
 
-from ..core.errors import UnknownName
-from ..core.extras import extra
+from ..core.errors import UnknownName, extra
 from ..core.ports import JobQuery
 from ..core.session import handles
 from .fleets.search import MOST, fetch_jobs, moment

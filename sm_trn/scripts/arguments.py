@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ..core._entry import scripts_folder
-from ..core.catalog import images, toolkit
+from ..core.catalog import efa, images
 from ..core.preflight import source
 from ..core.preflight.secrets import holds_secret, is_named_secret
 from ..core.specs.job import JobSpec
@@ -42,7 +42,7 @@ def _shell_reads(job: JobSpec) -> bool | None:
     if job.image_uri is not None or job.script is None or not job.script.entry.endswith(".py"):
         return False
     row = images.choose(job)
-    return toolkit.shell_reads(row.pytorch) if row is not None else None
+    return efa.shell_reads(row.pytorch) if row is not None else None
 
 
 def texts_for_a_shell(job: JobSpec) -> Iterator[Problem]:

@@ -28,8 +28,7 @@ from ..forecast.plan import Choice, Excluded, Limits, Plan, plan
 from ..forecast.rules import ALL_RULES
 from ..images.contents import Contents, all_contents
 from .reading import UnreadableData, class_folders, images_in, in_s3, template_of
-from .template import LARGE, TEMPLATES, Template
-from .value import Asked, Project
+from .template import LARGE, TEMPLATES, Asked, Project, Template
 
 GPUS = ("ml.g*", "ml.p*")  # the images that are chosen are for NVIDIA's
 SHORTEST_S, SLACK = 3600, 3  # of max_run_s: an hour, or three times the upper estimate
@@ -277,7 +276,7 @@ def _priced(draft: JobSpec, asked: Asked, prices: PriceBook) -> _Machine:
 
 def _offers(prices: PriceBook, region: str) -> list[tuple[str, float]]:
     """Machines with one modern GPU and their price an hour, cheapest first."""
-    from ..core.catalog.chips import find_chip  # noqa: PLC0415 - for a script of one's own alone
+    from ..core.catalog.instances import find_chip  # noqa: PLC0415 - for a script of one's own alone
 
     found = []
     for each in instances().values():

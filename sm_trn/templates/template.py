@@ -1,4 +1,4 @@
-"""What a project can begin with: for each kind of training its script, the rows that it reads, and its first hyperparameters."""
+"""What a project can begin with: for each kind of training its script, rows and hyperparameters; and what a person asks for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..core import _entry
-from ..core.specs.job import HyperValue
+from ..core.specs.job import HyperValue, JobSpec
 
 OWN_SCRIPTS = Path(__file__).parent / "scripts"
 LARGE = 1e9  # parameters, from which additions are trained (LoRA) and activations computed again
@@ -198,3 +198,33 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         )
     }
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a person wants. ``script`` is a file of their own; ``budget_usd`` the most that the job may cost; ``examples`` how many
+    there are, where the data lies in S3."""
+
+    data: str
+    template: str | None = None
+    model: str | None = None
+    budget_usd: float | None = None
+    deadline_s: float | None = None
+    name: str | None = None
+    script: Path | None = None
+    instance: str | None = None
+    examples: float | None = None
+    region: str = "us-west-2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """What ``init`` writes, and the sentences that say why. ``job`` names its script and data from the working directory."""
+
+    template: Template
+    job: JobSpec
+    requirements: tuple[str, ...]
+    reasons: tuple[str, ...]
+    others: tuple[str, ...]
+    asked: Asked
+    most_usd: float | None = None

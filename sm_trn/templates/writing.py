@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from textwrap import wrap
 
+from ..core import _entry
 from ..core.errors import NotConfigured
 from ..core.jobfile.json_schema import json_schema
 from ..core.session.jobfiles import save
 from ..core.specs.job import JobSpec, Script
-from .copying import copy_script
-from .value import Project
+from .template import Project
 
 JOB, SCHEMA, SOURCE, REQUIREMENTS = "job.toml", "job.schema.json", "src", "requirements.txt"
 
@@ -62,3 +64,46 @@ def _comments(project: Project) -> str:
     lines = [*project.reasons, *(f"Not chosen: {other}" for other in project.others)]
     wrapped = [part for line in lines for part in wrap(line, 100, subsequent_indent="  ")]
     return f"#:schema ./{SCHEMA}\n" + "".join(f"# {line}\n" for line in wrapped) + "\n"
+
+
+def copy_script(name: str, folder: Path) -> None:
+    """Copy a shipped script, with the modules that it needs, into ``folder``."""
+    names = _entry.shipped_scripts()
+    home = _entry.scripts_folder()
+    others = {other for other in names if other != name and Path(other).stem not in (home / name).read_text("utf-8")}
+    compiled = name.startswith("compiler/")
+    if compiled:  # it stands alone but for this one
+        others = set(names) - {name, "sm_spot.py"}
+    folder.mkdir(parents=True, exist_ok=True)
+    needed = _kit_of(home, [home / name, *(home / other for other in names if other not in others)])
+    for path in sorted(home.iterdir()):
+        if path.name in others or path.name in {"__pycache__", "ruff.toml"} or path.name.startswith("."):
+            continue
+        if (path.name == "compiler") != compiled and path.name in {"compiler", "kit"}:
+            continue
+        alone = len(needed) == 1 and not compiled  # of the kit nothing but its mark as a package
+        if path.is_dir() and alone:
+            continue
+        if path.name == "kit":
+            (folder / "kit").mkdir(exist_ok=True)
+            for module in needed:
+                shutil.copy2(module, folder / "kit" / module.name)
+        elif path.is_dir():
+            shutil.copytree(path, folder / path.name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(path, folder / path.name)
+
+
+def _kit_of(home: Path, scripts: Iterable[Path]) -> set[Path]:
+    """The modules of the kit that the scripts import, and those that these import."""
+    found, todo = {home / "kit" / "__init__.py"}, list(scripts)
+    while todo:
+        text = todo.pop().read_text("utf-8")
+        names = {
+            *re.findall(r"(?:from|import) kit\.(\w+)", text),
+            *re.findall(r"\w+", " ".join(re.findall("from kit import (.*)", text))),
+        }
+        own = {path for name in names if (path := home / "kit" / f"{name}.py").is_file()} - found
+        todo += own
+        found |= own
+    return found

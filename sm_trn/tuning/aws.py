@@ -2,30 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import boto3
 
-from ..core.aws.backend import AGAIN_S, NOT_YET_S, make_client
-from ..core.aws.echo import same_content
+from ..core.aws.backend import AGAIN_S, NOT_YET_S, make_client, same_content
 from ..core.aws.errors import as_cloud_error, trouble, unanswered
 from ..core.errors import CloudError, LaunchUnknown
 from ..core.fields import Tree
 from ..core.ports import Clock, Trouble
-from ..core.specs.snapshot import parse_time
+from ..core.specs.snapshot import EMULATED_ACCOUNT, parse_time
 from ..core.specs.tuning import Goal
-from .ports import Trial, TuningSnapshot
 
 PAGE: Final = 100  # API reference, ListTrainingJobsForHyperParameterTuningJob, MaxResults
 CREATE: Final = "CreateHyperParameterTuningJob"
 TAKEN: Final = "ResourceInUse"
 T = TypeVar("T")
+ENDED = ("Completed", "Failed", "Stopped")  # HyperParameterTuningJobStatus and TrainingJobStatus
+# TrainingJobStatusCounters of training jobs that have ended; a retryable error is tried again.
+ENDED_COUNTS = ("Completed", "NonRetryableError", "Stopped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A training job of a search. ``values`` are the tuned hyperparameters in the service's own texts.
+
+    ``objective`` is None until the job has printed it.
+    """
+
+    name: str
+    status: str
+    values: Mapping[str, str]
+    objective: float | None = None
+    reason: str = ""
+    started: datetime | None = None
+    ended: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningSnapshot:
+    """A tuning job at one time; ``status`` is AWS's word. ``counts`` are training jobs by their state, ``most`` is how many there
+    can be.
+    """
+
+    name: str
+    arn: str
+    status: str
+    metric: str
+    goal: Goal
+    counts: Mapping[str, int]
+    most: int | None = None
+    best: Trial | None = None
+    reason: str = ""
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the search is over."""
+        return self.status in ENDED
+
+    @property
+    def ended(self) -> int:
+        """How many training jobs are over."""
+        return sum(self.counts.get(word, 0) for word in ENDED_COUNTS)
+
+    @property
+    def emulated(self) -> bool:
+        """Whether it ran on this machine, and cost nothing."""
+        return f":{EMULATED_ACCOUNT}:" in self.arn
 
 
 class Boto3Tuning:
-    """The ``TuningService`` port over a boto3 session. With a ``clock``, "not found" is asked again while a job is new; without one –
+    """Tuning jobs through a boto3 session. With a ``clock``, "not found" is asked again while a job is new; without one –
     the emulator knows a job at once – it is believed. Its client is made when it is needed.
     """
 

@@ -12,9 +12,9 @@ from ..core.errors import NotConfigured, UnknownName
 from ..core.session import handles
 from ..core.specs.tuning import Sweep
 from ..core.specs.units import Usd
-from .ports import TuningService
 
 if TYPE_CHECKING:
+    from .aws import Boto3Tuning
     from .job import TuningJob
 
 T_co = TypeVar("T_co", bound=handles.TrainingJob, default=handles.TrainingJob, covariant=True)
@@ -26,7 +26,7 @@ class TuningSession(handles.Session[T_co]):
     __slots__ = ()
 
     @property
-    def tuner(self) -> TuningService:
+    def tuner(self) -> Boto3Tuning:
         """The port to tuning jobs. Raises NotConfigured for a session without AWS's SDK behind it."""
         from .aws import Boto3Tuning  # noqa: PLC0415 - `import sm_trn` loads no boto3
 
@@ -49,7 +49,7 @@ class TuningSession(handles.Session[T_co]):
         same name goes on with the same tuning job. Raises InvalidJob, OverBudget, CloudError, LaunchUnknown, and for Ctrl-C
         LaunchInterrupted.
         """
-        from .launching import start  # noqa: PLC0415 - few sessions search
+        from .job import start  # noqa: PLC0415 - few sessions search
 
         return start(self, self.tuner, sweep, name=name, ignore=ignore, max_usd=max_usd)
 

@@ -1,29 +1,35 @@
-"""The live handle of a tuning job."""
+"""Tuning jobs: their snapshots and trials, the live handle, and their start."""
 
 from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from decimal import Decimal
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
-from ..core.errors import JobFailed, SmTrnError
+from ..core.errors import InvalidJob, JobFailed, SmTrnError
 from ..core.formatting import numbers as fmt
 from ..core.formatting.missing import Missing
 from ..core.logs.events import printable
 from ..core.ports import JobQuery
 from ..core.pricing.cost import job_cost
+from ..core.session.budget import as_usd
 from ..core.session.details import fetch_details, listed
-from ..core.session.handles import Session, TrainingJob
-from ..core.session.looks import looks
+from ..core.session.handles import SECRETS_RULE, Session, TrainingJob
+from ..core.session.launches import Staging, launch_all, unique_name
+from ..core.session.waits import looks
+from ..core.specs.destination import Destination
 from ..core.specs.job import JobSpec
+from ..core.specs.problems import Severity
 from ..core.specs.snapshot import JobSnapshot
 from ..core.specs.tuning import Sweep
 from ..core.specs.units import Usd
-from .ports import Trial, TuningService, TuningSnapshot
-from .request import OF_THE_SEARCH, decoded
+from .aws import Boto3Tuning, Trial, TuningSnapshot
+from .checking import check_sweep
+from .request import OF_THE_SEARCH, decoded, tuning_request
+from .worst_case import allowed, refuse_over, worst_case
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +40,7 @@ class TuningJob:
 
     name: str
     session: Session[Any] = dataclasses.field(repr=False)
-    service: TuningService = dataclasses.field(repr=False)
+    service: Boto3Tuning = dataclasses.field(repr=False)
     sweep: Sweep | None = dataclasses.field(default=None, repr=False)
 
     def snapshot(self) -> TuningSnapshot:
@@ -131,3 +137,48 @@ def progress_line(now: TuningSnapshot) -> str:
     if now.best is not None and now.best.objective is not None:
         parts.append(f"best {now.metric} {fmt.small(now.best.objective)} of {now.best.name}")
     return ", ".join(parts)
+
+
+STOP: Final = "sm-trn tune --stop"
+
+
+def start(
+    session: Session[Any],
+    service: Boto3Tuning,
+    sweep: Sweep,
+    *,
+    name: str | None = None,
+    ignore: Sequence[str] = (),
+    max_usd: Usd | float | None = None,
+) -> TuningJob:
+    """Check, upload, create. Nothing is uploaded before the sweep is checked and its worst case is within ``max_usd``.
+
+    A ``name`` makes the launch repeatable: sent again, word for word, it is the same tuning job. Raises as ``Session.tune``.
+    """
+    limit = None if max_usd is None else as_usd(max_usd)
+    asked = allowed(session, sweep)
+    refused = tuple(
+        problem
+        for problem in check_sweep(asked, rules=session.rules)
+        if problem.severity is Severity.ERROR and problem.id not in ignore
+    )
+    if refused:
+        raise InvalidJob(sweep.name, refused)
+    if limit is not None and not session.emulated:
+        refuse_over(sweep.name, sweep.jobs, worst_case(asked, session.price_of), limit)
+    chosen = name or unique_name(sweep.base, session.clock.now())
+    placed, source = Staging(storage=session.storage, allow_secrets=SECRETS_RULE in ignore).place(asked.job)
+    at = Destination(
+        role=session.role, region=session.region, bucket=session.bucket, job_name=chosen, source_uri=source
+    )
+    request = tuning_request(asked.replace(job=placed), at)
+    (made,) = launch_all(
+        [{"TrainingJobName": chosen}],  # a launch knows what it sends by its name
+        lambda _named: None,
+        lambda _named: service.create(request),
+        handle=lambda known: TuningJob(name=known, session=session, service=service, sweep=asked),
+        clock=session.clock,
+        paced=not session.emulated,
+        stop=STOP,
+    )
+    return made

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..core.errors import CloudError, UnknownName
-from ..core.extras import extra
+from ..core.errors import CloudError, UnknownName, extra
 from ..core.formatting import numbers as fmt
 from ..core.ports import Trouble
 from ..core.pricing.cost import ceiling, job_cost
@@ -24,8 +23,7 @@ from ..core.specs.snapshot import JobSnapshot, JobStatus
 from ..core.specs.sweeps import TRIAL_TAG
 from ..core.specs.tuning import Categorical, Integer, Range, Scale
 from ..core.specs.units import Usd
-from .policy import allow_study
-from .worst_case import refuse_over
+from .worst_case import allow_study, refuse_over
 
 if TYPE_CHECKING:
     import optuna

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as some
 
-from sm_trn.core.aws.echo import NOT_ECHOED, same_content
+from sm_trn.core.aws.backend import NOT_ECHOED, same_content
 
 LEAVES = some.one_of(some.integers(1, 9), some.text("ab", min_size=1, max_size=3))
 VALUES = some.recursive(

@@ -19,7 +19,7 @@ from fakes.simulated_sagemaker import Refusal, Service, SimulatedJob, Story, Vir
 from fakes.simulated_wire import Wire, World, world
 
 import sm_trn as st
-from sm_trn.capacity.journal import Journal
+from sm_trn.capacity.submitting import Journal
 from sm_trn.core.session.budget import OverBudget
 from sm_trn.wiring import Session
 

@@ -14,7 +14,7 @@ from fakes.simulated_sagemaker import Story
 from fakes.simulated_wire import World, attached, world
 
 import sm_trn as st
-from sm_trn.capacity.journal import Journal
+from sm_trn.capacity.submitting import Journal
 from sm_trn.core.session.budget import OverBudget
 from sm_trn.core.session.launches import PartialLaunch
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sm_trn.core.catalog import compiler, images, renewal, tables
+from sm_trn.core.catalog import compiler, images, renewal
 
 sagemaker: Any = pytest.importorskip("sagemaker.fw_utils", reason="needs SageMaker SDK v2: pip install 'sm_trn[sdk]'")
 pytestmark = pytest.mark.sdk
@@ -30,7 +30,7 @@ def test_no_table_is_older_than_90_days_while_an_installed_package_is_newer() ->
     today = date.today()  # noqa: DTZ011 - the age of a file, in days
     old = (today - timedelta(days=90)).isoformat()
     newer = {"images": renewal.newer_images(today.isoformat())[0], "instances": renewal.types_without_facts()}
-    stale = [table.name for table in tables.catalogue_tables() if table.as_of < old and newer.get(table.name)]
+    stale = [table.name for table in renewal.catalogue_tables() if table.as_of < old and newer.get(table.name)]
     assert [] == stale, newer
 
 

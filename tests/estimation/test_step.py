@@ -7,7 +7,7 @@ import dataclasses
 from hypothesis import assume, given
 from hypothesis import strategies as some
 
-from sm_trn.core.catalog.chips import Chip, chips
+from sm_trn.core.catalog.instances import Chip, chips
 from sm_trn.forecast import memory
 from sm_trn.forecast.configuration import Configuration, Sharding, Style
 from sm_trn.forecast.models import known

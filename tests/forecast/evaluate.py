@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sm_trn.core.catalog.chips import chips
+from sm_trn.core.catalog.instances import chips
 from sm_trn.forecast.configuration import Configuration, Sharding, Style
 from sm_trn.forecast.memory import largest_batch, memory
 from sm_trn.forecast.models import known

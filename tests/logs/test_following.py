@@ -16,8 +16,7 @@ from sm_trn.core.aws.errors import trouble
 from sm_trn.core.aws.logs import CloudWatchLogs
 from sm_trn.core.errors import CloudError
 from sm_trn.core.ports import Trouble
-from sm_trn.core.session.log_reader import PATIENCE, JobLog
-from sm_trn.core.session.streams import expected_streams
+from sm_trn.core.session.log_reader import PATIENCE, JobLog, expected_streams
 from sm_trn.core.specs import JobSnapshot, parse_snapshot
 from sm_trn.wiring import Session, TrainingJob
 

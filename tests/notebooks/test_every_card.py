@@ -20,8 +20,7 @@ from sm_trn.core.formatting.cards import CARDS, HasCard
 from sm_trn.core.formatting.html import CSS, escaped
 from sm_trn.core.formatting.theme import PALETTES
 from sm_trn.core.specs import WallSeconds
-from sm_trn.hosting.endpoints import Endpoint, Endpoints
-from sm_trn.hosting.table import EndpointRow
+from sm_trn.hosting.endpoints import Endpoint, EndpointRow, Endpoints
 from sm_trn.report import cards as registry
 
 EVIL = "<script>alert('1')</script><img src=x onerror=\"y\">&lt;\u202eb\x1b[2J"

@@ -15,7 +15,7 @@ from jobs import LLAMA, SQUAD
 import sm_trn as st
 from sm_trn.cli.__main__ import cli
 from sm_trn.core.catalog import instances
-from sm_trn.core.catalog.chips import Chip, chips
+from sm_trn.core.catalog.instances import Chip, chips
 
 SOME = ("ml.trn1.32xlarge", "ml.p4d.24xlarge", "ml.g5.*xlarge", "ml.p5.48xlarge")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.core.formatting.apart import cut_apart
+from sm_trn.core.formatting.printable import cut_apart
 from sm_trn.core.formatting.theme import MARKERS, marker, role
 from sm_trn.core.session.launches import unique_name
 from sm_trn.core.session.names import meant, short_names, stem

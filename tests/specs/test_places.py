@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import sm_trn as st
-from sm_trn.core.specs.places import bucket_and_key
+from sm_trn.core.specs.data import bucket_and_key
 
 BUCKETS = some.from_regex(r"[a-z0-9][a-z0-9-]{1,40}[a-z0-9]", fullmatch=True)
 KEYS = some.text("abcXYZ019-_./ =", max_size=30)

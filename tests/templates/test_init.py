@@ -16,11 +16,10 @@ from training_data import MADE
 import sm_trn as st
 from sm_trn.core.pricing.book import snapshot_book
 from sm_trn.forecast.models import known
-from sm_trn.templates import tiny
+from sm_trn.templates import first_steps
 from sm_trn.templates.project import _known, design, job_name
 from sm_trn.templates.reading import few, spread, template_of
-from sm_trn.templates.template import TEMPLATES
-from sm_trn.templates.value import Asked
+from sm_trn.templates.template import TEMPLATES, Asked
 from sm_trn.templates.writing import write
 
 CAMPAIGN = pytest.mark.skipif("SM_TRN_TEMPLATES" not in os.environ, reason="set SM_TRN_TEMPLATES to run it")
@@ -127,7 +126,7 @@ def test_a_name_leaves_room_for_what_makes_it_unique(name: str) -> None:
 
 
 def made_of(architecture: str, name: str, folder: Path) -> int:
-    return tiny.make(architecture, TEMPLATES[name], folder)
+    return first_steps.make(architecture, TEMPLATES[name], folder)
 
 
 @pytest.mark.local
@@ -143,7 +142,7 @@ def made_of(architecture: str, name: str, folder: Path) -> int:
     ],
 )
 def test_a_tiny_model_has_the_architecture(tmp_path: Path, model: str, name: str, architecture: str) -> None:
-    assert architecture == tiny.model_type(model, TEMPLATES[name].head)
+    assert architecture == first_steps.model_type(model, TEMPLATES[name].head)
     assert made_of(architecture, name, tmp_path) < 300_000
     assert architecture == json.loads((tmp_path / "config.json").read_text())["model_type"]
 
@@ -152,7 +151,7 @@ def test_a_tiny_model_has_the_architecture(tmp_path: Path, model: str, name: str
 def test_an_architecture_that_the_name_does_not_tell_is_not_guessed() -> None:
     for model in ("acme/wonder-7b", "qwen-7b", "optical-1b"):
         with pytest.raises(st.errors.NotConfigured, match="does not tell"):
-            tiny.model_type(model, "CausalLM")
+            first_steps.model_type(model, "CausalLM")
 
 
 @pytest.mark.local
@@ -160,7 +159,7 @@ def test_an_architecture_that_the_name_does_not_tell_is_not_guessed() -> None:
 @pytest.mark.parametrize("model", [name for name, shape in known().items() if shape.causal])
 def test_every_known_decoder_is_made_or_refused_in_a_sentence(tmp_path: Path, model: str) -> None:
     try:
-        made_of(tiny.model_type(model, "CausalLM"), "chat", tmp_path)
+        made_of(first_steps.model_type(model, "CausalLM"), "chat", tmp_path)
     except st.errors.NotConfigured as error:
         if not str(error).startswith("model: "):
             raise

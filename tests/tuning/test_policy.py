@@ -16,8 +16,7 @@ from hypothesis import strategies as some
 import sm_trn as st
 from sm_trn.core.pricing.book import snapshot_book
 from sm_trn.core.session.policy import Policy
-from sm_trn.tuning.policy import allowed, sweep_problems
-from sm_trn.tuning.worst_case import worst_case
+from sm_trn.tuning.worst_case import allowed, sweep_problems, worst_case
 
 BOOK = snapshot_book()
 REGION = "us-west-2"

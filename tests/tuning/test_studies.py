@@ -21,7 +21,7 @@ from fakes.simulated_wire import World, world
 import sm_trn as st
 from sm_trn.core.session.budget import OverBudget
 from sm_trn.core.specs.tuning import Categorical, Continuous, Integer, Range, Scale
-from sm_trn.tuning.policy import allow_study
+from sm_trn.tuning.worst_case import allow_study
 
 optuna = pytest.importorskip("optuna", reason="needs Optuna: pip install 'sm_trn[tune]'")
 INSTANTS = int(os.environ.get("SM_TRN_INTERRUPTIONS", "2"))

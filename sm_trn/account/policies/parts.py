@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ...core.specs.data import bucket_and_key
 from ...core.specs.destination import Destination
 from ...core.specs.job import JobSpec
-from ...core.specs.places import bucket_and_key
 
 VERSION = "2012-10-17"
 LOG_GROUP = "/aws/sagemaker/TrainingJobs"

@@ -2,13 +2,12 @@
 
 from .artefacts import model_digests
 from .backend import Boto3Backend, make_client
-from .endpoint import EndpointSession
 from .git import Checkout, checkout
 from .identity import check_endpoint, configured_region, find_bucket, find_region, find_role, has_credentials
 from .logs import CloudWatchLogs
 from .online import Boto3Account, online_problems
 from .prices import fetch_region_prices
-from .renewal import RenewableSession, configured
+from .renewal import EndpointSession, RenewableSession, configured
 from .storage import S3Storage, pack
 from .utilization import CloudWatchUtilization
 

@@ -12,7 +12,7 @@ import boto3
 
 from ..archives import Member
 from ..errors import CloudError
-from ..specs.places import bucket_and_key
+from ..specs.data import bucket_and_key
 from .backend import make_client
 from .errors import as_cloud_error
 

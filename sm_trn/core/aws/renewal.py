@@ -20,6 +20,20 @@ from ..specs.destination import region_named
 from ..specs.value import suggestion
 
 
+class EndpointSession(boto3.Session):  # type: ignore[misc]  # boto3 has no types
+    """Like ``boto3.Session``; also where a library names an AWS endpoint itself, as SDK v2 does for STS."""
+
+    def __init__(self, *, url: str, access_key: str, secret_key: str, region: str) -> None:
+        super().__init__(aws_access_key_id=access_key, aws_secret_access_key=secret_key, region_name=region)
+        self.url = url
+
+    def client(self, service_name: str, *args: Any, **kwargs: Any) -> Any:
+        return super().client(service_name, *args, **{**kwargs, "endpoint_url": self.url})
+
+    def resource(self, service_name: str, *args: Any, **kwargs: Any) -> Any:
+        return super().resource(service_name, *args, **{**kwargs, "endpoint_url": self.url})
+
+
 class RenewableSession(boto3.Session):  # type: ignore[misc]  # boto3 has no types
     """``boto3.Session`` of a profile and region, with boto3's own chain of places to look for credentials.
 

@@ -17,7 +17,7 @@ from ..archives import Member
 from ..errors import CloudError, NotConfigured
 from ..ports import StoredObjects
 from ..preflight.packing import IGNORE_FILE, SOURCE_FILES, packed_files, packing
-from ..specs.places import bucket_and_key
+from ..specs.data import bucket_and_key
 from ..specs.snapshot import parse_time
 from .backend import make_client
 from .errors import as_cloud_error, trouble

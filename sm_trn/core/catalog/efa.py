@@ -100,3 +100,17 @@ def toolkit_of(build: Build) -> Launcher | None:
 def named() -> frozenset[str]:
     """The instance types that any release names: AWS counts on EFA there."""
     return frozenset().union(drivers().efa, *(row.efa for row in toolkits()))
+
+
+# The newest PyTorch whose images AWS had stopped to patch on that day: images.json, support.
+LAST_WITH_SHELL: Final = (2, 8)
+
+
+def shell_reads(pytorch: str) -> bool | None:
+    """Whether a shell reads a script's arguments in images of a PyTorch; None where an image may have either toolkit.
+
+    >>> shell_reads("2.5.1"), shell_reads("2.10.0")
+    (True, None)
+    """
+    major, minor = pytorch.split(".")[:2]
+    return True if (int(major), int(minor)) <= LAST_WITH_SHELL else None

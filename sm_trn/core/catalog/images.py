@@ -13,9 +13,17 @@ from typing import Any, Final
 from ..errors import UnknownName
 from ..facts import user_facts
 from ..specs.compute import SERVERLESS, Accelerator
-from ..specs.framework import Container, Framework, HuggingFace, HuggingFaceNeuronX, NeuronX, PyTorch, TorchNeuron
+from ..specs.framework import (
+    Container,
+    Framework,
+    HuggingFace,
+    HuggingFaceNeuronX,
+    NeuronX,
+    PyTorch,
+    TorchNeuron,
+    shipped_images,
+)
 from ..specs.job import JobSpec
-from ..specs.versions import shipped_images
 from .compiler import SMDDP_PYTORCH
 from .instances import find_instance
 

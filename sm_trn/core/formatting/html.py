@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ..extras import extra
+from ..errors import extra
 from .printable import printable, unbroken
 from .table import Align, Cell, Column, Table
 from .theme import PALETTES, role

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
+from os.path import commonprefix
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,64}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b.")
 # Also what turns the direction of the rest of a line, and halves of characters, which no terminal's encoding has.
@@ -84,3 +86,22 @@ def between(left: str, right: str, width: int) -> list[str]:
 def ascii_text(text: str) -> str:
     """``text`` for a stream without our glyphs."""
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+
+
+def cut_apart(names: Sequence[str], width: int) -> list[str]:
+    """The names in at most ``width`` cells each: cut in the middle or, where that makes two alike, without what all of them share."""
+    for texts in (names, _without_shared(names)):
+        found = [cut(text, width) for text in texts]
+        if len(set(found)) == len(set(names)):
+            return found
+    return [cut(text, width) for text in names]
+
+
+def _without_shared(names: Sequence[str]) -> list[str]:
+    """The names without the words that all begin and end with, an ellipsis in their place."""
+    head = commonprefix(names).rpartition("-")  # noqa: RUF071 - of characters
+    tail = commonprefix([name[::-1] for name in names]).rpartition("-")  # noqa: RUF071 - as above
+    first, last = len(head[0]) + len(head[1]), len(tail[0]) + len(tail[1])
+    if min(map(len, names), default=0) <= first + last:
+        last = 0
+    return [f"{'…' * (first > 0)}{name[first : len(name) - last]}{'…' * (last > 0)}" for name in names]

@@ -16,7 +16,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from ..extras import extra
+from ..errors import extra
 from . import numbers as fmt
 from .missing import Missing
 

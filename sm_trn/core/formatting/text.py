@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import numbers as fmt
-from .apart import cut_apart
-from .printable import cut, one_line
+from .printable import cut, cut_apart, one_line
 from .table import SMALLEST_CHANGE_PCT, Align, Cell, Column, Mark, Row, Table
 from .theme import marker, painted
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from ..catalog import limits
 from ..catalog.instances import find_instances
 from ..specs.compute import Compute
-from ..specs.data import InputMode, S3Kind
+from ..specs.data import InputMode, S3Kind, bucket_and_key
 from ..specs.job import JobSpec
-from ..specs.places import bucket_and_key
 from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity, rules_of
 from . import reading, source
 from .secrets import holds_secret, is_named_secret

@@ -12,17 +12,7 @@ from ..specs.destination import Destination
 from ..specs.job import JobSpec, expect_spec
 from ..specs.problems import Problem, Severity
 from ..specs.value import suggestion
-from . import (
-    local,
-    local_problems,
-    model_v2,
-    request,
-    request_problems,
-    sdk_v2,
-    sdk_v3,
-    sdk_v3_problems,
-    training_job_v3,
-)
+from . import local, local_problems, model_v2, request, sdk_v2, sdk_v3, sdk_v3_problems, training_job_v3
 from .calls import EstimatorCall
 from .differences import Diff, Difference, diff
 from .from_describe import OWN_TAGS, as_request, destination_of
@@ -40,7 +30,7 @@ def _of_training_job_v3(job: JobSpec) -> Iterable[Problem]:
         sent = request.render(job, Destination())
     except UnknownName:
         return ()  # no image: there is no request at all
-    return (*request_problems.problems(job), *training_job_v3.problems(job, sent))
+    return (*request.problems(job), *training_job_v3.problems(job, sent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +43,7 @@ class Target:
 
 TARGETS: Mapping[str, Target] = MappingProxyType(
     {
-        "request": Target(render=request.render, problems=request_problems.problems),
+        "request": Target(render=request.render, problems=request.problems),
         "estimator-v2": Target(render=sdk_v2.render, problems=sdk_v2.problems),
         "model-trainer-v3": Target(render=sdk_v3.render, problems=sdk_v3_problems.problems),
         "training-job-v3": Target(

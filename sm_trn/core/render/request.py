@@ -1,25 +1,29 @@
-"""Target ``request``: the CreateTrainingJob request: the same, field by field, that SDK v2 would send."""
+"""Target ``request``: the CreateTrainingJob request, the same, field by field, that SDK v2 would send, and what it no longer says."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from typing_extensions import assert_never
 
 from .. import fields
 from ..catalog.images import image_uri
+from ..errors import UnknownName
 from ..specs.compute import SERVERLESS
 from ..specs.data import Channel
 from ..specs.destination import Destination
 from ..specs.framework import Container
 from ..specs.job import JobSpec
 from ..specs.json import Json, merged
+from ..specs.kept import Kept
 from ..specs.launch import LaunchPlan, Library, Runner
+from ..specs.problems import Advice, Field, Problem, rules_of
 from ..strategies import GROUPS_HYPERPARAMETER, plan
+from . import passthrough
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER
-from .keeping import restored
+from .keeping import kept_parts, restored
 
 CONTAINER_LOG_LEVEL = 20  # logging.INFO, as the SDK sends
 
@@ -123,3 +127,36 @@ def _channels(job: JobSpec, at: Destination) -> list[Json]:
         {"ChannelName": name, **fields.write(fields.table_of(source), source, "request")}
         for name, source in sources.items()
     ]
+
+
+_PREVIEW = Destination()
+_ELSEWHERE = Destination(
+    role="arn:aws:iam::111122223333:role/other", bucket="other", job_name="other", source_uri="s3://other/s"
+)
+_TOLD = "/HyperParameters/sagemaker_region"
+
+_RULES = rules_of(__package__)
+
+
+def problems(job: JobSpec) -> Iterator[Problem]:
+    """TARGET150: a kept part gives way to what the spec says now."""
+    lost = given_up(job)
+    if lost:
+        yield _RULES["TARGET150"].problem(
+            Field("kept"),
+            "the spec was changed where a part of the original request was kept: the change is sent, the kept part is not",
+            got=passthrough.listed(lost),
+            fix=Advice("nothing, if that is meant"),
+        )
+
+
+def given_up(job: JobSpec) -> tuple[Kept, ...]:
+    """The kept parts that are not sent any more, wherever the job goes."""
+    if not job.kept:
+        return ()
+    try:
+        here, there = typed(job, _PREVIEW), typed(job, _ELSEWHERE)
+    except UnknownName:
+        return ()  # no image: there is no request at all
+    moving = {_TOLD, *(part.at for part in kept_parts(here, there))}
+    return tuple(part for part in restored(here, job.kept)[1] if part.at not in moving)

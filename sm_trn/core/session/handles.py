@@ -24,7 +24,7 @@ from ..logs.metrics import MetricLog
 from ..logs.selection import LogFilter
 from ..ports import JobQuery, Storage, StoredObjects, Trouble
 from ..preflight import RULES, JobRule, check
-from ..preflight.resuming import resuming
+from ..preflight.spot import resuming
 from ..pricing.book import Price
 from ..pricing.cost import JobCost, ceiling, job_cost
 from ..render import request as target
@@ -47,8 +47,7 @@ from .launches import Staging, launch_all, unique_names
 from .log_files import save_log
 from .log_reader import JobLog
 from .observers import Observer, StatusLines
-from .stops import stop_each, stop_one
-from .waits import Wait, poller_for
+from .waits import Wait, poller_for, stop_each, stop_one
 
 Notice = Callable[[str], None]
 GIT_TAG = "sm_trn:git"  # a note of the job: repository@commit

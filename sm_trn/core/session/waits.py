@@ -4,19 +4,54 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from ..errors import CloudError
+from ..ports import Backend, Trouble
 from ..specs.job import JobSpec
-from ..specs.snapshot import JobSnapshot
+from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd
 from .budget import Budget
 from .cloud import Cloud
+from .details import each
 from .observers import Notify, Observer, Watched
+from .pace import EMULATED_PAUSE_S, FIRST_PAUSE_S, LONGEST_PAUSE_S
 from .poller import Poller
-from .stops import stop_one
+
+
+class Ending(Protocol):
+    """What has an end."""
+
+    @property
+    def terminal(self) -> bool: ...
+
+
+T = TypeVar("T", bound=Ending)
+
+
+def looks(cloud: Cloud, snapshot: Callable[[], T]) -> Iterator[T]:
+    """Snapshots until one is the last, one for each look. A throttle or a lost connection does not end it.
+
+    Raises CloudError for what does not pass by itself.
+    """
+    attempt = 0
+    while True:
+        try:
+            now = snapshot()
+        except CloudError as error:
+            if cloud.backend.trouble(error) not in {Trouble.TRANSIENT, Trouble.EXPIRED}:
+                raise
+            cloud.backend.renew()
+        else:
+            yield now
+            if now.terminal:
+                return
+        attempt += 1
+        cloud.clock.sleep(EMULATED_PAUSE_S if cloud.emulated else min(LONGEST_PAUSE_S, FIRST_PAUSE_S + attempt))
+
 
 _MOST_NAMED = 4  # jobs, in the words of who stops watching
 
@@ -120,3 +155,42 @@ class Wait:
             f"Stopped watching. {names} {on}{billed}; come back with sm-trn watch {names}, "
             f"stop with sm-trn stop {names}"
         )
+
+
+def stop_one(backend: Backend, name: str) -> bool:
+    """Ask a job to stop, and return whether it was asked. A job that has ended, or is being stopped, is left alone."""
+    try:
+        backend.stop_job(name)
+    except CloudError as error:
+        if error.code != "ValidationException":
+            raise
+        now = backend.fetch_snapshot(name)  # it may have ended while we asked; raises for a job that never was
+        if now.terminal or now.status is JobStatus.STOPPING:
+            return False
+        raise
+    return True
+
+
+def stop_each(backend: Backend, names: Iterable[str]) -> set[str]:
+    """Ask every job to stop; the names of those that were asked. One that cannot be asked keeps no other one running: what
+    failed is raised as one CloudError when all were asked.
+    """
+
+    def ask(name: str) -> tuple[str, bool, CloudError | None]:
+        try:
+            return name, stop_one(backend, name), None
+        except CloudError as error:
+            return name, False, error
+
+    outcomes = each(ask, dict.fromkeys(names))
+    failed = [(name, error) for name, _, error in outcomes if error is not None]
+    if len(outcomes) == 1 and failed:
+        raise failed[0][1]
+    if failed:
+        lines = [f"  {name} runs on, as far as is known: {error}" for name, error in failed]
+        raise CloudError(
+            "\n".join([f"{len(failed)} of {len(outcomes)} jobs could not be asked to stop", *lines]),
+            operation="StopTrainingJob",
+            code=failed[0][1].code,
+        ) from failed[0][1]
+    return {name for name, asked, _ in outcomes if asked}

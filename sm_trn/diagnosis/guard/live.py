@@ -17,7 +17,7 @@ from ...core.pricing.cost import usd_for
 from ...core.session.budget import billed_so_far
 from ...core.session.cloud import Cloud
 from ...core.session.observers import Notify, Observer, Watched
-from ...core.session.stops import stop_one
+from ...core.session.waits import stop_one
 from ...core.specs.guard import Guard
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot, JobStatus

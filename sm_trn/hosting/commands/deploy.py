@@ -15,9 +15,8 @@ from ...cli.shared import Number, emit, say, terminal
 from ...core.formatting import numbers as fmt
 from ...core.formatting.missing import Missing
 from ...core.formatting.text import NAMES, table_lines
-from ..endpoints import NO_ENDPOINT
+from ..endpoints import NO_ENDPOINT, endpoint_table
 from ..handles import HostingSession
-from ..table import endpoint_table
 
 
 @click.command("deploy")

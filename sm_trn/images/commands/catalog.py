@@ -17,7 +17,7 @@ from packaging.version import Version
 from ...cli.options import Region, global_option, json_option, region_option
 from ...cli.shared import Completed, emit, say
 from ...core import catalog
-from ...core.catalog import renewal, tables
+from ...core.catalog import renewal
 from ...core.catalog.images import ImageRow
 from ...core.catalog.instances import find_instance
 from ...core.errors import NotConfigured, UnknownName
@@ -44,7 +44,7 @@ def command(context: click.Context) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    rows = {table.name: table for table in (*tables.catalogue_tables(), _prices())}
+    rows = {table.name: table for table in (*renewal.catalogue_tables(), _prices())}
     _list(
         "Table",
         (
@@ -60,10 +60,10 @@ def command(context: click.Context) -> None:
     )
 
 
-def _prices() -> tables.FactTable:
+def _prices() -> renewal.FactTable:
     rows = [price for price in known_prices().prices if price.component != "Hosting"]
     own = [price for price in rows if price.source not in price_sources()]
-    return tables.FactTable(
+    return renewal.FactTable(
         name="prices",
         rows=len(rows),
         as_of=max(price.as_of for price in rows),

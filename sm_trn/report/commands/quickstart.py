@@ -10,7 +10,7 @@ import click
 from ...cli.options import global_option, json_option
 from ...cli.shared import emit, say
 from ...core import __version__
-from ...core.extras import expect_library
+from ...core.errors import expect_library
 from ...core.formatting import numbers as fmt
 from ...core.specs.compute import Compute
 from ...core.specs.framework import HuggingFace, NeuronX

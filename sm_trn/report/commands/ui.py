@@ -8,7 +8,7 @@ import click
 
 from ...cli.connection import connection_options
 from ...cli.shared import Whole
-from ...core.extras import extra
+from ...core.errors import extra
 from ...core.session.handles import Session
 
 PORT = 8765

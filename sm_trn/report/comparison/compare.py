@@ -11,8 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import SmTrnError, UnknownName
-from ...core.extras import extra
+from ...core.errors import SmTrnError, UnknownName, extra
 from ...core.formatting.cards import HasCard
 from ...core.formatting.printable import one_line
 from ...core.formatting.table import Table, finite, frame, reasons, records

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
-from ...core.extras import extra
+from ...core.errors import extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

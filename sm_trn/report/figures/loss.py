@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from ...core.formatting import numbers as fmt
-from ...core.formatting.apart import cut_apart
+from ...core.formatting.printable import cut_apart
 from ...core.formatting.theme import SLOTS, marker, role
 from ...core.specs.metrics import MetricPoint
 from ..sections.rows import ComparedJob

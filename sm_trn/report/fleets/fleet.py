@@ -11,8 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import SmTrnError
-from ...core.extras import extra
+from ...core.errors import SmTrnError, extra
 from ...core.formatting import numbers as fmt
 from ...core.formatting.cards import HasCard
 from ...core.formatting.missing import Missing

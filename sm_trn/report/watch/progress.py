@@ -21,9 +21,9 @@ from ...core.logs.script import ExceptionReader
 from ...core.ports import LogCursor, StoredObjects, Trouble
 from ...core.pricing.book import Price
 from ...core.session.cloud import Cloud
+from ...core.session.log_reader import expected_streams, settled, streams_missing
 from ...core.session.names import short_names
 from ...core.session.observers import Notify, Observer, Watched
-from ...core.session.streams import expected_streams, settled, streams_missing
 from ...core.specs.metrics import MetricPoint
 from ...core.specs.snapshot import JobSnapshot, JobStatus
 from ..jobs import WatchRow

@@ -11,19 +11,16 @@ import click
 from ...cli.options import global_option, json_option, region_option
 from ...cli.shared import Duration, Number, emit, say
 from ...core import _entry
-from ...core.errors import EmulatorError, MissingLibrary, NotConfigured, UnknownName
-from ...core.extras import expect_library
+from ...core.errors import EmulatorError, MissingLibrary, NotConfigured, UnknownName, expect_library
 from ...core.session.defaults import known_prices, known_region
 from ...core.specs.value import suggestion
 from ...core.status import why_command
 from ...wiring import connect
-from ..copying import copy_script
 from ..first_steps import FirstSteps, take
 from ..project import chosen_template, design
 from ..reading import in_s3
-from ..template import TEMPLATES
-from ..value import Asked, Project
-from ..writing import JOB, in_folder, write
+from ..template import TEMPLATES, Asked, Project
+from ..writing import JOB, copy_script, in_folder, write
 
 
 @click.command("init")

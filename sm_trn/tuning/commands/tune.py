@@ -28,11 +28,10 @@ from ...core.specs.destination import Destination
 from ...core.specs.problems import Severity
 from ...core.specs.tuning import Sweep
 from ...forecast.rules import ALL_RULES
-from ..checked import check_text
-from ..files import SweepText, read_text
+from ..aws import Trial
+from ..files import SweepText, check_text, read_text
 from ..handles import TuningSession
 from ..job import TuningJob, progress_line
-from ..ports import Trial
 from ..request import tuning_request
 from ..worst_case import refuse_over, worst_case, worst_case_line
 
