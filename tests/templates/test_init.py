@@ -15,14 +15,15 @@ from training_data import MADE
 
 import sm_trn as st
 from sm_trn.core.pricing.book import snapshot_book
-from sm_trn.forecast.models import known
 from sm_trn.templates import first_steps
 from sm_trn.templates.project import _known, design, job_name
 from sm_trn.templates.reading import few, spread, template_of
 from sm_trn.templates.template import TEMPLATES, Asked
 from sm_trn.templates.writing import write
 
-CAMPAIGN = pytest.mark.skipif("SM_TRN_TEMPLATES" not in os.environ, reason="set SM_TRN_TEMPLATES to run it")
+IN_FULL = pytest.mark.skipif(
+    "SM_TRN_CLIENTS" not in os.environ, reason="set SM_TRN_CLIENTS=all: a training for each template"
+)
 NAMES = list(TEMPLATES)
 
 
@@ -155,16 +156,6 @@ def test_an_architecture_that_the_name_does_not_tell_is_not_guessed() -> None:
 
 
 @pytest.mark.local
-@CAMPAIGN
-@pytest.mark.parametrize("model", [name for name, shape in known().items() if shape.causal])
-def test_every_known_decoder_is_made_or_refused_in_a_sentence(tmp_path: Path, model: str) -> None:
-    try:
-        made_of(first_steps.model_type(model, "CausalLM"), "chat", tmp_path)
-    except st.errors.NotConfigured as error:
-        if not str(error).startswith("model: "):
-            raise
-
-
 def ran(folder: Path, name: str, emulator: Any, *more: str) -> subprocess.CompletedProcess[str]:
     data = MADE[name](folder)
     arguments = ("init", "--data", str(data), "--template", name, "--output", str(folder / "out"), *more)
@@ -172,7 +163,7 @@ def ran(folder: Path, name: str, emulator: Any, *more: str) -> subprocess.Comple
 
 
 @pytest.mark.local
-@pytest.mark.parametrize("name", ["chat", *(pytest.param(name, marks=CAMPAIGN) for name in NAMES if name != "chat")])
+@pytest.mark.parametrize("name", ["chat", *(pytest.param(name, marks=IN_FULL) for name in NAMES if name != "chat")])
 def test_first_steps_run_on_the_emulator(emulator: Any, tmp_path: Path, name: str) -> None:
     done = ran(tmp_path, name, emulator)
     assert 0 == done.returncode, done.stderr + done.stdout
