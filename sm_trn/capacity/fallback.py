@@ -231,7 +231,9 @@ class Fallback:
             return Outcome.NO_ROOM, None
         final = self._followed(number, name)
         cost = job_cost(final, place.session.price_of(final.machines))
-        reason = _reason(final)
+        reason = printable(final.failure_reason) or (
+            "" if final.status is JobStatus.COMPLETED else final.secondary or final.status_word
+        )
         self._note(
             "over",
             number,
@@ -363,12 +365,6 @@ class Fallback:
             operation="TrainingJob",
             code=final.status_word,
         )
-
-
-def _reason(final: JobSnapshot) -> str:
-    return printable(final.failure_reason) or (
-        "" if final.status is JobStatus.COMPLETED else final.secondary or final.status_word
-    )
 
 
 def fallback(  # noqa: PLR0913 - what the work is told, each by name

@@ -43,10 +43,7 @@ class DeployableJob(handles.TrainingJob):
             max_hours=max_hours,
             wait=wait,
         )
-        return endpoints.deploy(self.session, self._trained(), how)
-
-    def _trained(self) -> Trained:
-        return Trained(label=self.label, spec=self.spec, now=self.snapshot())
+        return endpoints.deploy(self.session, Trained(label=self.label, spec=self.spec, now=self.snapshot()), how)
 
 
 H_co = TypeVar("H_co", bound=DeployableJob, default=DeployableJob, covariant=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import tarfile
 import tempfile
-from collections.abc import Iterator
 from typing import Any
 
 import boto3
@@ -27,7 +26,12 @@ def model_digests(session: boto3.Session, uri: str) -> dict[str, str]:
     with as_cloud_error("GetObject", uri):
         if key.endswith(".tar.gz"):
             return _of_tar(client, bucket, key, uri)
-        return dict(_of_objects(client, bucket, f"{key.rstrip('/')}/"))
+        prefix = f"{key.rstrip('/')}/"
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+        names = [item["Key"] for page in pages for item in page.get("Contents", ())]
+        return {
+            name.removeprefix(prefix): _digest(client.get_object(Bucket=bucket, Key=name)["Body"]) for name in names
+        }
 
 
 def _of_tar(client: Any, bucket: str, key: str, uri: str) -> dict[str, str]:
@@ -45,13 +49,6 @@ def _of_tar(client: Any, bucket: str, key: str, uri: str) -> dict[str, str]:
             raise CloudError(
                 f"{uri}: got no readable tar.gz ({error}), wanted a model", operation="GetObject"
             ) from error
-
-
-def _of_objects(client: Any, bucket: str, prefix: str) -> Iterator[tuple[str, str]]:
-    for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        for item in page.get("Contents", ()):
-            body = client.get_object(Bucket=bucket, Key=item["Key"])["Body"]
-            yield item["Key"].removeprefix(prefix), _digest(body)
 
 
 def _digest(file: Any) -> str:

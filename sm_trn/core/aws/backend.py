@@ -85,7 +85,8 @@ class Boto3Backend:
                 return parse_snapshot({key: value for key, value in answer.items() if key != "ResponseMetadata"})
 
         found = self._while_new(name, ask)
-        self._note(found)
+        self._note_account(found)
+        self._note_new(found)
         return found
 
     def fetch_page(self, query: JobQuery, token: str | None = None) -> JobPage:
@@ -194,10 +195,6 @@ class Boto3Backend:
             raise
         if mine != self._accounts[name]:
             raise _other_account(name, self._accounts[name], mine) from failure
-
-    def _note(self, job: JobSnapshot) -> None:
-        self._note_account(job)
-        self._note_new(job)
 
     def _note_account(self, job: JobSnapshot) -> None:
         """Keep the account of a job. Raises CloudError for the job of another account that has the name of one that was seen."""

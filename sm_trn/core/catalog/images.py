@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -100,10 +100,6 @@ def _table() -> Mapping[str, Any]:
             "support": shipped["support"],
         }
     )
-
-
-def _rows() -> Iterator[ImageRow]:
-    return (row for family in families() for row in rows(family))
 
 
 @functools.cache
@@ -286,10 +282,15 @@ def recognise(uri: str) -> Framework | None:
     if found is None:
         return None
     there = [
-        row for row in _rows() if row.repository == found["repository"] and found["account"] in registries(row).values()
+        row
+        for family in families()
+        for row in rows(family)
+        if row.repository == found["repository"] and found["account"] in registries(row).values()
     ]
-    if on_amazon_linux := _AMAZON_LINUX_TAG.fullmatch(found["tag"]):
-        return _on_amazon_linux(on_amazon_linux["pytorch"], there)
+    if on_amazon_linux := _AMAZON_LINUX_TAG.fullmatch(found["tag"]):  # such a tag does not name its Python: a row does
+        version = on_amazon_linux["pytorch"]
+        python = next((row.python for row in there if _fits(version, row.pytorch)), None)
+        return None if python is None else PyTorch(version, python=python)
     tagged = _TAG.fullmatch(found["tag"])
     if tagged and "training" in found["repository"] and _key(tagged["neuron_sdk"] or "0") >= TORCH_NEURON_SDK:
         return TorchNeuron(tagged["pytorch"])
@@ -313,12 +314,6 @@ def _tagged(family: str, tagged: re.Match[str]) -> Framework | None:
     if family.startswith("neuron"):
         return NeuronX(pytorch, python=python, neuron_sdk=release)
     return PyTorch(pytorch, python=python)
-
-
-def _on_amazon_linux(version: str, there: Iterable[ImageRow]) -> PyTorch | None:
-    """The framework of a tag that does not name its Python: the row says it. None where no row does."""
-    python = next((row.python for row in there if _fits(version, row.pytorch)), None)
-    return None if python is None else PyTorch(version, python=python)
 
 
 def tag(row: ImageRow, job: JobSpec) -> str:

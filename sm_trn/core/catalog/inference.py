@@ -48,15 +48,11 @@ def hosting_image(
     if hugging_face:
         name, got, asked = _hugging_face(device, pytorch, transformers)
     else:
-        name, got, asked = _pytorch(device, pytorch)
+        got, asked = _nearest(tuple(_PYTORCH), pytorch), pytorch
+        name = f"pytorch-inference:{got}-{device}-{_PYTORCH[got]}"
     exact = asked is None or got == asked or got.startswith(f"{asked}.")
     note = "" if exact else f"hosted with {got}, nearest to the {asked} it was trained with ({AS_OF})"
     return f"{registry(region)}/{name}", note
-
-
-def _pytorch(device: str, wanted: str | None) -> tuple[str, str, str | None]:
-    version = _nearest(tuple(_PYTORCH), wanted)
-    return f"pytorch-inference:{version}-{device}-{_PYTORCH[version]}", version, wanted
 
 
 def _hugging_face(device: str, pytorch: str | None, transformers: str | None) -> tuple[str, str, str | None]:

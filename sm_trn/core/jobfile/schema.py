@@ -69,7 +69,9 @@ def _converter() -> Converter:
     converter.register_structure_hook(
         str | Channel | FileSystem | Dataset, functools.partial(_text_or_channel, converter)
     )
-    converter.register_structure_hook_factory(_has_kinds, lambda union: _of_its_kinds(converter, union))
+    converter.register_structure_hook_factory(
+        _has_kinds, lambda union: functools.partial(_kind, converter, {each.kind: each for each in get_args(union)})
+    )
     converter.register_unstructure_hook_func(_has_kinds, functools.partial(_kind_tree, converter))
     converter.register_structure_hook(Framework, functools.partial(_kind, converter, FRAMEWORKS))
     converter.register_structure_hook_func(_is_distribution, functools.partial(_kind, converter, STRATEGIES))
@@ -108,10 +110,6 @@ def _has_kinds(union: Any) -> bool:
     """Whether it is a union of classes that each have a ``kind`` of their own."""
     members = get_args(union) if isinstance(union, UnionType) else ()
     return bool(members) and all(hasattr(each, "kind") for each in members)
-
-
-def _of_its_kinds(converter: Converter, union: Any) -> Structure:
-    return functools.partial(_kind, converter, {each.kind: each for each in get_args(union)})
 
 
 def _is_distribution(kind: Any) -> bool:

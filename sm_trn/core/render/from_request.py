@@ -81,7 +81,9 @@ def _typed(request: Mapping[str, Any], at: Destination) -> tuple[JobSpec, Mappin
         script=script,
         framework=framework or Container(algorithm=None if image else algorithm.get("AlgorithmName")),
         image_uri=image,
-        compiler=_compiler(sent),
+        compiler=TrainingCompiler(debug=sent.get("sagemaker_training_compiler_debug_mode") is True)
+        if sent.get("sagemaker_training_compiler_enabled") is True
+        else None,
         inputs=dict(_inputs(request, sent)),
         **{"metrics": (), **_fields(request)},
     )
@@ -113,12 +115,6 @@ def _fields(request: Mapping[str, Json]) -> dict[str, Any]:
 def _base_name(name: str) -> str:
     base = _SUFFIX.sub("", name)[:LONGEST_NAME].strip("-")
     return base or name
-
-
-def _compiler(sent: Mapping[str, Json]) -> TrainingCompiler | None:
-    if sent.get("sagemaker_training_compiler_enabled") is not True:
-        return None
-    return TrainingCompiler(debug=sent.get("sagemaker_training_compiler_debug_mode") is True)
 
 
 def _inputs(request: Mapping[str, Any], sent: Mapping[str, Json]) -> Iterator[tuple[str, str | Source]]:

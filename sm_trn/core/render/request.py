@@ -44,7 +44,12 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 
 def _without_extra(job: JobSpec, at: Destination) -> dict[str, Any]:
-    hyperparameters = _hyperparameters(job, at)
+    if (
+        job.script is None
+    ):  # a program of the image's own reads plain texts, the toolkit reads JSON: as SDK v2 sends them
+        hyperparameters = {key: str(value) for key, value in job.arguments.items()}
+    else:
+        hyperparameters = encode({**job.arguments, **toolkit_hyperparameters(job, at)})
     machines = job.compute.instance != SERVERLESS  # a job without machines has no program of its own either
     request: dict[str, Any] = {
         "TrainingJobName": at.named(job),
@@ -69,13 +74,6 @@ def isolated(job: JobSpec) -> bool:
 def encode(hyperparameters: Mapping[str, Json]) -> dict[str, str]:
     """Every value as JSON text, which is how SDK v2 sends it and how the toolkit in the container reads it."""
     return {str(key): json.dumps(value) for key, value in hyperparameters.items()}
-
-
-def _hyperparameters(job: JobSpec, at: Destination) -> dict[str, str]:
-    """An image with a program of its own reads plain texts, as SDK v2's Estimator sends them; the toolkit reads JSON."""
-    if job.script is None:
-        return {key: str(value) for key, value in job.arguments.items()}
-    return encode({**job.arguments, **toolkit_hyperparameters(job, at)})
 
 
 def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Json]:

@@ -166,13 +166,9 @@ class TrainingJob(HasCard):
             [self], progress=progress, stream=stream, max_usd=max_usd, usd_per_hour=usd_per_hour
         )
         if final.status is JobStatus.FAILED or limit_of(final):
-            raise self._failed(final)
+            message = f"{self._failure(final)}\nNext: sm-trn logs {self.name}"
+            raise JobFailed(message, operation="TrainingJob", code=final.status_word)
         return final
-
-    def _failed(self, final: JobSnapshot) -> JobFailed:
-        """The error of a job that failed, or that a limit stopped."""
-        message = f"{self._failure(final)}\nNext: sm-trn logs {self.name}"
-        return JobFailed(message, operation="TrainingJob", code=final.status_word)
 
     def ending(self, final: JobSnapshot) -> Verdict | None:
         """How the job ended, for the exit codes of commands: by its last snapshot alone. None while it goes on."""
@@ -334,7 +330,12 @@ class Session(Cloud, Generic[J_co]):
         if limit is not None and not self.emulated:
             refuse_over(limit, specs, self.price_of)
         staging = Staging(storage=self.storage, allow_secrets=SECRETS_RULE in ignore)
-        return [self._request(spec, name, staging) for spec, name in zip(specs, names, strict=True)]
+        requests = []
+        for spec, name in zip(specs, names, strict=True):
+            job, source = staging.place(spec)
+            at = Destination(role=self.role, region=self.region, bucket=self.bucket, job_name=name, source_uri=source)
+            requests.append(target.render(job, at))
+        return requests
 
     def _job(self, name: str, spec: JobSpec | None = None) -> J_co:
         """A handle of a job of this session."""
@@ -472,11 +473,6 @@ class Session(Cloud, Generic[J_co]):
     def _meant(self, word: str) -> str:
         """The name that ``word`` begins, or ``word``. The core alone knows whole names."""
         return word
-
-    def _request(self, job: JobSpec, name: str, staging: Staging) -> dict[str, Any]:
-        placed, source = staging.place(job)
-        at = Destination(role=self.role, region=self.region, bucket=self.bucket, job_name=name, source_uri=source)
-        return target.render(placed, at)
 
     def refused(self, job: JobSpec, ignore: Sequence[str] = ()) -> tuple[Problem, ...]:
         """The errors of ``check`` for which ``submit`` would not launch the job, but for those that ``ignore`` waives by id."""

@@ -32,7 +32,8 @@ def read_file(name: str) -> JobFile:
     if "://" in path:
         raise UnknownName(f"file: got {path!r}, wanted a file of this machine; copy it here first")
     file = parse_jobs(_text(Path(path)), FORMAT_OF[Path(path).suffix], name=path)
-    jobs = tuple(_from(Path(path).parent, job) for job in file.jobs)
+    folder = Path(path).parent
+    jobs = tuple(_moved(job, lambda place: str(folder / place)) for job in file.jobs)
     places = range(len(jobs))
     if wanted is not None:
         names = [job.name for job in jobs]
@@ -100,11 +101,6 @@ def _text(path: Path) -> str:
         ) from error
     except OSError as error:
         raise UnknownName(f"file: got {error} in {str(path)!r}, wanted UTF-8 text that can be read") from error
-
-
-def _from(folder: Path, job: JobSpec) -> JobSpec:
-    """``job`` with the paths that are meant from ``folder`` written from the working directory."""
-    return _moved(job, lambda path: str(folder / path))
 
 
 def _moved(job: JobSpec, move: Callable[[str], str]) -> JobSpec:

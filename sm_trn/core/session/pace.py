@@ -57,14 +57,11 @@ def pause_s(job: JobSnapshot, now: datetime) -> float:
     phase = "Stopping" if job.status_word == "Stopping" else job.secondary
     if phase in PAUSES_S:
         return PAUSES_S[phase]
-    trained_s = (now - (_training_since(job) or job.started or job.created or now)).total_seconds()
+    training = (phase.started for phase in reversed(job.transitions) if phase.status == "Training")
+    trained_s = (now - next(training, job.started or job.created or now)).total_seconds()
     if trained_s < BEGINNING_S:
         return BEGINNING_PAUSE_S
     return min(LONGEST_PAUSE_S, max(TRAINING_PAUSE_S, trained_s * TRAINING_SHARE))
-
-
-def _training_since(job: JobSnapshot) -> datetime | None:
-    return next((phase.started for phase in reversed(job.transitions) if phase.status == "Training"), None)
 
 
 def next_look_s(jobs: Iterable[JobSnapshot], now: datetime, *, failures: int, jitter: float) -> float:

@@ -100,7 +100,8 @@ class Wait:
         try:
             for known in poller.sweeps([job.name for job in self.jobs]):
                 if budget is not None:
-                    self._keep(budget, poller)
+                    budget.guard(poller.known.values(), poller.service_now())
+                    self._report_refused(budget)
                 for observer in self.observers:
                     observer.look(known, poller.service_now(), self._notice, answering=not poller.failing)
             for observer in self.observers:
@@ -136,8 +137,7 @@ class Wait:
             usd_per_hour=usd_per_hour,
         )
 
-    def _keep(self, budget: Budget, poller: Poller) -> None:
-        budget.guard(poller.known.values(), poller.service_now())
+    def _report_refused(self, budget: Budget) -> None:
         for name, error in budget.refused.items():
             if self.session.backend.trouble(error) is None:  # asking again is not likely to help
                 budget.say(f"{name} could not be asked to stop; it runs on, and is billed: {error}")

@@ -221,7 +221,8 @@ class JobSpec(HasCard):
 
     def __post_init__(self) -> None:
         if not self.name and self.script is not None:
-            object.__setattr__(self, "name", _named_after(self.script))
+            stem = self.script.entry.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+            object.__setattr__(self, "name", re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-"))
         if not self.name:
             raise ValueError("name: got '', wanted a job name, or a script whose name the job gets")
         if self.max_run_s < 1:
@@ -312,12 +313,6 @@ class JobSpec(HasCard):
     @property
     def compiled(self) -> bool:
         return self.compiler is not None and self.compiler.enabled
-
-
-def _named_after(script: Script) -> str:
-    """The name of the script's file with the characters that a job's name can have."""
-    stem = script.entry.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    return re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-")
 
 
 @functools.lru_cache(maxsize=256)
