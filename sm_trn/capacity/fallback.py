@@ -56,7 +56,7 @@ class Place:
 
 
 class Outcome(enum.Enum):
-    """What became of one attempt."""
+    """The outcome of one attempt."""
 
     DONE = "done"
     NO_ROOM = "no room"
@@ -332,7 +332,7 @@ class Fallback:
             place.session.clock.sleep(EMULATED_LOOK_S if place.session.emulated else LOOK_S)
 
     def _waits_too_long(self, name: str, now: JobSnapshot) -> bool:
-        """Whether the job has no machines yet, and has waited ``max_pending_s`` for them since it was planned: a kill does not reset it."""
+        """Return True if the job has waited ``max_pending_s`` for machines since it was planned. A kill does not reset the time."""
         planned = next(float(str(each["at"])) for each in self.journal.of("planned") if each["name"] == name)
         trained = now.started is not None or any(each.status in _TRAINS for each in now.transitions)
         return not trained and self._clock().now() - planned > self.max_pending_s
@@ -350,7 +350,7 @@ class Fallback:
             self._pause(place, error)
 
     def _lacked_room(self, name: str, final: JobSnapshot) -> bool:
-        """Whether the job ended for want of machines, or of its place: its own failures and stops of others are no such ends."""
+        """Return True if the job ended for want of machines, or of its place: its own failures and stops of others are no such ends."""
         if final.status is JobStatus.FAILED:
             return final.failure_reason.startswith(("CapacityError", "InternalServerError"))
         pending = any(_PENDING in each.message for each in final.transitions)

@@ -1,4 +1,4 @@
-"""What capacity adds to the live session: jobs in training queues."""
+"""The session's methods for training queues and training plans."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class QueuedJob:
         return lines
 
     def cost(self) -> Usd | None:
-        """What all attempts cost together, in USD; None while nothing is billed, without a price, or on the emulator.
+        """Return the cost of all attempts together, in USD; None while nothing is billed, without a price, or on the emulator.
 
         An attempt that found no capacity costs nothing; Batch deletes the training jobs of all but the last of them.
         """
@@ -123,7 +123,7 @@ class QueuedJob:
         return sum(known, Decimal(0)) if known and len(known) == len(billed) else None
 
     def why(self) -> str:
-        """What the job waits for, or why it failed: Batch's reason, its place in the queue, and the diagnosis of the newest attempt."""
+        """Explain a wait or a failure: Batch's reason, the place in the queue, and the diagnosis of the newest attempt."""
         now = self.snapshot()
         lines = [f"{self.name}: {_waits(now) if now.status in WAITING else now.status}"]
         if now.reason:

@@ -26,7 +26,7 @@ def facts_file() -> Path:
 
 @functools.cache
 def user_facts() -> Mapping[str, Any]:
-    """What ``facts_file`` holds; nothing where there is none. Raises NotConfigured when it holds something else."""
+    """Return the contents of ``facts_file``; empty where there is none. Raises NotConfigured when it holds something else."""
     return MappingProxyType(read_facts(facts_file()))
 
 

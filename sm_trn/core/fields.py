@@ -1,4 +1,4 @@
-"""What each field of a job is called: in a spec, in a CreateTrainingJob request, by SDK v2's estimator and by SDK v3's ModelTrainer.
+"""The names of each field of a job: in a spec, in a CreateTrainingJob request, by SDK v2's estimator and by SDK v3's ModelTrainer.
 
 One row says all four. ``write`` turns a value into the tree of one of these languages, ``read`` turns such a tree back. Image,
 toolkit hyperparameters, names and places that an account adds are no rows: the targets choose them.
@@ -249,7 +249,7 @@ def _put(tree: Tree, path: str, value: Any) -> None:
 
 
 def translate(table: tuple[Field, ...], tree: Object, source: Column, target: Column) -> Tree:
-    """What a tree says in ``source``, in the words of ``target``. A value that is not understood is handed on as it is, and so
+    """Translate a tree from ``source`` to ``target``. A value that is not understood is handed on as it is, and so
     is a key without a row beside keys that both columns spell alike.
     """
     words: Tree = {}
@@ -325,7 +325,7 @@ def value_at(value: Any, path: str) -> Any:
 
 
 def is_in(tree: Json, path: str) -> bool:
-    """Whether a tree says something at a path."""
+    """Return True if a tree says something at a path."""
     return _said_at(tree, path) is not None
 
 

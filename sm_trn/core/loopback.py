@@ -1,4 +1,4 @@
-"""What every server of this machine asks first: that a request names it in Host, and that no web page sent it.
+"""Checks of every local server: a request names it in Host, and no web page sent it.
 
 Whoever may ask beyond that, by a key or a cookie, is the server's own affair.
 """

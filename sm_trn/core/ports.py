@@ -1,4 +1,4 @@
-"""What the session needs of the outside, as protocols: the cloud or its emulator, the logs, the storage, the clock."""
+"""The outside world of a session as protocols: the cloud or its emulator, the logs, the storage, the clock."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class JobPage:
 
 
 class JobFeed(Protocol):
-    """What a watch reads. The fetches raise CloudError with the operation and the job's name.
+    """The jobs as a watch reads them. The fetches raise CloudError with the operation and the job's name.
 
     ``trouble`` says whether such an error passes by itself; ``renew`` looks for new credentials and says whether there are
     any; ``service_time`` is the service's own clock in its newest answer, None before the first.
@@ -154,7 +154,7 @@ def parse_cursor(text: str) -> LogCursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredObjects:
-    """What lies under a place in S3: how many objects, their bytes, and when the newest was written."""
+    """The objects under an S3 URI: how many objects, their bytes, and when the newest was written."""
 
     uri: str
     count: int
@@ -186,7 +186,7 @@ class Storage(Protocol):
 
 
 class Account(Protocol):
-    """What only the account can say before a launch: whether it would take a job.
+    """Checks before a launch that need the account.
 
     ``problems`` says as a problem what it may not look at.
     """
@@ -195,7 +195,7 @@ class Account(Protocol):
 
 
 class Utilization(Protocol):
-    """What was measured of a job's hosts, in percent; empty where nothing was. Raises CloudError."""
+    """Return the measurements of a job's hosts, in percent; empty where there are none. Raises CloudError."""
 
     def fetch_utilization(self, snapshot: JobSnapshot, *, now: float) -> tuple[MetricPoint, ...]: ...
 
@@ -211,13 +211,13 @@ class Artefact:
 
     @property
     def code(self) -> bool:
-        """Whether it brings the functions that answer."""
+        """Return True if it brings the functions that answer."""
         return "code/inference.py" in self.names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What a host loads: the image, the archive, and the variables that the image reads."""
+    """The model of an endpoint: the image, the archive, and the variables that the image reads."""
 
     image: str
     uri: str
@@ -247,7 +247,7 @@ class EndpointSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What an endpoint answered."""
+    """An endpoint's answer."""
 
     body: bytes
     content_type: str

@@ -88,12 +88,12 @@ class Verdict(enum.Enum):
 
     @property
     def word(self) -> str:
-        """What people read."""
+        """The words that people read."""
         return self.value
 
     @property
     def sick(self) -> bool:
-        """Whether the job needs somebody."""
+        """Return True if the job needs somebody."""
         return self in _SICK_LOOKS or self is Verdict.ENDED_BADLY
 
 

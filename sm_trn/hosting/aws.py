@@ -59,7 +59,7 @@ class Boto3Hosting:
         return make_client(self._session, "s3")
 
     def look(self, uri: str, largest: int) -> Artefact | None:
-        """What the archive holds; None when it is not there. One of more than ``largest`` bytes is not opened."""
+        """Return the names in the archive; None when it is not there. One of more than ``largest`` bytes is not opened."""
         size = self._size(uri)
         if size is None or size > largest:
             return None if size is None else Artefact(uri=uri, size_bytes=size, names=("not looked at",), bad=())

@@ -130,7 +130,7 @@ def _code(code: str | None, *, own: bool) -> dict[str, bytes]:
 
 
 def _classifier(job: Trained, found: Artefact) -> bool:
-    """Whether the shipped inference.py can answer with it: a classifier that a shipped script has saved."""
+    """Return True if the shipped inference.py can answer with it: a classifier that a shipped script has saved."""
     return (
         Path(job.now.program).name in {"train_text_classification.py", "train_glue.py"} & set(shipped_scripts())
         and set(found.names) >= _OWN_FORMAT

@@ -1,4 +1,4 @@
-"""What answers and costs money while it does: an endpoint as a handle, and all of them as a list.
+"""Endpoints as handles, and their list with its costs.
 
 Nothing at AWS ends an endpoint by itself. ``max_hours`` is a tag that says when it may go; ``Endpoints.delete_overdue``, or
 ``sm-trn deploy --delete-overdue``, is what makes it go, whenever somebody – a person, cron, CI – runs it.
@@ -36,7 +36,7 @@ _ROLES = {"InService": "ok", "Failed": "err"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointRow:
-    """What one endpoint is and costs. ``usd_per_hour`` is for all its instances; None when no hosting price is known,
+    """The status and cost of one endpoint. ``usd_per_hour`` is for all its instances; None when no hosting price is known,
     nothing when it is ``emulated``."""
 
     name: str
@@ -219,7 +219,7 @@ class Endpoints(HasCard):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DeployOptions:
-    """What ``TrainingJob.deploy`` was told."""
+    """The options of ``TrainingJob.deploy``."""
 
     instance: str
     count: int

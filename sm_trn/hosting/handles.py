@@ -1,4 +1,4 @@
-"""What hosting adds to the live handles: endpoints of a job's model."""
+"""Methods of jobs and sessions for endpoints."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def model_type(model: str, head: str) -> str:
 
 
 def _names(model: str, word: str) -> bool:
-    """Whether a model's name holds the word, however it is hyphened, and not as a part of a longer one."""
+    """Return True if a model's name holds the word, however it is hyphened, and not as a part of a longer one."""
     letters = "[^a-z0-9]*".join(re.findall("[a-z0-9]", word.lower()))
     return re.search(f"(?<![a-z0-9]){letters}(?![a-z])", model) is not None
 
@@ -174,7 +174,7 @@ LENGTH = 16  # tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstSteps:
-    """What happened: the emulated job, its losses in order, what was trained; ``failure`` is empty where it completed."""
+    """The outcome: the emulated job, its losses in order, what was trained; ``failure`` is empty where it completed."""
 
     name: str
     model: str
@@ -183,7 +183,7 @@ class FirstSteps:
 
     @property
     def completed(self) -> bool:
-        """Whether the job ended well."""
+        """Return True if the job ended well."""
         return not self.failure
 
     def __str__(self) -> str:

@@ -121,7 +121,7 @@ def imported(script: Path) -> set[str]:
 
 
 def missing_packages(template: Template, image: Contents | None) -> tuple[str, ...]:
-    """What the script imports and the image is not known to hold."""
+    """Return the script's packages that the image is not known to hold."""
     return tuple(package for package in template.packages if image is None or not image.holds(package))
 
 

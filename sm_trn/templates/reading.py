@@ -23,7 +23,7 @@ class UnreadableData(NotConfigured):
 
 
 def in_s3(data: str) -> bool:
-    """Whether the data lies in S3, where nobody looks at it."""
+    """Return True if the data lies in S3, where nobody looks at it."""
     return data.startswith("s3://")
 
 

@@ -1,4 +1,4 @@
-"""What a project can begin with: for each kind of training its script, rows and hyperparameters; and what a person asks for."""
+"""Templates of projects: for each kind of training its script, rows and hyperparameters; and the user's request."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Template:
 
     @property
     def shipped(self) -> bool:
-        """Whether the script is one of the entry scripts, which need the folder kit."""
+        """Return True if the script is one of the entry scripts, which need the folder kit."""
         return self.source.parent == _entry.scripts_folder()
 
 
@@ -202,7 +202,7 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a person wants. ``script`` is a file of their own; ``budget_usd`` the most that the job may cost; ``examples`` how many
+    """The user's request. ``script`` is a file of their own; ``budget_usd`` the most that the job may cost; ``examples`` how many
     there are, where the data lies in S3."""
 
     data: str
@@ -219,7 +219,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """What ``init`` writes, and the sentences that say why. ``job`` names its script and data from the working directory."""
+    """A project that ``init`` writes, and its reasons. ``job`` names its script and data from the working directory."""
 
     template: Template
     job: JobSpec

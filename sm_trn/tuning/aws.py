@@ -61,7 +61,7 @@ class TuningSnapshot:
 
     @property
     def terminal(self) -> bool:
-        """Whether the search is over."""
+        """Return True if the search is over."""
         return self.status in ENDED
 
     @property
@@ -71,7 +71,7 @@ class TuningSnapshot:
 
     @property
     def emulated(self) -> bool:
-        """Whether it ran on this machine, and cost nothing."""
+        """Return True if it ran on this machine, and cost nothing."""
         return f":{EMULATED_ACCOUNT}:" in self.arn
 
 
@@ -128,7 +128,7 @@ class Boto3Tuning:
             return parse_tuning(self._described(name))
 
     def exists(self, name: str) -> bool:
-        """Whether there is a tuning job of this name. Raises CloudError where that cannot be found out."""
+        """Return True if there is a tuning job of this name. Raises CloudError where that cannot be found out."""
         try:
             self._described(name)
         except CloudError as error:
@@ -188,7 +188,7 @@ class Boto3Tuning:
 
 
 def _not_found(error: CloudError) -> bool:
-    """Whether there is no such tuning job: the service says it with a code of its own, or in words."""
+    """Return True if there is no such tuning job: the service says it with a code of its own, or in words."""
     if error.code == "ResourceNotFound" or trouble(error) is Trouble.NOT_FOUND:
         return True
     return error.code == "ValidationException" and "could not find" in str(error).lower()

@@ -57,7 +57,7 @@ def read_text(path: Path) -> SweepText:
 
 
 def is_sweep(path: Path) -> bool:
-    """Whether a file describes a sweep: its ``job`` is the name of a file, where a job file has jobs. Raises as ``read_text``."""
+    """Return True if a file describes a sweep: its ``job`` is the name of a file, where a job file has jobs. Raises as ``read_text``."""
     tree, _ = parse_tree(_text(path), FORMAT_OF[path.suffix], str(path))
     return isinstance(tree, Mapping) and isinstance(tree.get("job"), str)
 

@@ -1,4 +1,4 @@
-"""What searches add to the live session: tuning jobs."""
+"""The session's methods for tuning jobs."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class TuningJob:
         return spec.replace(hyperparameters=own)
 
     def cost(self) -> Usd | None:
-        """What all training jobs cost together, in USD; None while one of them has no cost yet, without a price, or on the emulator."""
+        """Return the cost of all training jobs together, in USD; None while one has no cost yet, without a price, or on the emulator."""
         names = {trial.name for trial in self.trials()}
         costs = [job_cost(each, self.session.price_of(each.machines)) for each in self._snapshots(names)]
         known = [cost.usd for cost in costs if cost is not None]

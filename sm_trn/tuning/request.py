@@ -107,7 +107,7 @@ class _Asked:
     trained: Tree
 
     def definition(self) -> Tree:
-        """What every training job has in common."""
+        """Return the definition that all training jobs share."""
         definition = {name: value for name, value in self.trained.items() if name in _members(DEFINITION)}
         algorithm = self.trained.get("AlgorithmSpecification", {})
         definition["AlgorithmSpecification"] = {

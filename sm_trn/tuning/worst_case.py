@@ -1,4 +1,4 @@
-"""What a sweep can cost, and what a team's policy allows of sweeps and studies."""
+"""The highest possible cost of a sweep, and a team's policy for sweeps and studies."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def refuse_over(name: str, jobs: int, most: Usd | None, limit: Usd) -> None:
 
 
 def sweep_problems(policy: Policy, sweep: Sweep, region: str, price_of: PriceOf) -> Iterator[Problem]:
-    """What of a sweep the team does not allow: of its training jobs on each cluster, and of what they can cost together."""
+    """Yield problems of a sweep that the team does not allow: its training jobs on each cluster, and their total cost."""
     jobs = [sweep.job.replace(compute=cluster) for cluster in sweep.clusters] or [sweep.job]
     yield from dict.fromkeys(problem for job in jobs for problem in policy.job_problems(job, region))
     where = Field("max_jobs" if sweep.max_jobs is not None else "space")

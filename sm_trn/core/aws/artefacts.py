@@ -1,4 +1,4 @@
-"""What a job left in S3, looked at without unpacking it."""
+"""Digests of the files that a job left in S3, read without unpacking them."""
 
 from __future__ import annotations
 

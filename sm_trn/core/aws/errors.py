@@ -81,7 +81,7 @@ def trouble(error: CloudError) -> Trouble | None:
 
 
 def unanswered(error: CloudError) -> bool:
-    """Whether the call may have taken effect although it failed: an answer was lost or foreign, or the server broke off.
+    """Return True if the call may have taken effect although it failed: an answer was lost or foreign, or the server broke off.
 
     Whatever the last attempt was told, it says nothing of the attempts before it.
     """

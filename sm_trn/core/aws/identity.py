@@ -21,7 +21,7 @@ NOTEBOOK_METADATA = Path("/opt/ml/metadata/resource-metadata.json")  # on SageMa
 
 
 def has_credentials(session: boto3.Session) -> bool:
-    """Whether boto3's own chain finds credentials. Looks at the instance metadata service as boto3 does."""
+    """Return True if boto3's own chain finds credentials. Looks at the instance metadata service as boto3 does."""
     try:
         return session.get_credentials() is not None
     except BotoCoreError:

@@ -39,7 +39,7 @@ class CloudWatchLogs:
     def fetch_events(
         self, job_name: str, cursor: LogCursor, *, streams: int | None = None
     ) -> tuple[list[LogEvent], LogCursor]:
-        """What is new since ``cursor``, in time order, and the cursor to come back with.
+        """Return the events since ``cursor``, in time order, and the cursor to come back with.
 
         Raises CloudError; the cursor that was given is then still the right one.
         """

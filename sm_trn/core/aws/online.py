@@ -1,4 +1,4 @@
-"""What only the account can say before a launch: quota, role, bucket, image. Needs credentials; starts nothing.
+"""Checks before a launch that need the account: quota, role, bucket, image. Needs credentials; starts nothing.
 
 A question that the identity may not ask is answered by a note that says so, never by silence.
 """

@@ -138,7 +138,7 @@ class S3Storage:
         return body.decode("utf-8", errors="replace")
 
     def fetch_objects(self, uri: str) -> StoredObjects | None:
-        """What lies under an S3 URI; nothing is read but the list. None where this identity may not look.
+        """Return the objects under an S3 URI from a listing alone. None where this identity may not look.
 
         Looks at 10,000 objects at most: a folder of checkpoints that holds more is not pruned, and its count says so.
         """
@@ -160,7 +160,7 @@ class S3Storage:
         return StoredObjects(uri=uri, count=count, size_bytes=size, newest=parse_time(newest))
 
     def is_empty(self, uri: str) -> bool | None:
-        """Whether an archive, or a prefix, holds no file; None where this identity may not look. Of archives small ones alone are read."""
+        """Return True if an archive or a prefix holds no file; None where this identity may not look. Only small archives are read."""
         bucket, key = bucket_and_key(uri) or (uri, "")
         if not key.endswith(".tar.gz"):
             stored = self.fetch_objects(uri)

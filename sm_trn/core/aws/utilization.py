@@ -1,4 +1,4 @@
-"""What CloudWatch measured of a training job's hosts: processor, accelerator, memory, disk.
+"""CloudWatch's measurements of a training job's hosts: processor, accelerator, memory, disk.
 
 https://docs.aws.amazon.com/sagemaker/latest/dg/monitoring-cloudwatch.html (training jobs: dimension Host, one minute)
 """

@@ -1,4 +1,4 @@
-"""What SageMaker Training Compiler and the data-parallel library run on. Both are frozen by AWS.
+"""The machines and versions that SageMaker Training Compiler and the data-parallel library support. Both are frozen by AWS.
 
 Sources: SageMaker developer guide, training-compiler-support and distributed-data-parallel-support; the rules that SDK
 v2.257.7 enforces in ``sagemaker.huggingface.training_compiler.config``.
@@ -33,6 +33,6 @@ TORCHRUN_GPU_FLOOR: Final = (1, 13)
 
 
 def has_torchrun(pytorch: str) -> bool:
-    """Whether GPU containers of this PyTorch start workers with torchrun. A version that is not known has it."""
+    """Return True if GPU containers of this PyTorch start workers with torchrun. A version that is not known has it."""
     version = tuple(int(part) for part in pytorch.split(".")[:2] if part.isdigit())
     return not version or version >= TORCHRUN_GPU_FLOOR

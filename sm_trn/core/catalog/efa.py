@@ -1,4 +1,4 @@
-"""What selects EFA, AWS's fast network between hosts: the launcher in a container, and the plugin of NCCL in its image."""
+"""The software that selects EFA, AWS's fast network between hosts: the launcher in a container, and the plugin of NCCL in its image."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Build:
 
     @property
     def selects(self) -> bool | None:
-        """Whether the plugin asks for EFA by itself; None when its version is not known."""
+        """Return True if the plugin asks for EFA by itself; None when its version is not known."""
         if self.plugin is None:
             return None
         numbers = self.plugin.split(" ")[0].split(".")
@@ -69,7 +69,7 @@ def toolkits() -> tuple[Launcher, ...]:
 
 @functools.cache
 def drivers() -> Launcher:
-    """What SDK v3 starts workers with, in whatever image."""
+    """The launcher that SDK v3 brings into every image."""
     return _launcher(_table()["drivers"])
 
 
@@ -107,7 +107,7 @@ LAST_WITH_SHELL: Final = (2, 8)
 
 
 def shell_reads(pytorch: str) -> bool | None:
-    """Whether a shell reads a script's arguments in images of a PyTorch; None where an image may have either toolkit.
+    """Return True if a shell reads a script's arguments in images of a PyTorch; None where an image may have either toolkit.
 
     >>> shell_reads("2.5.1"), shell_reads("2.10.0")
     (True, None)

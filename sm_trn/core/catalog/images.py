@@ -126,7 +126,7 @@ def _age(row: ImageRow) -> tuple[tuple[int, ...], ...]:
 
 @functools.cache
 def processors(family: str) -> frozenset[str]:
-    """What the images of one family run on."""
+    """The processors that the images of one family run on."""
     if family == TorchNeuron.family:
         return frozenset({"neuron"})
     return frozenset(name for row in rows(family) for name in row.processors)
@@ -354,7 +354,7 @@ def describe(job: JobSpec) -> str:
 
 
 def newer_than_table(job: JobSpec) -> bool:
-    """Whether the job names a version above every row of its family: the table may be older than the image."""
+    """Return True if the job names a version above every row of its family: the table may be older than the image."""
     known = rows(family_of(job))
     asked: dict[str, str | None] = {name: getattr(job.framework, name, None) for name in _VERSIONS}
     return not matching(job) and any(

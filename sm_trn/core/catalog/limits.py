@@ -55,7 +55,7 @@ def members(shape: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def matches(shape: str, text: str) -> bool:
-    """Whether ``text`` fits the shape's pattern and length."""
+    """Return True if ``text`` fits the shape's pattern and length."""
     limits = shapes()[shape]
     fits = re.fullmatch(limits.get("pattern", r"(?s).*"), text) is not None
     return fits and limits.get("min", 0) <= len(text) <= limits.get("max", len(text))

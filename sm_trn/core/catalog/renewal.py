@@ -1,4 +1,4 @@
-"""What is newer than the tables that ship: images in an installed SDK's own tables, types in the installed botocore.
+"""Facts newer than the tables that ship: images in an installed SDK's own tables, types in the installed botocore.
 
 The SDK is read as data, never imported.
 """

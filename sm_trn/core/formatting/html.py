@@ -118,7 +118,7 @@ SHAPES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What the template asks for each column and cell."""
+    """The template's view of columns and cells."""
 
     table: Table
     columns: tuple[Column, ...]

@@ -113,7 +113,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What stands before a row's name: the marker of a job's ``slot``, hollow where it is emulated; or a status's glyph."""
+    """Return the mark before a row's name: the marker of a job's ``slot``, hollow where it is emulated; or a status's glyph."""
 
     slot: int | None = None
     hollow: bool = False
@@ -161,7 +161,7 @@ class Table:
         return found
 
     def words(self, row: Row, name: str) -> str:
-        """What stands in one cell."""
+        """Return the text of one cell."""
         return self.column(name).words(row.cells[name])
 
 
@@ -193,7 +193,7 @@ def _plain(value: Any) -> Any:
 
 
 def finite(value: Any) -> Any:
-    """What JSON can hold: None for a number that is none."""
+    """Return the value as JSON can hold it: None for NaN and infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

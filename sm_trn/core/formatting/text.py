@@ -166,7 +166,7 @@ def _mark(mark: Mark, screen: Screen) -> str:
 
 
 def _common_prefix(names: Sequence[str]) -> str:
-    """What all names begin with, up to a dash; only when it saves something."""
+    """Return the prefix of all names up to a dash, if it is long enough to save space."""
     first, last = min(names), max(names)
     same = next((place for place, letter in enumerate(first) if last[place : place + 1] != letter), len(first))
     stem, dash, _ = first[:same].rpartition("-")

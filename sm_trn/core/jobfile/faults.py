@@ -1,4 +1,4 @@
-"""What is wrong with a job file, as a value, and how cattrs' exceptions become it. Knows no format."""
+"""Faults of a job file as values, read from cattrs' exceptions. Knows no format."""
 
 from __future__ import annotations
 

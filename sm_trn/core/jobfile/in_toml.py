@@ -61,7 +61,7 @@ def dump(tree: dict[str, Json]) -> str:
 
 
 def _mixed(table: dict[str, Json]) -> bool:
-    """Whether these are texts and flat tables whose order tomli_w, which writes values before tables, would change."""
+    """Return True if these are texts and flat tables whose order tomli_w, which writes values before tables, would change."""
     kinds = [isinstance(value, dict) for value in table.values()]
     plain = [value for value in table.values() if not isinstance(value, dict)]
     tables = [value for value in table.values() if isinstance(value, dict)]

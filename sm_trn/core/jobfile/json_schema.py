@@ -136,7 +136,7 @@ def _any_of(found: list[Tree]) -> Tree:
 
 
 def _of_class(hint: Any) -> str:
-    """What a field holds, where it is one class or nothing."""
+    """Return the summary of a field's class, where it holds one class or nothing."""
     classes = [each for each in (hint, *typing.get_args(hint)) if dataclasses.is_dataclass(each)]
     return summary(classes[0]) if len(classes) == 1 else ""
 
@@ -147,7 +147,7 @@ def summary(cls: Any) -> str:
 
 
 def about(cls: Any, name: str) -> str:
-    """What a key means: its row of keys.json, or the sentences of the class's docstring that name it."""
+    """Return the meaning of a key: its row of keys.json, or the sentences of the class's docstring that name it."""
     row = _rows().get(f"{cls.__name__}.{name}")
     if row is not None:
         return row

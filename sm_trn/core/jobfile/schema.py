@@ -107,7 +107,7 @@ def _is_enum(kind: Any) -> bool:
 
 
 def _has_kinds(union: Any) -> bool:
-    """Whether it is a union of classes that each have a ``kind`` of their own."""
+    """Return True if it is a union of classes that each have a ``kind`` of their own."""
     members = get_args(union) if isinstance(union, UnionType) else ()
     return bool(members) and all(hasattr(each, "kind") for each in members)
 

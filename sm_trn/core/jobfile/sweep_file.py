@@ -1,4 +1,4 @@
-"""What stands in a sweep file: the settings of a sweep, and the name of the file of its job."""
+"""The keys of a sweep file: the settings of a sweep, and the name of the file of its job."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SweepFile(SearchSettings):
 
 
 def as_file(sweep: Sweep, job: str) -> SweepFile:
-    """What a file says of a sweep whose job stands in the file ``job``."""
+    """A sweep whose job is in the file ``job``."""
     rule = sweep.objective.metric
     own = rule.regex if isinstance(rule, MetricRule) else None
     objective = ObjectiveTable(metric=sweep.objective.name, goal=sweep.objective.goal, regex=own)

@@ -201,7 +201,7 @@ def _uses_torchs_own(job: JobSpec) -> str:
 
 
 def one_process(job: JobSpec) -> bool:
-    """Whether the toolkit starts one process a host: for a Python script in a framework's image, without a distribution.
+    """Return True if the toolkit starts one process a host: for a Python script in a framework's image, without a distribution.
 
     An image or a shell script of one's own, and SDK v3's driver, start what they like.
     """

@@ -72,7 +72,7 @@ def wrong_python(job: JobSpec) -> Iterator[Problem]:
 
 
 def _named(job: JobSpec) -> bool:
-    """Whether the job says itself what runs, so that no table is asked."""
+    """Return True if the job says itself what runs, so that no table is asked."""
     return bool(job.image_uri) or isinstance(job.framework, Container)
 
 

@@ -144,7 +144,7 @@ def metrics(job: JobSpec) -> Iterator[Problem]:
 
 
 def _word(pattern: re.Pattern[str], job: JobSpec) -> str | None:
-    """What the first group finds in a literal text of the script, where that is no number."""
+    """Return the first group's match in a literal text of the script, where it is not a number."""
     for text in reading.literals(job).printed:
         match = pattern.search(text)
         if (

@@ -36,7 +36,7 @@ class _Way:
 
     @property
     def selects(self) -> bool | None:
-        """Whether the plugin in the image asks for EFA by itself."""
+        """Return True if the plugin in the image asks for EFA by itself."""
         return None if self.build is None else self.build.selects
 
     @property
@@ -65,7 +65,7 @@ def _way(job: JobSpec) -> _Way:
 
 
 def _sets(launcher: efa.Launcher | None, runner: Runner, instance: str) -> Mapping[str, str]:
-    """What the launcher sets on this instance type, whatever the job says."""
+    """Return the variables that the launcher sets on this instance type, whatever the job says."""
     if launcher is None:
         return {}
     found = {PROVIDER: "efa"} if instance in launcher.efa else {}

@@ -57,7 +57,7 @@ class PackedFile:
 
 
 def packing(folder: Path, *, at_most: int | None = None) -> dict[str, PackedFile]:
-    """What of ``folder`` would be uploaded, by its name in there and in one order; some ``at_most`` files of it.
+    """Return the files of ``folder`` that would be uploaded, by name and in a fixed order; some ``at_most`` of them.
 
     Links that leave the folder are not followed.
     """
@@ -67,7 +67,7 @@ def packing(folder: Path, *, at_most: int | None = None) -> dict[str, PackedFile
 
 
 def packed_files(folder: Path, dependencies: Iterable[str]) -> dict[str, PackedFile]:
-    """What is uploaded for a script, by its name in the container: the folder's files, and beside them the dependencies.
+    """Return the uploaded files of a script, by their names in the container: the folder's files, and beside them the dependencies.
 
     Each lies under the last part of its path, what it holds where that is empty; of two with one name the later wins.
     ``..`` is no name (SCRIPT012). Of a folder of more than ``SOURCE_FILES`` files come one more than that.
@@ -157,7 +157,7 @@ def _left_out(inside: str, rules: pathspec.GitIgnoreSpec | None) -> bool:
 
 
 def _secret(inside: str, path: Path) -> bool:
-    """Whether the name looks like a key's or a password's, and the contents do not say that they are public."""
+    """Return True if the name looks like a key's or a password's, and the contents do not say that they are public."""
     *folders, name = inside.split("/")
     if name.endswith(EXAMPLES):
         return False
@@ -165,7 +165,7 @@ def _secret(inside: str, path: Path) -> bool:
 
 
 def _public(path: Path) -> bool:
-    """Whether a PEM file holds nothing but what may be known: certificates, public keys, parameters."""
+    """Return True if a PEM file holds nothing but what may be known: certificates, public keys, parameters."""
     if path.suffix.lower() != ".pem":
         return False
     try:
@@ -178,7 +178,7 @@ def _public(path: Path) -> bool:
 
 
 def _meant(inside: str, rules: pathspec.GitIgnoreSpec | None) -> bool:
-    """Whether a line of the ignore file brings it back."""
+    """Return True if a line of the ignore file brings it back."""
     return rules is not None and rules.check_file(inside).include is False
 
 

@@ -1,4 +1,4 @@
-"""What a job's source names: the words of the entry script, of the modules it imports and of the files it mentions.
+"""Names in a job's source: the words of the entry script, of the modules it imports and of the files it mentions.
 
 Reads text and syntax trees, runs nothing, and knows no rule: what a word means is said where a rule asks for it.
 """
@@ -68,7 +68,7 @@ def words(job: JobSpec) -> Words | None:
 
 
 def keywords(job: JobSpec) -> dict[str, set[object]]:
-    """What the source gives to arguments by name, where it stands there: ``{"padding": {"max_length"}}``. Empty as ``words`` is None."""
+    """Return literal values that the source passes by name: ``{"padding": {"max_length"}}``. Empty as ``words`` is None."""
     found: dict[str, set[object]] = {}
     for each in (each for _, call in literals(job).calls for each in call.keywords if each.arg is not None):
         if isinstance(each.value, (ast.Constant, ast.Attribute)):
@@ -154,7 +154,7 @@ class Literals:
         return self._variables.get(variable[1]) if variable is not None else None
 
     def place(self, node: ast.expr, *, tries: int = 8) -> str | None:
-        """What the path begins with that an expression joins; None where it is not known."""
+        """Return the beginning of the path that an expression joins; None where it is not known."""
         if isinstance(node, ast.Name) and self._names.get(node.id) is not None and tries:
             return self.place(self._names[node.id], tries=tries - 1)  # type: ignore[arg-type]  # see the line above
         if isinstance(node, ast.JoinedStr) and node.values:

@@ -1,4 +1,4 @@
-"""What a secret looks like: by the name that it has, or by its own form. It must not know where it was found.
+"""Recognition of secrets by their name or their form. It must not know where it was found.
 
 Forms: each service's page about its tokens, and GitHub's list of secrets that it scans for
 (https://docs.github.com/en/code-security/secret-scanning/introduction/supported-secret-scanning-patterns).
@@ -60,7 +60,7 @@ _CHANGES = 17  # from a letter to a digit, from small to capital: of 40 random c
 
 
 def is_named_secret(name: str, value: str) -> bool:
-    """Whether a value under this name is a secret. A number of tokens, a path and the name of a secret are none.
+    """Return True if a value under this name is a secret. A number of tokens, a path and the name of a secret are none.
 
     >>> is_named_secret("WANDB_API_KEY", "x"), is_named_secret("max_tokens", "4096"), is_named_secret("secret_name", "prod/db")
     (True, False, False)
@@ -91,19 +91,19 @@ def without_secrets(text: str, mark: str) -> str:
 
 
 def holds_secret(text: str) -> bool:
-    """Whether ``without_secrets`` would change the text: a short one without ``=``, ``:`` and a space has neither a form nor a name."""
+    """Return True if ``without_secrets`` would change the text."""
     may = len(text) >= _SHORTEST or "=" in text or ":" in text or " " in text
     return may and without_secrets(text, "") != text
 
 
 def _is_given(found: re.Match[str]) -> bool:
-    """Whether a text gives a secret as ``name=value``, ``name: value`` or ``--name value``."""
+    """Return True if a text gives a secret as ``name=value``, ``name: value`` or ``--name value``."""
     option = "=" in found["head"] or ":" in found["head"] or found.string[: found.start()].endswith("--")
     return option and is_named_secret(found["name"], found["value"])
 
 
 def _is_random(text: str) -> bool:
-    """Whether 40 characters are an AWS secret key: digits and letters of both sizes, in no order."""
+    """Return True if 40 characters are an AWS secret key: digits and letters of both sizes, in no order."""
     kinds = [1 if c.islower() else 2 if c.isupper() else 3 if c.isdigit() else 4 for c in text]
     changes = sum(one != other for one, other in itertools.pairwise(kinds))
     return {1, 2, 3} <= set(kinds) and changes >= _CHANGES

@@ -39,7 +39,7 @@ def shipped(job: JobSpec) -> bool:
 
 
 def elsewhere(job: JobSpec) -> bool:
-    """Whether what the job runs cannot be looked at from here: it lies in S3, in git or in an image."""
+    """Return True if what the job runs cannot be looked at from here: it lies in S3, in git or in an image."""
     return source_folder(job) is None
 
 
@@ -61,7 +61,7 @@ def _path(*parts: str) -> Path:
 
 
 def entry_name(job: JobSpec) -> str:
-    """What the job calls its entry script."""
+    """The path of the job's entry script."""
     return job.script.entry if job.script is not None else "script"
 
 
@@ -83,7 +83,7 @@ def _passed(value: object) -> str:
 
 
 def mentions(job: JobSpec, word: str) -> bool | None:
-    """Whether Python of the source folder's top level, or of the kit in it, holds ``word``; None when there is none to read."""
+    """Return True if Python of the source folder's top level, or of the kit in it, holds ``word``; None when there is none to read."""
     folder, entry = source_folder(job), entry_path(job)
     if folder is None or entry is None or job.script is None or not entry.is_file():
         return None
@@ -153,7 +153,7 @@ def _text(path: str, mtime_ns: int, size: int) -> str:
 
 @functools.lru_cache(maxsize=KEPT)
 def parses(found: str) -> bool:
-    """Whether this Python can parse a text."""
+    """Return True if this Python can parse a text."""
     try:
         tree(found)
     except (SyntaxError, ValueError, RecursionError):

@@ -140,7 +140,7 @@ class Result:
 
 
 def results(job: JobSpec) -> tuple[Result, ...]:
-    """What the job's own source saves, and the folder of its Trainer."""
+    """Return what the job's source saves, and the folder of its Trainer."""
     if not _own(job):
         return ()
     literals, found = reading.literals(job), list[Result]()
@@ -307,7 +307,7 @@ def _own(job: JobSpec) -> bool:
 
 
 def _trainer(job: JobSpec) -> bool:
-    """Whether the script seems to be the Trainer's."""
+    """Return True if the script seems to be the Trainer's."""
     named = "|".join(reading.TRAINERS)
     return _own(job) and bool(TRAINER_FLAGS & set(job.hyperparameters) or re.search(named, reading.literals(job).text))
 

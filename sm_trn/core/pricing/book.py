@@ -60,7 +60,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionalRatios:
-    """What EC2 asks for one instance family in each region, in USD an hour, and the SageMaker types of the family.
+    """EC2's prices of one instance family in each region, in USD an hour, and the SageMaker types of the family.
 
     The ratio between two regions is the same for every size of a family, and SageMaker's prices follow it.
     """

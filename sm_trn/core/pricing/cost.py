@@ -1,4 +1,4 @@
-"""What a job cost: billable seconds × instances × dated on-demand price. The spot discount is already in billable."""
+"""The cost of a job: billable seconds × instances × dated on-demand price. The spot discount is already in billable."""
 
 from __future__ import annotations
 

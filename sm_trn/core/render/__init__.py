@@ -57,7 +57,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
 
 
 def render(job: JobSpec, target: str = "request", *, at: Destination | None = None) -> Any:
-    """What would be sent: ``request`` is the CreateTrainingJob dict, the SDKs' targets an EstimatorCall (``model-v2`` that of
+    """Render a job as it would be sent: ``request`` is the CreateTrainingJob dict, the SDKs' targets an EstimatorCall (``model-v2`` that of
     the model which the job leaves, on ``at.host``), ``local``
     a LocalRun. Each prints as what it is.
 
@@ -76,7 +76,7 @@ def render(job: JobSpec, target: str = "request", *, at: Destination | None = No
 
 
 def problems(job: JobSpec, target: str) -> list[Problem]:
-    """What ``target`` cannot say of ``job``, says differently, or leaves out. Errors keep ``render`` from rendering it.
+    """Return what ``target`` cannot express of ``job``, expresses differently, or leaves out. Errors keep ``render`` from rendering it.
 
     These are not faults of the job: another target may say it all. Raises UnknownName for an unknown target.
     """

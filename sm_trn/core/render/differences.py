@@ -1,4 +1,4 @@
-"""What differs between two jobs, field by field of their requests. Knows specs, and requests and describe answers as plain dicts."""
+"""Differences between two jobs, field by field of their requests. Knows specs, and requests and describe answers as plain dicts."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Diff(HasCard):
 def diff(
     before: JobSpec | Mapping[str, Json], after: JobSpec | Mapping[str, Json], *, names: tuple[str, str] | None = None
 ) -> Diff:
-    """What ``after`` asks for that ``before`` does not. Each is a spec, a request, or a describe answer (with its Tags).
+    """Compare what two jobs ask for. Each is a spec, a request, or a describe answer (with its Tags).
 
     A spec is compared with a request as if it had gone to the same account and bucket; what is in its source and local data
     is not compared. Two specs are compared by their sources' places too, and by their names.

@@ -206,7 +206,7 @@ def _scalar(value: Any) -> bool:
 
 
 def _writable(text: str) -> bool:
-    """Whether a file can hold it: half a surrogate pair, which JSON can spell, is no text."""
+    """Return True if a file can hold it: half a surrogate pair, which JSON can spell, is no text."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

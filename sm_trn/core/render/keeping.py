@@ -25,7 +25,7 @@ Steps = tuple[str, ...]
 
 
 def kept_parts(rendered: Mapping[str, Json], sent: Mapping[str, Json]) -> tuple[Kept, ...]:
-    """What ``sent`` says that ``rendered`` does not, in the smallest parts. Raises TypeError for what JSON cannot carry."""
+    """Return the differences of ``sent`` from ``rendered``, in the smallest parts. Raises TypeError for what JSON cannot carry."""
     return tuple(_object(rendered, sent, ()))
 
 

@@ -33,7 +33,7 @@ BREAK = " \\\n    "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalHost:
-    """What one host runs: ``argv`` with ``environment`` added to its own, in ``folder``.
+    """The command of one host: ``argv`` with ``environment`` added to its own, in ``folder``.
 
     ``launcher`` is the command up to the script, ``arguments`` are the script's.
     """

@@ -51,7 +51,7 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
 
 
 def answered(job: JobSpec) -> bool:
-    """Whether the shipped inference.py loads what the job's script saves."""
+    """Return True if the shipped inference.py loads what the job's script saves."""
     script = job.script
     return script is not None and script.entry in ANSWERED and script.source_dir is None and script.git is None
 

@@ -1,4 +1,4 @@
-"""What no SDK's own classes can say of an attached job: kept parts of its request, and programs that are no image.
+"""Problems that both SDKs share: kept parts of its request, and programs that are no image.
 
 Which parts would be lost, and which only spell a default. Ids TARGET100 to TARGET149. Must not know a target.
 """

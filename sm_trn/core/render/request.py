@@ -35,7 +35,7 @@ def render(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 
 def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
-    """What the spec says without its kept parts. Raises as ``render``."""
+    """Return the request without the kept parts. Raises as ``render``."""
     request = merged(_without_extra(job, at), job.extra)
     for name in fields.WRITING:
         if name in job.extra and not request[name].get("DisableProfiler"):
@@ -44,9 +44,8 @@ def typed(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 
 def _without_extra(job: JobSpec, at: Destination) -> dict[str, Any]:
-    if (
-        job.script is None
-    ):  # a program of the image's own reads plain texts, the toolkit reads JSON: as SDK v2 sends them
+    # An image's own program reads plain texts, the toolkit reads JSON: SDK v2 sends both so.
+    if job.script is None:
         hyperparameters = {key: str(value) for key, value in job.arguments.items()}
     else:
         hyperparameters = encode({**job.arguments, **toolkit_hyperparameters(job, at)})
@@ -67,7 +66,7 @@ def _without_extra(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 
 def isolated(job: JobSpec) -> bool:
-    """Whether the containers have no network."""
+    """Return True if the containers have no network."""
     return job.network is not None and job.network.isolation
 
 
@@ -77,7 +76,7 @@ def encode(hyperparameters: Mapping[str, Json]) -> dict[str, str]:
 
 
 def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Json]:
-    """What the training toolkit in the container needs beside the user's own hyperparameters; without a script, nothing."""
+    """Return the training toolkit's own hyperparameters; none without a script."""
     if job.script is None:
         return {}
     launch = plan(job)
@@ -97,7 +96,7 @@ def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Json]:
 
 
 def _names_groups(launch: LaunchPlan) -> bool:
-    """Whether the toolkit is told the group that the workers are started on: by mpirun itself and for smdistributed."""
+    """Return True if the toolkit is told the group that the workers are started on: by mpirun itself and for smdistributed."""
     match launch.library:
         case Library.SMDDP | Library.SMP | Library.SMP_V2:
             return True

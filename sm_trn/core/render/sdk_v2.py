@@ -41,7 +41,7 @@ def problems(job: JobSpec) -> Iterator[Problem]:
 
 
 def _refused_of_smp(smp: SMModelParallel) -> Iterator[Problem]:
-    """What the library takes and validate_mp_config does not."""
+    """Yield options that the library takes and validate_mp_config refuses."""
     if smp.default_partition is not None and smp.partitions is None:
         yield _RULES["TARGET103"].problem(
             Field("distribution.default_partition"),
@@ -162,7 +162,7 @@ def _container(job: JobSpec, at: Destination) -> dict[str, Any]:
 
 
 def _accepted(job: JobSpec) -> bool:
-    """Whether the estimator takes the version with the strategy: it compares spellings, and asks nothing beside image_uri."""
+    """Return True if the estimator takes the version with the strategy: it compares spellings, and asks nothing beside image_uri."""
     row = images.choose(job)
     if row is not None and not row.sdk_v2:
         return False

@@ -1,4 +1,4 @@
-"""What SDK v3's ModelTrainer cannot say, or says differently, as problems. Must not know how a job is rendered.
+"""Problems of the target ``model-trainer-v3``: what it cannot express, or expresses differently. Must not know how a job is rendered.
 
 Ids TARGET001 to TARGET049, and those of ``passthrough``, which both SDKs share. Facts are those of sagemaker 3.27.0
 (sagemaker-train 1.27.0, sagemaker-core 2.27.0): its fields, and the scripts that it uploads into the container in place
@@ -143,7 +143,7 @@ def read_back(job: JobSpec) -> Iterator[Problem]:
 
 
 def arrives(text: str) -> str:
-    """What the script's command line holds for a text: it is decoded twice on the way. Containers stay the same JSON."""
+    """Return the text that reaches the script's command line: it is decoded twice on the way. Containers stay the same JSON."""
     value = _decoded(text)
     value = _decoded(value) if isinstance(value, str) else value
     if isinstance(value, (list, dict)):

@@ -59,7 +59,7 @@ def problems(job: JobSpec, request: Mapping[str, Json]) -> Iterator[Problem]:
 
 
 def lost(request: Mapping[str, Json], path: str = "", shape: str = REQUEST) -> Iterator[tuple[str, Json]]:
-    """What the SDK drops: False, 0 and the empty, in its classes; the call's own arguments and maps of texts arrive."""
+    """Yield members that the SDK drops: False, 0 and empty values inside its classes."""
     for name, value in request.items():
         here, inner = f"{path}.{name}" if path else name, _shape(shape, name)
         if path and not value:

@@ -31,7 +31,7 @@ _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attached:
-    """What the service tells of a job's making: its request, where it went, and the spec that renders the one at the other."""
+    """A job read back from the service: its request, its destination, and the spec that renders the one at the other."""
 
     request: Mapping[str, Any]
     at: Destination

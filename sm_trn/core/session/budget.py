@@ -1,4 +1,4 @@
-"""What jobs may cost: a ceiling that is checked before anything is launched, and a sum that is watched while they run.
+"""Budgets: a ceiling that is checked before a launch, and a sum that is watched while jobs run.
 
 Pure, but for the stop that ``Budget.guard`` asks for.
 """
@@ -23,7 +23,7 @@ PriceOf = Callable[[Iterable[tuple[str, int]]], Price | None]  # of one host of 
 
 
 class OverBudget(InvalidJob):
-    """What was to be launched can cost more than ``max_usd``, or nobody knows what it costs. ``problems`` has each ceiling."""
+    """A launch can cost more than ``max_usd``, or its cost is not known. ``problems`` has each ceiling."""
 
     def __init__(self, problems: tuple[str, ...], *, total: Usd | None, max_usd: Usd) -> None:
         self.total = total
@@ -59,7 +59,7 @@ def as_usd(value: Usd | float) -> Usd:
 
 
 def billed_so_far(job: JobSnapshot, now: datetime) -> WallSeconds:
-    """What the service says, else the time since billing began: for a running spot job that is the most it can be."""
+    """The service's billable seconds, else the time since billing began: for a running spot job that is the most it can be."""
     if job.billable_s is not None:
         return job.billable_s
     if job.started is None:
@@ -124,7 +124,7 @@ class Budget:
         return CloudError("\n".join([head, *lines]), operation="StopTrainingJob", code=first.code)
 
     def _heard(self, job: JobSnapshot, now: datetime) -> bool:
-        """Whether a job was asked to stop just now; one that runs on long after has not heard it."""
+        """Return True if a job was asked to stop just now; one that runs on long after has not heard it."""
         asked = self._asked.get(job.name)
         return asked is not None and abs((now - asked).total_seconds()) < AGAIN_S
 

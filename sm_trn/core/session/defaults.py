@@ -1,4 +1,4 @@
-"""What holds where nothing else is said: the region that is meant, and the prices that are known."""
+"""Defaults: the region, and the known prices."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class TrainingJob(HasCard):
 
     @property
     def spec(self) -> JobSpec:
-        """What was asked: as submitted by this handle, else read from the service once. Raises CloudError.
+        """The job's spec: as submitted by this handle, else read from the service once. Raises CloudError.
 
         ``render(job.spec, at=job.destination())`` is ``job.request()``.
         """
@@ -100,7 +100,7 @@ class TrainingJob(HasCard):
         return self._attached().at
 
     def checkpoints(self) -> StoredObjects | None:
-        """What lies in the job's checkpoint place now; None when it has none, or may not be looked at."""
+        """Return the objects at the job's checkpoint URI now; None when it has none, or may not be looked at."""
         place = self.spec.checkpoints
         return self.session.storage.fetch_objects(place.s3_uri) if place is not None else None
 
@@ -223,7 +223,7 @@ class TrainingJob(HasCard):
         return self.snapshot().billable_s
 
     def cost(self, *, at: date | str | None = None, price: Price | None = None) -> JobCost | None:
-        """What the job cost at the newest price, at that of a day, or at a given one. None: unbilled, unpriced or emulated."""
+        """Return the job's cost at the newest price, at that of a day, or at a given one. None: unbilled, unpriced or emulated."""
         now = self.snapshot()
         return job_cost(now, price or self.session.price_of(now.machines, at=at))
 

@@ -163,7 +163,7 @@ class Staging:
 
 
 class Launch(Generic[JobT]):
-    """What became of every job of one launch. The threads that send note it themselves, so no interrupt can lose a name."""
+    """The outcomes of all jobs of one launch. The threads that send note it themselves, so no interrupt can lose a name."""
 
     def __init__(
         self, names: Sequence[str], handle: Callable[[str], JobT], stop: str, notice: Callable[[str], None]
@@ -243,7 +243,7 @@ _NO_ANSWER: Final = SmTrnError("it was sent, and its answer did not come")
 
 
 def _refused(error: BaseException) -> bool:
-    """Whether a create that failed so has started nothing."""
+    """Return True if a create that failed so has started nothing."""
     return isinstance(error, SmTrnError) and not isinstance(error, LaunchUnknown) and error is not _NO_ANSWER
 
 

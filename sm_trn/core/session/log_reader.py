@@ -34,7 +34,7 @@ def expected_streams(snapshot: JobSnapshot) -> int:
 
 
 def settled(ended: JobSnapshot, cursor: LogCursor, now: float, *, late_s: float = LATE_S) -> bool:
-    """Whether every line of a job that has ended must have arrived; a missing stream is waited for until ``late_s`` after the end."""
+    """Return True if every line of an ended job must have arrived. A missing stream is awaited until ``late_s`` after the end."""
     end = ended.ended or ended.modified
     return (
         ended.emulated
@@ -44,7 +44,7 @@ def settled(ended: JobSnapshot, cursor: LogCursor, now: float, *, late_s: float 
 
 
 def streams_missing(ended: JobSnapshot, cursor: LogCursor) -> bool:
-    """Whether a host that has run has said nothing yet, though its stream may still come."""
+    """Return True if a host that has run has said nothing yet, though its stream may still come."""
     return ended.started is not None and len(cursor.places) < expected_streams(ended)
 
 
@@ -216,7 +216,7 @@ class JobLog:
         ]
 
     def utilization(self) -> tuple[MetricPoint, ...]:
-        """What CloudWatch measured of the job's hosts; empty where it did not, as on the emulator."""
+        """Return CloudWatch's measurements of the job's hosts; empty where there are none, as on the emulator."""
         if self.cloud.utilization is None:
             return ()
         return self.cloud.utilization.fetch_utilization(self._snapshot(), now=self.cloud.clock.now())

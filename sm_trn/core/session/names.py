@@ -1,4 +1,4 @@
-"""What a name means: short ones, which leave out what a launch adds, the beginning of one, and the newest job."""
+"""Resolution of job names: short names, beginnings of names, and ``@last``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a team allows: a file sm_trn.toml above the job file, or the one that SM_TRN_POLICY names. Check and launch hold jobs against it."""
+"""A team's policy: a file sm_trn.toml above the job file, or the one that SM_TRN_POLICY names. Check and launch enforce it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RULES = rules_of(__package__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What a team allows. Nothing is said by what is left out.
+    """A team's limits. A limit that is left out does not apply.
 
     ``max_usd``: the most dollars that one launch can cost: a job, or all jobs of a grid, a sweep or a study together. ``types``:
     patterns of instance types, such as ``ml.g5.*``. ``regions``: names of regions. ``tags``: keys that each job has. ``spot_only``: jobs
@@ -51,7 +51,7 @@ class Policy:
                 raise ValueError(f"types: got {pattern!r}, wanted a pattern of instance types, such as ml.g5.*")
 
     def problems(self, job: JobSpec, region: str, price_of: PriceOf) -> Iterator[Problem]:
-        """What of a job the team does not allow."""
+        """Yield problems of a job that the team does not allow."""
         yield from self.cost_problems(
             ceiling(job, price_of(job.compute.machines)),
             Field("max_run_s"),
@@ -61,7 +61,7 @@ class Policy:
         yield from self.job_problems(job, region)
 
     def launch_problems(self, jobs: Sequence[JobSpec], region: str, price_of: PriceOf) -> Iterator[Problem]:
-        """What of jobs that are launched together the team does not allow: of each, else of what all of them can cost."""
+        """Yield problems of jobs that are launched together: those of each, else those of their total cost."""
         each = list(dict.fromkeys(problem for job in jobs for problem in self.problems(job, region, price_of)))
         if each:
             yield from each

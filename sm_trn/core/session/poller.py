@@ -90,7 +90,7 @@ class Poller:
 
     @property
     def failing(self) -> bool:
-        """Whether the newest look got no answer: other questions would get none either."""
+        """Return True if the newest look got no answer: other questions would get none either."""
         return self._failures > 0
 
     def service_now(self) -> datetime:
@@ -223,7 +223,7 @@ class Poller:
         self.notice(f"{name} was deleted; it was last seen {old.status_word}.")
 
     def _is_listed(self, name: str) -> bool:
-        """Whether the list of jobs names it; then it is looked for as if it had been found."""
+        """Return True if the list of jobs names it; then it is looked for as if it had been found."""
         query, token = JobQuery(containing=name), None
         while True:
             page = self.feed.fetch_page(query, token)
@@ -247,7 +247,7 @@ def _state(job: JobSnapshot) -> tuple[str, str, datetime | None]:
 
 
 def _shared(names: Collection[str]) -> str:
-    """What all names begin with, when that is enough to keep others' jobs out of a list."""
+    """Return the prefix of all names, if it is long enough to keep others' jobs out of a list."""
     first, last = min(names), max(names)
     same = next((place for place, letter in enumerate(first) if last[place : place + 1] != letter), len(first))
     prefix = first[:same]

@@ -23,7 +23,7 @@ from .poller import Poller
 
 
 class Ending(Protocol):
-    """What has an end."""
+    """A snapshot that may be the last."""
 
     @property
     def terminal(self) -> bool: ...

@@ -170,7 +170,7 @@ class Compute:
 
     @property
     def counted(self) -> bool:
-        """Whether ``count`` is said: groups, and preferences that say their own, do without; a serverless job has none."""
+        """Return True if ``count`` is said: groups, and preferences that say their own, do without; a serverless job has none."""
         own = self.groups or any(preference.count is not None for preference in self.preferences)
         return not own and self.instance != SERVERLESS
 

@@ -1,4 +1,4 @@
-"""What a request carries around the training itself: channels, outputs, checkpoints, network."""
+"""The data of a job: channels, outputs, checkpoints, network."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Spread(enum.Enum):
 
 
 class S3Kind(enum.Enum):
-    """What a channel's URI names: ``S3DataType``.
+    """The kind of object that a channel's URI names: ``S3DataType``.
 
     >>> st.specs.S3Kind.MANIFEST.value
     'ManifestFile'
@@ -106,7 +106,7 @@ class Channel:
 
 
 class FileSystemKind(enum.Enum):
-    """What kind of file system a channel mounts: ``FileSystemType``.
+    """The kind of file system that a channel mounts: ``FileSystemType``.
 
     >>> st.specs.FileSystemKind("FSxLustre")
     <FileSystemKind.FSX_LUSTRE: 'FSxLustre'>

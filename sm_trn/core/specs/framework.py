@@ -1,4 +1,4 @@
-"""What runs in the container: frameworks with their versions, images of others, the Training Compiler, options of Neuron."""
+"""The software in the container: frameworks with their versions, images of others, the Training Compiler, options of Neuron."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class NeuronOptions:
                 raise ValueError(f"neuron.{name}: got {getattr(self, name)!r}, wanted at least 1")
 
     def arguments(self) -> Mapping[str, int | bool]:
-        """What the script is told; nothing that is the library's default."""
+        """Return the script's arguments, without those at the library's default."""
         found: dict[str, int | bool] = {}
         if self.tensor_parallel > 1:
             found["tensor_parallel_size"] = self.tensor_parallel
@@ -221,7 +221,7 @@ class NeuronOptions:
         return found
 
     def environment(self, hosts: int) -> Mapping[str, str]:
-        """What the Neuron runtime, its compiler and the C library read."""
+        """Return the variables of the Neuron runtime, its compiler and the C library."""
         found: dict[str, str] = {}
         if self.cache_s3_uri:
             found["NEURON_COMPILE_CACHE_URL"] = self.cache_s3_uri

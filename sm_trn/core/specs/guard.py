@@ -1,4 +1,4 @@
-"""What a running job is watched for, and what is done about it."""
+"""Limits that a running job is watched for, and the action when one is passed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACTS = ("tell", "stop")
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """What a running job is watched for. 0 or None switches a limit off; only the cost is looked at outside the phase Training.
+    """Limits that a running job is watched for. 0 or None switches a limit off; only the cost is looked at outside the phase Training.
 
     ``no_first_step_s``: seconds of training until the first step is logged; twice as many on Neuron, which compiles first.
     ``stall_s``: seconds without a step, once the job's rhythm is known; never less than five of its usual gaps between steps. A line

@@ -1,4 +1,4 @@
-"""What is asked for: one training job as a value, and what a strategy is to it."""
+"""A training job as a value, and the protocol of its distribution strategies."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ class JobSpec(HasCard):
             raise TypeError(f"JobSpec.extra: {error}") from None
 
     def __repr__(self) -> str:
-        """What is set, a field a line; of the environment the names alone, for values may be secrets."""
+        """Show each field that is set on a line; of the environment only the names, because values may be secrets."""
         lines = []
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
@@ -271,7 +271,7 @@ class JobSpec(HasCard):
 
     @property
     def arguments(self) -> Mapping[str, HyperValue]:
-        """What the script is told: the hyperparameters, and before them what the Neuron options mean for it."""
+        """The script's arguments: those of the Neuron options, then the hyperparameters."""
         return {**self.neuron.arguments(), **self.hyperparameters} if self.neuron else self.hyperparameters
 
     @property
@@ -292,7 +292,7 @@ class JobSpec(HasCard):
         return json.loads(sent) if sent is not None else None
 
     def keeps(self, at: str) -> bool:
-        """Whether a kept part is about the request's field ``at``, a part of it, or all around it."""
+        """Return True if a kept part is about the request's field ``at``, a part of it, or all around it."""
         return any(f"{part.at}/".startswith(f"{at}/") or f"{at}/".startswith(f"{part.at}/") for part in self.kept)
 
     def extra_at(self, path: str) -> Any:

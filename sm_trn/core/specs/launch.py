@@ -20,7 +20,7 @@ class Runner(enum.Enum):
 
 
 class Library(enum.Enum):
-    """What of AWS's own the workers run on, beside the runner that starts them."""
+    """The AWS library that the workers use, beside the runner that starts them."""
 
     SMDDP = "smdistributed.dataparallel"
     SMP = "smdistributed.modelparallel"

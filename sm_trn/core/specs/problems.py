@@ -28,7 +28,7 @@ class Severity(enum.Enum):
 
     @property
     def word(self) -> str:
-        """What people read: ``note`` for INFO."""
+        """The word that people read: ``note`` for INFO."""
         return "note" if self is Severity.INFO else self.value
 
     @property
@@ -63,13 +63,13 @@ class Line(str):
 
 
 class Advice(str):
-    """What to do, in words."""
+    """A fix in words."""
 
     __slots__ = ()
 
 
 class Change(str):
-    """What to write instead, as fields and their values; its text is Python: ``distribution=TorchDistributed()``.
+    """A fix as fields and their values; its text is Python: ``distribution=TorchDistributed()``.
 
     ``note`` follows the text, in words. Formats other than Python are written from ``fields``.
     """
@@ -127,7 +127,7 @@ def python(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is looked for, once for all jobs, and why; ``evidence`` says where that is written.
+    """A check and its reason; ``evidence`` cites the source.
 
     ``severities`` are all that its problems can have; the first is theirs unless they say another.
     """

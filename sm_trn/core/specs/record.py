@@ -26,7 +26,7 @@ class Origin(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecord:
-    """What a comparison needs of a job. ``label`` is its name in figures; ``source`` cites a publication."""
+    """A job's data for a comparison. ``label`` is its name in figures; ``source`` cites a publication."""
 
     snapshot: JobSnapshot
     points: tuple[MetricPoint, ...]

@@ -17,7 +17,7 @@ DAY_S = 86_400
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryRule:
-    """What Batch does when an attempt ended for a reason: ``RETRY`` or ``EXIT``. A ``*`` at the end of the reason is any text.
+    """Batch's action when an attempt ended for a reason: ``RETRY`` or ``EXIT``. A ``*`` at the end of the reason is any text.
 
     >>> st.specs.RetryRule(action="EXIT", reason="*").action
     'EXIT'

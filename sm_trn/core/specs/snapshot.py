@@ -85,7 +85,7 @@ class JobSnapshot:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will come: the job has ended, or was deleted."""
+        """Return True if nothing more will come: the job has ended, or was deleted."""
         return self.terminal or self.status_word == DELETED
 
     @property
@@ -102,7 +102,7 @@ class JobSnapshot:
 
     @property
     def in_tokens(self) -> bool:
-        """Whether the job is serverless: such a job is billed in tokens, and its seconds have no price."""
+        """Return True if the job is serverless: such a job is billed in tokens, and its seconds have no price."""
         return bool(self.raw.get("ServerlessJobConfig"))
 
     @property

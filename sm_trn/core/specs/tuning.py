@@ -32,7 +32,7 @@ class Scale(enum.Enum):
 
 
 class Goal(enum.Enum):
-    """Whether a greater or a smaller value of the objective is better.
+    """The direction in which an objective gets better.
 
     >>> st.specs.Goal.MINIMIZE.value
     'Minimize'
@@ -56,7 +56,7 @@ class Strategy(enum.Enum):
 
 
 class WarmStartKind(enum.Enum):
-    """What a tuning job has in common with those that it learns from.
+    """The relation of a tuning job to those that it learns from.
 
     >>> st.specs.WarmStartKind.TRANSFER_LEARNING.value
     'TransferLearning'
@@ -189,7 +189,7 @@ class Hyperband:
 @suggesting
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What ends a tuning job before all of its training jobs were tried.
+    """Criteria that end a tuning job before all of its training jobs were tried.
 
     ``target``: a value of the objective that is good enough. ``not_improving``: so many training jobs, at least 3, without a better
     value. ``convergence``: the service finds that further jobs are not likely to be better.

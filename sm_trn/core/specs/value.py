@@ -57,7 +57,7 @@ def suggesting(cls: type[T]) -> type[T]:
 
 
 def fits(cls: Any, name: str, value: object) -> bool:
-    """Whether ``cls`` has a field ``name`` and takes ``value`` for it."""
+    """Return True if ``cls`` has a field ``name`` and takes ``value`` for it."""
     return name in _accepted(cls) and _accepted(cls)[name](value)
 
 
@@ -86,7 +86,7 @@ def _accepted(cls: Any) -> Mapping[str, Callable[[Any], bool]]:
 
 
 def _test(hint: Any) -> Callable[[Any], bool]:
-    """Whether a value is of a field's declared type: as far as a wrong one would end in another error later."""
+    """Return a test for values of a field's declared type, as strict as later errors require."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in {typing.Union, types.UnionType}:
         tests = [_test(each) for each in inner]

@@ -166,7 +166,7 @@ class SMModelParallel:
             yield _number("not a port", str(self.ddp_port), "0 or more", Change(ddp_port=None))
 
     def _together(self) -> Iterator[Problem]:
-        """What excludes or needs something else."""
+        """Yield problems of options that exclude or need another one."""
         if self.ddp and self.horovod:
             yield _number("ddp and horovod exclude one another", "both", "one of them", Change(horovod=None))
         if self.auto_partition is False and self.default_partition is None:

@@ -148,7 +148,7 @@ def _answers(asked: Asked) -> Asked:
 
 
 def _tell(project: Project, written: tuple[Path, ...]) -> None:
-    """What was written, what was chosen and what was not."""
+    """Print what was written and chosen."""
     say(f"Wrote {', '.join(map(str, written))}")
     say(f"\nChosen for {project.job.name}: {project.template.title}")
     say("\n".join(f"  {reason}" for reason in project.reasons))
