@@ -115,14 +115,14 @@ class Boto3Queues:
         return found.id
 
     def _looked_for(self, queue: str, name: str) -> ServiceJob | None:
-        found = self.fetch_named(queue, name)
+        job = self.fetch_named(queue, name)
         if self._clock is None:
-            return found
+            return job
         until = self._clock.now() + NOT_YET_S
-        while found is None and self._clock.now() < until:
+        while job is None and self._clock.now() < until:
             self._clock.sleep(AGAIN_S)
-            found = self.fetch_named(queue, name)
-        return found
+            job = self.fetch_named(queue, name)
+        return job
 
     def fetch(self, job_id: str) -> ServiceJob:
         """The job of an id or an ARN, whole."""

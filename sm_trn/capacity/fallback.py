@@ -170,14 +170,14 @@ class Fallback:
     def _began(self) -> float:
         if not self.journal.entries:
             self._note("began", 0, "", **{f"place{number}": str(place) for number, place in enumerate(self.places)})
-        said = [
+        planned = [
             str(value)
             for name, value in self.journal.entries[0].items()
             if name.startswith("place") and name != "place"
         ]
-        if said != [str(place) for place in self.places]:
+        if planned != [str(place) for place in self.places]:
             raise SmTrnError(
-                f"journal: got one of {', '.join(said) or 'something else'}, wanted one of these places: "
+                f"journal: got one of {', '.join(planned) or 'something else'}, wanted one of these places: "
                 f"{', '.join(map(str, self.places))}; give the same places in the same order, or a journal that is not there yet"
             )
         return float(str(self.journal.entries[0]["at"]))

@@ -78,8 +78,8 @@ class QueueingSession(handles.Session[Q_co]):
         for the job watches for it. ``max_usd`` refuses, with OverBudget, what may cost more: max_run_s × instances × price, for each
         attempt of a queued job. An emulated job costs nothing. ``journal`` is that of ``submit_all``.
         """
-        asked = job if guard is None else job.replace(guard=guard)
-        return self.submit_all([asked], ignore=ignore, max_usd=max_usd, queue=queue, journal=journal)[0]
+        spec = job if guard is None else job.replace(guard=guard)
+        return self.submit_all([spec], ignore=ignore, max_usd=max_usd, queue=queue, journal=journal)[0]
 
     @overload
     def submit_all(
@@ -133,15 +133,15 @@ class QueueingSession(handles.Session[Q_co]):
             return submit_all(
                 self, self.queues, specs_of(jobs), queue, ignore=ignore, max_usd=max_usd, journal=journal, notice=tell
             )
-        with once(self, self._launchable(jobs), str(journal), tell) as (asked, started):
-            return self._launch(asked, started, ignore=ignore, max_usd=max_usd, notice=tell)
+        with once(self, self._launchable(jobs), str(journal), tell) as (by_name, started):
+            return self._launch(by_name, started, ignore=ignore, max_usd=max_usd, notice=tell)
 
     def queued(self, job_id: str) -> QueuedJob:
         """A handle for a job that is in a queue, by its id or ARN. Raises CloudError when there is none."""
         from .queued import QueuedJob  # noqa: PLC0415 - as above
 
-        found = self.queues.fetch(job_id)
-        return QueuedJob(name=found.name, queue=found.queue, session=self, queues=self.queues, known_id=found.id)
+        job = self.queues.fetch(job_id)
+        return QueuedJob(name=job.name, queue=job.queue, session=self, queues=self.queues, known_id=job.id)
 
     def offers(
         self,

@@ -55,13 +55,13 @@ class QueuedJob:
         """Batch's id of the job. A job whose submission got no answer is looked for by its name. Raises CloudError."""
         if self.known_id:
             return self.known_id
-        found = self.queues.fetch_named(self.queue, self.name)
-        if found is None:
+        job = self.queues.fetch_named(self.queue, self.name)
+        if job is None:
             raise CloudError(
                 f"ListServiceJobs of {self.queue!r}: got no job {self.name!r}, wanted one; its submission did not arrive. Submit it again",
                 operation="ListServiceJobs",
             )
-        return found.id
+        return job.id
 
     def snapshot(self) -> ServiceJob:
         """The job as the queue tells it now: one DescribeServiceJob. Raises CloudError."""

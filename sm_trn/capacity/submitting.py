@@ -166,27 +166,27 @@ def submit_all(  # noqa: PLR0913 - those of ``Session.submit_all``
     with tempfile.TemporaryDirectory() as folder, Journal(journal or f"{folder}/journal").held() as kept:
         begun, ids = bool(kept.entries), dict[str, str]()
         names = planned_names(kept, [spec.name for spec in queued], queue.name, session.clock.now())
-        asked = dict(zip(names, queued, strict=True))
+        by_name = dict(zip(names, queued, strict=True))
         requests = session.requests_of(queued, names, ignore=ignore)
         for request in requests:
             queues.refuse(request)
 
         def queue_once(request: Object) -> str:
             name = str(request["TrainingJobName"])
-            found = queues.fetch_named(queue.name, name) if begun else None
-            ids[name] = queues.submit(service_job(request, queue, token=name)) if found is None else found.id
+            job = queues.fetch_named(queue.name, name) if begun else None
+            ids[name] = queues.submit(service_job(request, queue, token=name)) if job is None else job.id
             return ids[name]
 
         return launch_all(
             requests,
-            lambda request: remember(session.storage, asked[request["TrainingJobName"]], request),
+            lambda request: remember(session.storage, by_name[request["TrainingJobName"]], request),
             queue_once,
             handle=lambda name: QueuedJob(
                 name=name,
                 queue=queue.name,
                 session=session,
                 queues=queues,
-                spec=asked[name],
+                spec=by_name[name],
                 known_id=ids.get(name, ""),
             ),
             clock=session.clock,

@@ -50,18 +50,18 @@ class Items:
 
 
 def plain(kind: type) -> Codec:
-    """A text or a number as it stands. An empty text is not said."""
+    """A text or a number as it stands. An empty text is not raw."""
     return Codec(
         write=lambda value: None if value == "" else value,
-        read=lambda said: said if type(said) is kind and said != "" else None,
+        read=lambda raw: raw if type(raw) is kind and raw != "" else None,
     )
 
 
 def words(meanings: Mapping[Any, Json]) -> Codec:
-    """Values that have a word each; others are not said."""
+    """Values that have a word each; others are not raw."""
 
-    def understood(said: Any) -> Any:
-        matches = (value for value, word in meanings.items() if word == said and type(word) is type(said))
+    def understood(raw: Any) -> Any:
+        matches = (value for value, word in meanings.items() if word == raw and type(word) is type(raw))
         return next(matches, None)
 
     return Codec(write=meanings.get, read=understood)
@@ -70,8 +70,8 @@ def words(meanings: Mapping[Any, Json]) -> Codec:
 def choice(members: type[enum.Enum]) -> Codec:
     """A member of an enumeration."""
 
-    def understood(said: Any) -> Any:
-        return next((member for member in members if member.value == said), None)
+    def understood(raw: Any) -> Any:
+        return next((member for member in members if member.value == raw), None)
 
     return Codec(write=lambda value: value.value, read=understood)
 
@@ -80,28 +80,26 @@ def pairs(key: str, value: str) -> Codec:
     """A mapping of texts that is a list of pairs elsewhere."""
     return Codec(
         write=lambda texts: [{key: name, value: text} for name, text in texts.items()] or None,
-        read=lambda said: {pair[key]: pair[value] for pair in said},
+        read=lambda raw: {pair[key]: pair[value] for pair in raw},
     )
 
 
-def _texts(said: Any) -> tuple[str, ...] | None:
-    is_list = isinstance(said, (list, tuple)) and all(isinstance(each, str) for each in said)
-    return tuple(said) if is_list else None
+def _texts(raw: Any) -> tuple[str, ...] | None:
+    is_list = isinstance(raw, (list, tuple)) and all(isinstance(each, str) for each in raw)
+    return tuple(raw) if is_list else None
 
 
-def _text_by_name(said: Any) -> dict[str, str] | None:
-    is_mapping = isinstance(said, Mapping) and all(isinstance(text, str) for text in said.values())
-    return dict(said) if is_mapping else None
+def _text_by_name(raw: Any) -> dict[str, str] | None:
+    is_mapping = isinstance(raw, Mapping) and all(isinstance(text, str) for text in raw.values())
+    return dict(raw) if is_mapping else None
 
 
 TEXT: Final = plain(str)
 NUMBER: Final = plain(int)
-COUNT: Final = Codec(write=lambda value: value, read=lambda said: said if type(said) is int and said > 0 else None)
+COUNT: Final = Codec(write=lambda value: value, read=lambda raw: raw if type(raw) is int and raw > 0 else None)
 FLAG: Final = words({True: True})
 TEXTS: Final = Codec(write=lambda value: list(value) or None, read=_texts)
-ONE_TEXT: Final = Codec(
-    write=lambda value: [value], read=lambda said: said[0] if _texts(said) and len(said) == 1 else None
-)
+ONE_TEXT: Final = Codec(write=lambda value: [value], read=lambda raw: raw[0] if _texts(raw) and len(raw) == 1 else None)
 TEXT_BY_NAME: Final = Codec(write=lambda value: dict(value) or None, read=_text_by_name)
 IS_THERE: Final = Codec(write=lambda _: True, read=lambda _: None)  # what the value holds is said by other rows
 
@@ -212,12 +210,12 @@ def write(table: tuple[Field, ...], value: object, column: Column) -> Tree:
             held = getattr(part, row.attribute)
             if held is None or (row.when is not None and not row.when(value)):
                 continue
-            said = row.say(held)
-            if said is not None:
+            raw = row.say(held)
+            if raw is not None:
                 place = tree
                 for step in row.above:
                     place = place.setdefault(step, {})
-                place[row.last] = said
+                place[row.last] = raw
     return tree
 
 
@@ -225,19 +223,19 @@ def read(table: tuple[Field, ...], tree: Object, column: Column) -> Tree:
     """The values that a tree says, by their paths in the spec as nested dicts. What is not understood is left out."""
     values: Tree = {}
     for field in table:
-        said = _said_at(tree, field.path(column))
-        value = None if said is None else _understand(field.codec_of(column), said, column)
+        raw = _value_in(tree, field.path(column))
+        value = None if raw is None else _understand(field.codec_of(column), raw, column)
         if value is not None:
             _put(values, field.spec, value)
     return values
 
 
-def _understand(codec: Codec | Items, said: Json, column: Column) -> Any:
+def _understand(codec: Codec | Items, raw: Json, column: Column) -> Any:
     if isinstance(codec, Codec):
-        return codec.read(said)
-    if not isinstance(said, (list, tuple)):
+        return codec.read(raw)
+    if not isinstance(raw, (list, tuple)):
         return None
-    items = [read_as(codec.cls, codec.fields, item, column) for item in said]
+    items = [read_as(codec.cls, codec.fields, item, column) for item in raw]
     return None if None in items else tuple(items)
 
 
@@ -256,9 +254,9 @@ def translate(table: tuple[Field, ...], tree: Object, source: Column, target: Co
     for path, value in _without_row(table, tree, source, target):
         _put(words, path, value)
     for field in table:
-        said = _said_at(tree, field.path(source))
-        if said is not None and field.path(target):
-            _put(words, field.path(target), _translated(field, said, source, target))
+        raw = _value_in(tree, field.path(source))
+        if raw is not None and field.path(target):
+            _put(words, field.path(target), _translated(field, raw, source, target))
     return words
 
 
@@ -271,20 +269,20 @@ def _without_row(table: tuple[Field, ...], tree: Object, source: Column, target:
         if key and key == word:
             places.setdefault((here, there), set()).add(key)
     for (here, there), keys in places.items():
-        parent = _said_at(tree, here) if here else tree
+        parent = _value_in(tree, here) if here else tree
         for key, value in parent.items() if isinstance(parent, Mapping) else ():
             if key not in keys:
                 yield f"{there}.{key}".lstrip("."), value
 
 
-def _translated(field: Field, said: Json, source: Column, target: Column) -> Any:
+def _translated(field: Field, raw: Json, source: Column, target: Column) -> Any:
     codec, other = field.codec_of(source), field.codec_of(target)
     if isinstance(codec, Items):
-        items = said if isinstance(said, (list, tuple)) else ()
+        items = raw if isinstance(raw, (list, tuple)) else ()
         understood = bool(items) and all(isinstance(item, Mapping) for item in items)
-        return [translate(codec.fields, item, source, target) for item in items] if understood else said
-    value = codec.read(said)
-    return said if value is None or isinstance(other, Items) else other.write(value)
+        return [translate(codec.fields, item, source, target) for item in items] if understood else raw
+    value = codec.read(raw)
+    return raw if value is None or isinstance(other, Items) else other.write(value)
 
 
 def read_as(cls: type, table: tuple[Field, ...], tree: Json, column: Column) -> Any:
@@ -292,7 +290,7 @@ def read_as(cls: type, table: tuple[Field, ...], tree: Json, column: Column) -> 
     if not isinstance(tree, Mapping) or not set(tree) <= {field.path(column).split(".")[0] for field in table}:
         return None
     values = read(table, tree, column)
-    understood = all(_said_at(tree, f.path(column)) is None or f.spec in values for f in table)
+    understood = all(_value_in(tree, f.path(column)) is None or f.spec in values for f in table)
     return build(cls, values) if understood else None
 
 
@@ -326,10 +324,10 @@ def value_at(value: Any, path: str) -> Any:
 
 def is_in(tree: Json, path: str) -> bool:
     """Return True if a tree says something at a path."""
-    return _said_at(tree, path) is not None
+    return _value_in(tree, path) is not None
 
 
-def _said_at(tree: Json, path: str) -> Json:
+def _value_in(tree: Json, path: str) -> Json:
     for step in path.split(".") if path else ():
         tree = tree.get(step) if isinstance(tree, Mapping) else None
     return tree if path else None
@@ -559,8 +557,8 @@ OFF: Final = (("ProfilerConfig.DisableProfiler", True),)
 def _unsaid(where: str, table: tuple[Field, ...], value: object, column: Column) -> Iterator[Unsaid]:
     for field in _words(table, column).without:
         part = value_at(value, field.spec)
-        said = None if part is None else field.codec_of("request" if field.request else "v2")
-        if said is None or (field.when is not None and not field.when(value)):
+        raw = None if part is None else field.codec_of("request" if field.request else "v2")
+        if raw is None or (field.when is not None and not field.when(value)):
             continue
-        if (isinstance(said, Items) and part) or (isinstance(said, Codec) and said.write(part) is not None):
+        if (isinstance(raw, Items) and part) or (isinstance(raw, Codec) and raw.write(part) is not None):
             yield Unsaid(where + field.spec, part, field.v2, field.v3, field.instead)

@@ -126,8 +126,8 @@ class Boto3Hosting:
 
     def fetch_endpoint(self, name: str, *, whole: bool = False) -> EndpointSnapshot:
         with as_cloud_error("DescribeEndpoint", name):
-            found = _endpoint(self._sagemaker.describe_endpoint(EndpointName=name))
-        return self._with_machines(found) if whole else found
+            snapshot = _endpoint(self._sagemaker.describe_endpoint(EndpointName=name))
+        return self._with_machines(snapshot) if whole else snapshot
 
     def fetch_endpoints(self) -> Iterator[EndpointSnapshot]:
         """Each as a whole look knows it, newest first; without those that are being deleted, or are gone since the list."""

@@ -94,12 +94,12 @@ def prepare(
     """
     hosting = cloud.hosts
     uri = job.now.model_s3_uri or ""
-    found = hosting.look(uri, LARGEST_BYTES) if uri.endswith(".tar.gz") else None
-    own = code is None and found is not None and not found.code and _classifier(job, found)
+    artefact = hosting.look(uri, LARGEST_BYTES) if uri.endswith(".tar.gz") else None
+    own = code is None and artefact is not None and not artefact.code and _classifier(job, artefact)
     framework = job.spec.framework
     hugging_face = own or framework.family.startswith("huggingface")
-    problems = tuple(_problems(job, uri, found, answered=code is not None or own or hugging_face))
-    if problems or found is None:
+    problems = tuple(_problems(job, uri, artefact, answered=code is not None or own or hugging_face))
+    if problems or artefact is None:
         raise InvalidJob(job.now.name, problems)
     image, note = image_uri or "", ""
     if not image:
@@ -113,7 +113,7 @@ def prepare(
     added = _code(code, own=own)
     placed = hosting.with_code(uri, added) if added else uri
     variables = {"SAGEMAKER_CONTAINER_LOG_LEVEL": "20", "SAGEMAKER_REGION": cloud.region}
-    if added or found.code:
+    if added or artefact.code:
         variables |= {"SAGEMAKER_PROGRAM": "inference.py", "SAGEMAKER_SUBMIT_DIRECTORY": "/opt/ml/model/code"}
     name = unique_name(job.label[:40].rstrip("-"), cloud.clock.now())
     model = Model(image=image, uri=placed, environment={**variables, **(environment or {})})
@@ -129,17 +129,17 @@ def _code(code: str | None, *, own: bool) -> dict[str, bytes]:
     return read_code(str(scripts_folder() / "inference.py")) if own else {}
 
 
-def _classifier(job: Trained, found: Artefact) -> bool:
+def _classifier(job: Trained, artefact: Artefact) -> bool:
     """Return True if the shipped inference.py can answer with it: a classifier that a shipped script has saved."""
     return (
         Path(job.now.program).name in {"train_text_classification.py", "train_glue.py"} & set(shipped_scripts())
-        and set(found.names) >= _OWN_FORMAT
+        and set(artefact.names) >= _OWN_FORMAT
     )
 
 
-def _problems(job: Trained, uri: str, found: Artefact | None, *, answered: bool) -> Iterator[Problem]:
+def _problems(job: Trained, uri: str, artefact: Artefact | None, *, answered: bool) -> Iterator[Problem]:
     """HOST001, HOST002, HOST003, HOST004: An endpoint that cannot load its model is found out, and billed, minutes later."""
-    if found is None:
+    if artefact is None:
         yield HOST001.problem(
             Field("model"),
             "the job has left no model.tar.gz to host",
@@ -148,31 +148,31 @@ def _problems(job: Trained, uri: str, found: Artefact | None, *, answered: bool)
             fix=Advice("wait until the job is Completed; a job with output compression NONE has to be packed first"),
         )
         return
-    if not any(not name.startswith("code/") for name in found.names):
+    if not any(not name.startswith("code/") for name in artefact.names):
         yield HOST001.problem(
             Field("model"),
             "the artefact holds no model",
-            got=f"{len(found.names)} members in {uri}",
+            got=f"{len(artefact.names)} members in {uri}",
             wanted="what the script saves in SM_MODEL_DIR",
             fix=Advice("let the script save its model to /opt/ml/model"),
         )
-    if found.bad:
+    if artefact.bad:
         yield HOST002.problem(
             Field("model"),
             "a host cannot unpack some members of the artefact",
-            got=", ".join(repr(name) for name in found.bad[:3]),
+            got=", ".join(repr(name) for name in artefact.bad[:3]),
             wanted="plain files, and links to files of the artefact",
             fix=Advice("let the script save copies in place of links"),
         )
-    if found.size_bytes > LARGEST_BYTES:
+    if artefact.size_bytes > LARGEST_BYTES:
         yield HOST003.problem(
             Field("model"),
             "the artefact is too large for a host's disk",
-            got=f"{found.size_bytes:,} bytes",
+            got=f"{artefact.size_bytes:,} bytes",
             wanted=f"at most {LARGEST_BYTES:,}",
             fix=Advice("leave checkpoints and optimizer states out of /opt/ml/model"),
         )
-    if not found.code and not answered:
+    if not artefact.code and not answered:
         yield HOST004.problem(
             Field("code"),
             "the artefact has no code that answers",

@@ -208,9 +208,9 @@ class Endpoints(HasCard):
             except CloudError as error:  # noqa: PERF203 - each is a call or four
                 failed.append(error)
         if failed:
-            told = "; ".join(map(str, failed))
+            reasons = "; ".join(map(str, failed))
             raise CloudError(
-                f"{len(failed)} of {len(rows)} endpoints could not be deleted, and are billed: {told}",
+                f"{len(failed)} of {len(rows)} endpoints could not be deleted, and are billed: {reasons}",
                 operation="DeleteEndpoint",
                 code=failed[0].code,
             ) from failed[0]
@@ -258,23 +258,23 @@ def fetch_endpoints(cloud: Cloud) -> Endpoints:
     return Endpoints(rows=tuple(_row(cloud, found) for found in cloud.hosts.fetch_endpoints()), session=cloud)
 
 
-def _row(cloud: Cloud, found: EndpointSnapshot) -> EndpointRow:
+def _row(cloud: Cloud, snapshot: EndpointSnapshot) -> EndpointRow:
     now = datetime.fromtimestamp(cloud.clock.now(), tz=timezone.utc)
-    created, expires = found.created or now, parse_time(found.tags.get(EXPIRES_TAG))
-    price = None if found.emulated else cloud.prices.hosting(found.instance, cloud.region)
+    created, expires = snapshot.created or now, parse_time(snapshot.tags.get(EXPIRES_TAG))
+    price = None if snapshot.emulated else cloud.prices.hosting(snapshot.instance, cloud.region)
     return EndpointRow(
-        name=found.name,
-        status=found.status,
-        instance=found.instance,
-        count=found.count,
+        name=snapshot.name,
+        status=snapshot.status,
+        instance=snapshot.instance,
+        count=snapshot.count,
         created=created,
         hours=max(0.0, (now - created).total_seconds() / 3600),
         price=price,
-        usd_per_hour=Decimal(0) if found.emulated else price.usd_per_hour * found.count if price else None,
+        usd_per_hour=Decimal(0) if snapshot.emulated else price.usd_per_hour * snapshot.count if price else None,
         expires=expires,
         overdue=expires is not None and expires <= now,
-        job=found.tags.get(JOB_TAG, ""),
-        emulated=found.emulated,
+        job=snapshot.tags.get(JOB_TAG, ""),
+        emulated=snapshot.emulated,
     )
 
 

@@ -88,11 +88,11 @@ def model_type(model: str, head: str) -> str:
     known: Mapping[str, object] = tables[head]
     config = Path(model, "config.json")
     if config.is_file():
-        said = str(json.loads(config.read_text("utf-8")).get("model_type", ""))
-        if said in known:
-            return said
+        named_type = str(json.loads(config.read_text("utf-8")).get("model_type", ""))
+        if named_type in known:
+            return named_type
         raise NotConfigured(
-            f"model: got the architecture {said!r} in {config}, which transformers has no AutoModelFor{head} of"
+            f"model: got the architecture {named_type!r} in {config}, which transformers has no AutoModelFor{head} of"
         )
     named = model.rstrip("/").split("/")[-1].lower()
     for word, found in NAMED_OTHERWISE.items():
@@ -211,9 +211,9 @@ def shrunk(project: Project, job: JobSpec, folder: Path) -> tuple[JobSpec, str]:
 
     Raises NotConfigured.
     """
-    template, data = project.template, Path(project.asked.data)
-    own = project.asked.script is not None
-    if reading.in_s3(project.asked.data):
+    template, data = project.template, Path(project.request.data)
+    own = project.request.script is not None
+    if reading.in_s3(project.request.data):
         raise NotConfigured("first steps: the data lies in S3; name some of it on this machine in --data to try them")
     rows = data if own and data.is_dir() else reading.few(data, folder / "train", ROWS)
     inputs = {"train": str(rows)}

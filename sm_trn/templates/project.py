@@ -28,7 +28,7 @@ from ..forecast.plan import Choice, Excluded, Limits, Plan, plan
 from ..forecast.rules import ALL_RULES
 from ..images.contents import Contents, all_contents
 from .reading import UnreadableData, class_folders, images_in, in_s3, template_of
-from .template import LARGE, TEMPLATES, Asked, Project, Template
+from .template import LARGE, TEMPLATES, Project, ProjectRequest, Template
 
 GPUS = ("ml.g*", "ml.p*")  # the images that are chosen are for NVIDIA's
 SHORTEST_S, SLACK = 3600, 3  # of max_run_s: an hour, or three times the upper estimate
@@ -46,43 +46,43 @@ class _Machine:
     others: tuple[str, ...] = field(default=())
 
 
-def design(asked: Asked, prices: PriceBook) -> Project:
+def design(request: ProjectRequest, prices: PriceBook) -> Project:
     """The project. Raises NotConfigured for what is not known or does not fit, with what to say or change."""
-    template = chosen_template(asked)
-    framework, image = framework_for(template, asked.script)
-    draft = _draft(asked, template, framework)
-    estimated = asked.instance is None and template.head
-    found = _planned(draft, asked, template, prices) if estimated else _priced(draft, asked, prices)
-    job = _within_budget(_with_volume(found.job, asked), asked, prices)
-    most = ceiling(job, prices.of(job.compute.machines, asked.region))
-    needed = () if asked.script is not None else missing_packages(template, image)
+    template = chosen_template(request)
+    framework, image = framework_for(template, request.script)
+    draft = _draft(request, template, framework)
+    estimated = request.instance is None and template.head
+    machine = _planned(draft, request, template, prices) if estimated else _priced(draft, request, prices)
+    job = _within_budget(_with_volume(machine.job, request), request, prices)
+    most = ceiling(job, prices.of(job.compute.machines, request.region))
+    needed = () if request.script is not None else missing_packages(template, image)
     where = f"Image: {image.name}, {_held(image, template)}" if image is not None else f"Image: {framework}"
     return Project(
         template=template,
         job=job,
         requirements=needed,
-        reasons=(*found.reasons, where),
-        others=found.others,
-        asked=asked,
+        reasons=(*machine.reasons, where),
+        others=machine.others,
+        request=request,
         most_usd=None if most is None else float(most),
     )
 
 
-def chosen_template(asked: Asked) -> Template:
+def chosen_template(request: ProjectRequest) -> Template:
     """The template that was named, or the one that reads the data. Raises NotConfigured."""
-    if asked.template is not None:
-        return TEMPLATES[asked.template]
-    if asked.script is not None:
+    if request.template is not None:
+        return TEMPLATES[request.template]
+    if request.script is not None:
         return TEMPLATES["pytorch"]
     names = ", ".join(TEMPLATES)
-    if in_s3(asked.data):
+    if in_s3(request.data):
         raise UnreadableData(f"template: data in S3 is not looked at; say what to train with --template ({names})")
-    found = template_of(Path(asked.data))
-    if found is None:
+    template = template_of(Path(request.data))
+    if template is None:
         raise UnreadableData(
-            f"template: no template has the columns of {asked.data}; say one with --template ({names})"
+            f"template: no template has the columns of {request.data}; say one with --template ({names})"
         )
-    return found
+    return template
 
 
 def framework_for(template: Template, script: Path | None) -> tuple[HuggingFace | PyTorch, Contents | None]:
@@ -111,13 +111,13 @@ def imported(script: Path) -> set[str]:
         tree = ast.parse(script.read_text("utf-8"))
     except (OSError, SyntaxError, ValueError) as error:
         raise NotConfigured(f"script: got {str(script)!r}, which cannot be read as Python ({error})") from error
-    found: set[str] = set()
+    modules: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found
+            modules.add(node.module.split(".")[0])
+    return modules
 
 
 def missing_packages(template: Template, image: Contents | None) -> tuple[str, ...]:
@@ -138,17 +138,17 @@ def _held(image: Contents, template: Template) -> str:
     return "the newest that holds " + (", ".join(held) if held else f"PyTorch {image.pytorch}")
 
 
-def _draft(asked: Asked, template: Template, framework: HuggingFace | PyTorch) -> JobSpec:
+def _draft(request: ProjectRequest, template: Template, framework: HuggingFace | PyTorch) -> JobSpec:
     """The job before its machine is known."""
-    own = asked.script or (None if template.shipped else template.source)
+    own = request.script or (None if template.shipped else template.source)
     script = Script(template.script) if own is None else Script(own.name, source_dir=str(own.parent))
     return JobSpec(
-        name=asked.name or job_name(template, asked.model),
+        name=request.name or job_name(template, request.model),
         script=script,
         framework=framework,
-        compute=Compute(asked.instance or "ml.g5.xlarge"),
-        hyperparameters={} if asked.script is not None else arguments(template, asked),
-        inputs={"train": asked.data},
+        compute=Compute(request.instance or "ml.g5.xlarge"),
+        hyperparameters={} if request.script is not None else arguments(template, request),
+        inputs={"train": request.data},
     )
 
 
@@ -159,47 +159,49 @@ def job_name(template: Template, model: str | None) -> str:
     return f"{kept}-{template.name}" if kept else template.name
 
 
-def arguments(template: Template, asked: Asked) -> dict[str, HyperValue]:
+def arguments(template: Template, request: ProjectRequest) -> dict[str, HyperValue]:
     """The script's hyperparameters."""
-    found: dict[str, HyperValue] = {}
+    options: dict[str, HyperValue] = {}
     if template.head:
-        found[template.model_argument] = asked.model or template.model
-    found |= template.arguments
-    shape = in_folder(asked.model or "") or find_model(asked.model or template.model)
+        options[template.model_argument] = request.model or template.model
+    options |= template.arguments
+    shape = in_folder(request.model or "") or find_model(request.model or template.model)
     if isinstance(shape, Architecture) and shape.parameters >= LARGE:
-        found |= template.large
-    return found
+        options |= template.large
+    return options
 
 
-def _known(asked: Asked, template: Template) -> Known:
+def _known(request: ProjectRequest, template: Template) -> Known:
     known: Known = {}
-    if asked.examples is not None:
-        known["examples"] = asked.examples
-    elif not in_s3(asked.data) and template.name == "vision":
-        known["examples"] = float(sum(len(list(images_in(each))) for each in class_folders(Path(asked.data))))
+    if request.examples is not None:
+        known["examples"] = request.examples
+    elif not in_s3(request.data) and template.name == "vision":
+        known["examples"] = float(sum(len(list(images_in(each))) for each in class_folders(Path(request.data))))
     if template.name == "reward":  # generated tokens are trained, not the rows' own
         known["length"] = float(str(template.arguments["max_completion_length"]))
     return known
 
 
-def _planned(draft: JobSpec, asked: Asked, template: Template, prices: PriceBook) -> _Machine:
+def _planned(draft: JobSpec, request: ProjectRequest, template: Template, prices: PriceBook) -> _Machine:
     """The cheapest machine that the estimates know. Raises MissingFact, and NotConfigured where none keeps the limits."""
-    known = _known(asked, template)
+    known = _known(request, template)
     count(facts_of(draft, known))
-    limits = Limits(max_usd=asked.budget_usd, deadline_s=asked.deadline_s)
-    found = plan(draft, limits=limits, only=GPUS, prices=prices, region=asked.region, **known)
-    if not found.choices:
-        raise NotConfigured(_nothing_fits(found, asked))
-    clean = [each for each in found.choices if not _doubt(each)]
-    chosen = (clean or list(found.choices))[0]
+    limits = Limits(max_usd=request.budget_usd, deadline_s=request.deadline_s)
+    ranking = plan(draft, limits=limits, only=GPUS, prices=prices, region=request.region, **known)
+    if not ranking.choices:
+        raise NotConfigured(_nothing_fits(ranking, request))
+    clean = [each for each in ranking.choices if not _doubt(each)]
+    chosen = (clean or list(ranking.choices))[0]
     usd = f"{usd_text(chosen.usd.p50)} (80 %: {usd_text(chosen.usd.p10)} to {usd_text(chosen.usd.p90)})"
     time = span(chosen.wall_s.p50)
-    machine = f"Machine: {chosen.name}, the cheapest of {len(found.choices)} that fit: about {usd} in {time}, estimated"
+    machine = (
+        f"Machine: {chosen.name}, the cheapest of {len(ranking.choices)} that fit: about {usd} in {time}, estimated"
+    )
     limit = max(SHORTEST_S, round(SLACK * chosen.estimate.billable_s.p90))
     job = chosen.job.replace(max_run_s=min(chosen.job.max_run_s, limit))
     doubt = "" if clean else _doubt(chosen)
     doubts = (f"Doubt: {doubt}; no machine within the limits is without one",) if doubt else ()
-    return _Machine(job, (machine, _batch(chosen), *doubts), not_chosen(found, chosen))
+    return _Machine(job, (machine, _batch(chosen), *doubts), not_chosen(ranking, chosen))
 
 
 def _batch(chosen: Choice) -> str:
@@ -216,54 +218,54 @@ def _doubt(choice: Choice) -> str:
     memory, limit = choice.estimate.memory.total, choice.estimate.memory_limit_gib
     if memory > ROOM * limit:
         return f"{memory:.1f} of {limit:.1f} GiB leave no room"
-    found = (each for each in check(choice.job, rules=ALL_RULES) if each.severity is Severity.WARNING)
-    return next((f"{each.id} {each.what}" for each in found if each.id.startswith(MACHINE_RULES)), "")
+    warnings = (each for each in check(choice.job, rules=ALL_RULES) if each.severity is Severity.WARNING)
+    return next((f"{each.id} {each.what}" for each in warnings if each.id.startswith(MACHINE_RULES)), "")
 
 
-def not_chosen(found: Plan, chosen: Choice) -> tuple[str, ...]:
+def not_chosen(ranking: Plan, chosen: Choice) -> tuple[str, ...]:
     """At most three machines that were looked at and not taken, each with its reason: the likeliest first."""
-    before = found.choices[: found.choices.index(chosen)]
+    before = ranking.choices[: ranking.choices.index(chosen)]
     cheaper = [f"{each.name}: {usd_text(each.usd.p50)}, but {_doubt(each)}" for each in before[:3]]
-    faster = [each for each in found.front if each.wall_s.p50 < chosen.wall_s.p50]
+    faster = [each for each in ranking.front if each.wall_s.p50 < chosen.wall_s.p50]
     faster = [each for each in faster if span(each.wall_s.p50) != span(chosen.wall_s.p50)]  # as it is shown
     dearer = [
         f"{each.name}: quicker ({span(each.wall_s.p50)}) and dearer ({usd_text(each.usd.p50)})" for each in faster[:2]
     ]
     unfit = [
-        each for each in found.excluded if each.kind in {"do not fit", "without the precision", "refused by check"}
+        each for each in ranking.excluded if each.kind in {"do not fit", "without the precision", "refused by check"}
     ]
     small = sorted(unfit, key=lambda each: each.kind != "do not fit")
     return (*cheaper[:1], *dearer, *(f"{each.name}: {each.reason}" for each in small))[:3]
 
 
-def _nothing_fits(found: Plan, asked: Asked) -> str:
+def _nothing_fits(ranking: Plan, request: ProjectRequest) -> str:
     """Why no machine is left, with what to change."""
-    near = [each for each in found.excluded if each.choice is not None]
+    near = [each for each in ranking.excluded if each.choice is not None]
     if near:
         best: Excluded = near[0]
         wanted = f"--max-usd {math.ceil(best.choice.usd.p90)}" if best.choice is not None else "a larger --max-usd"
-        limit = "the budget and the deadline" if asked.deadline_s else "the budget"
+        limit = "the budget and the deadline" if request.deadline_s else "the budget"
         return (
             f"no machine keeps {limit}: the nearest is {best.name}, {best.reason}\n"
             f"  fix: {wanted}, a smaller --model, or a part of the data"
         )
     kinds = ("refused by check", "do not fit", "longer than a job may run")
-    reasons = [each.reason for kind in kinds for each in found.excluded if each.kind == kind]
-    told = next(iter(reasons), next((each.reason for each in found.excluded), "none was looked at"))
-    return f"no machine fits {found.job.name}: {told}\n  fix: a smaller --model"
+    reasons = [each.reason for kind in kinds for each in ranking.excluded if each.kind == kind]
+    reason = next(iter(reasons), next((each.reason for each in ranking.excluded), "none was looked at"))
+    return f"no machine fits {ranking.job.name}: {reason}\n  fix: a smaller --model"
 
 
-def _priced(draft: JobSpec, asked: Asked, prices: PriceBook) -> _Machine:
+def _priced(draft: JobSpec, request: ProjectRequest, prices: PriceBook) -> _Machine:
     """A machine without an estimate: the one that was named, or the cheapest GPU that computes in bf16, by its price an hour."""
-    if asked.instance is not None:
-        if find_instance(asked.instance) is None:
+    if request.instance is not None:
+        if find_instance(request.instance) is None:
             raise UnknownName(
-                f"instance: got {asked.instance!r}{suggestion(asked.instance, instances())}; sm-trn catalog instances lists them"
+                f"instance: got {request.instance!r}{suggestion(request.instance, instances())}; sm-trn catalog instances lists them"
             )
-        return _Machine(draft, (f"Machine: {asked.instance}, as you said",))
-    offers = _offers(prices, asked.region)
+        return _Machine(draft, (f"Machine: {request.instance}, as you said",))
+    offers = _offers(prices, request.region)
     if not offers:
-        raise NotConfigured(f"instance: {no_price_for('a GPU', asked.region)}; say one with --instance ml.g5.xlarge")
+        raise NotConfigured(f"instance: {no_price_for('a GPU', request.region)}; say one with --instance ml.g5.xlarge")
     name, hourly = offers[0]
     reasons = (
         f"Machine: {name}, the cheapest with a GPU that computes in bf16: ${hourly:.2f} an hour",
@@ -278,20 +280,20 @@ def _offers(prices: PriceBook, region: str) -> list[tuple[str, float]]:
     """Machines with one modern GPU and their price an hour, cheapest first."""
     from ..core.catalog.instances import find_chip  # noqa: PLC0415 - for a script of one's own alone
 
-    found = []
+    offers = []
     for each in instances().values():
         chip = find_chip(each.chip)
         if not each.trains or each.accelerator is not Accelerator.CUDA or chip is None or chip.bf16 is None:
             continue
         price = prices.of(((each.name, 1),), region)
         if price is not None:
-            found.append((each.name, float(price.usd_per_hour)))
-    return sorted(found, key=lambda pair: pair[1])
+            offers.append((each.name, float(price.usd_per_hour)))
+    return sorted(offers, key=lambda pair: pair[1])
 
 
-def _with_volume(job: JobSpec, asked: Asked) -> JobSpec:
+def _with_volume(job: JobSpec, request: ProjectRequest) -> JobSpec:
     """With a disk for the weights as they are loaded, kept in a checkpoint, and saved."""
-    shape = in_folder(asked.model or "") or (find_model(asked.model) if asked.model else None)
+    shape = in_folder(request.model or "") or (find_model(request.model) if request.model else None)
     machine = find_instance(job.compute.instance)
     if not isinstance(shape, Architecture) or machine is None or machine.nvme:
         return job
@@ -301,10 +303,10 @@ def _with_volume(job: JobSpec, asked: Asked) -> JobSpec:
     return job.replace(compute=replace(job.compute, volume_gb=needed))
 
 
-def _within_budget(job: JobSpec, asked: Asked, prices: PriceBook) -> JobSpec:
+def _within_budget(job: JobSpec, request: ProjectRequest, prices: PriceBook) -> JobSpec:
     """With a max_run_s that the budget pays: SageMaker ends the job before it costs more."""
-    price = prices.of(job.compute.machines, asked.region)
-    if asked.budget_usd is None or price is None:
+    price = prices.of(job.compute.machines, request.region)
+    if request.budget_usd is None or price is None:
         return job
-    paid = int(asked.budget_usd / (float(price.usd_per_hour) * job.compute.hosts) * 3600)
+    paid = int(request.budget_usd / (float(price.usd_per_hour) * job.compute.hosts) * 3600)
     return job.replace(max_run_s=max(1, min(job.max_run_s, paid)))

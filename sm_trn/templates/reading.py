@@ -61,12 +61,12 @@ def table_file(data: Path) -> Path:
         raise UnreadableData(
             f"data: got {str(data)!r}, which is not there; wanted a file or a folder of this machine, or s3://…"
         )
-    found = [each for each in sorted(data.rglob("*"))[:1000] if each.suffix in TABLES] if data.is_dir() else []
-    if not found:
+    tables = [each for each in sorted(data.rglob("*"))[:1000] if each.suffix in TABLES] if data.is_dir() else []
+    if not tables:
         raise UnreadableData(
             f"data: got {str(data)!r}, wanted {', '.join(TABLES)}, or a folder of images for each class"
         )
-    return max(found, key=lambda each: ("train" in each.name, each.stat().st_size))
+    return max(tables, key=lambda each: ("train" in each.name, each.stat().st_size))
 
 
 def columns_of(data: Path) -> tuple[str, ...]:

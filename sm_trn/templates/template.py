@@ -201,7 +201,7 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ProjectRequest:
     """The user's request. ``script`` is a file of their own; ``budget_usd`` the most that the job may cost; ``examples`` how many
     there are, where the data lies in S3."""
 
@@ -226,5 +226,5 @@ class Project:
     requirements: tuple[str, ...]
     reasons: tuple[str, ...]
     others: tuple[str, ...]
-    asked: Asked
+    request: ProjectRequest
     most_usd: float | None = None

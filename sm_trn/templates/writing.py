@@ -22,7 +22,7 @@ JOB, SCHEMA, SOURCE, REQUIREMENTS = "job.toml", "job.schema.json", "src", "requi
 def write(project: Project, folder: Path, *, force: bool = False) -> tuple[Path, ...]:
     """Write the files; returns those that were written. Raises NotConfigured where one is there already, unless ``force``."""
     job_file, source = folder / JOB, folder / SOURCE
-    own = project.asked.script is not None
+    own = project.request.script is not None
     planned = [job_file, folder / SCHEMA, *([] if own else [source / project.template.script, source / REQUIREMENTS])]
     there = [str(path) for path in planned if path.exists()]
     if there and not force:
@@ -39,7 +39,7 @@ def write(project: Project, folder: Path, *, force: bool = False) -> tuple[Path,
 
 def in_folder(project: Project, folder: Path) -> JobSpec:
     """The job with the script that was written to ``folder``, its paths from the working directory."""
-    if project.asked.script is not None:
+    if project.request.script is not None:
         return project.job
     return project.job.replace(script=Script(project.template.script, source_dir=str(folder / SOURCE)))
 
@@ -96,14 +96,14 @@ def copy_script(name: str, folder: Path) -> None:
 
 def _kit_of(home: Path, scripts: Iterable[Path]) -> set[Path]:
     """The modules of the kit that the scripts import, and those that these import."""
-    found, todo = {home / "kit" / "__init__.py"}, list(scripts)
+    modules, todo = {home / "kit" / "__init__.py"}, list(scripts)
     while todo:
         text = todo.pop().read_text("utf-8")
         names = {
             *re.findall(r"(?:from|import) kit\.(\w+)", text),
             *re.findall(r"\w+", " ".join(re.findall("from kit import (.*)", text))),
         }
-        own = {path for name in names if (path := home / "kit" / f"{name}.py").is_file()} - found
+        own = {path for name in names if (path := home / "kit" / f"{name}.py").is_file()} - modules
         todo += own
-        found |= own
-    return found
+        modules |= own
+    return modules

@@ -37,19 +37,19 @@ class SweepText:
     def place(self, where: str) -> tuple[JobFile, str]:
         """In which of the files a field of the sweep or of its jobs stands, and by which name."""
         name = where.removeprefix(_VALUES)
-        asked = f"space.{name}" if where.startswith(_VALUES) and name in self.sweep.space else where
-        return (self.job, where) if self.file.place(0, asked) is None else (self.file, asked)
+        field = f"space.{name}" if where.startswith(_VALUES) and name in self.sweep.space else where
+        return (self.job, where) if self.file.place(0, field) is None else (self.file, field)
 
 
 def read_text(path: Path) -> SweepText:
     """The sweep of a file, with where its fields stand. Raises UnknownName for a file that is not there, or that names no job;
     InvalidJobFile for what stands in it."""
     text = _text(path)
-    said, places = parse_as(SweepFile, text, FORMAT_OF[path.suffix], name=str(path))
-    job = one(str(path.parent / said.job))
-    settings = {field.name: getattr(said, field.name) for field in dataclasses.fields(SearchSettings)}
+    file, places = parse_as(SweepFile, text, FORMAT_OF[path.suffix], name=str(path))
+    job = one(str(path.parent / file.job))
+    settings = {field.name: getattr(file, field.name) for field in dataclasses.fields(SearchSettings)}
     try:
-        sweep = Sweep(job.jobs[0], said.space, said.objective.value(), **settings)
+        sweep = Sweep(job.jobs[0], file.space, file.objective.value(), **settings)
     except ValueError as error:
         raise InvalidJobFile((Fault(what=str(error), file=str(path)),)) from error
     own = JobFile(name=str(path), text=text, jobs=(sweep.job,), places=places, bases=((),))

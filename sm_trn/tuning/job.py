@@ -156,27 +156,27 @@ def start(
     A ``name`` makes the launch repeatable: sent again, word for word, it is the same tuning job. Raises as ``Session.tune``.
     """
     limit = None if max_usd is None else as_usd(max_usd)
-    asked = allowed(session, sweep)
+    permitted = allowed(session, sweep)
     refused = tuple(
         problem
-        for problem in check_sweep(asked, rules=session.rules)
+        for problem in check_sweep(permitted, rules=session.rules)
         if problem.severity is Severity.ERROR and problem.id not in ignore
     )
     if refused:
         raise InvalidJob(sweep.name, refused)
     if limit is not None and not session.emulated:
-        refuse_over(sweep.name, sweep.jobs, worst_case(asked, session.price_of), limit)
+        refuse_over(sweep.name, sweep.jobs, worst_case(permitted, session.price_of), limit)
     chosen = name or unique_name(sweep.base, session.clock.now())
-    placed, source = Staging(storage=session.storage, allow_secrets=SECRETS_RULE in ignore).place(asked.job)
+    placed, source = Staging(storage=session.storage, allow_secrets=SECRETS_RULE in ignore).place(permitted.job)
     at = Destination(
         role=session.role, region=session.region, bucket=session.bucket, job_name=chosen, source_uri=source
     )
-    request = tuning_request(asked.replace(job=placed), at)
+    request = tuning_request(permitted.replace(job=placed), at)
     (made,) = launch_all(
         [{"TrainingJobName": chosen}],  # a launch knows what it sends by its name
         lambda _named: None,
         lambda _named: service.create(request),
-        handle=lambda known: TuningJob(name=known, session=session, service=service, sweep=asked),
+        handle=lambda known: TuningJob(name=known, session=session, service=service, sweep=permitted),
         clock=session.clock,
         paced=not session.emulated,
         stop=STOP,

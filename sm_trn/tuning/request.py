@@ -34,11 +34,11 @@ def tuning_request(sweep: Sweep, at: Destination) -> Tree:
 
     Kept parts of the job stand in it as far as a tuning job has their members.
     """
-    asked = _Asked(sweep, _trained(sweep, at))
+    parts = _Asked(sweep, _trained(sweep, at))
     request: Tree = {
         "HyperParameterTuningJobName": at.named(sweep.job),
-        "HyperParameterTuningJobConfig": asked.config(),
-        "TrainingJobDefinition": asked.definition(),
+        "HyperParameterTuningJobConfig": parts.config(),
+        "TrainingJobDefinition": parts.definition(),
     }
     if sweep.warm_start is not None:
         request["WarmStartConfig"] = {
@@ -49,8 +49,8 @@ def tuning_request(sweep: Sweep, at: Destination) -> Tree:
         }
     if sweep.autotune:
         request["Autotune"] = {"Mode": "Enabled"}
-    if "Tags" in asked.trained:
-        request["Tags"] = asked.trained["Tags"]
+    if "Tags" in parts.trained:
+        request["Tags"] = parts.trained["Tags"]
     return request
 
 
@@ -121,8 +121,8 @@ class _Asked:
 
     def _static(self) -> dict[str, str]:
         """The hyperparameters that are not tuned, and the class of the estimator, for ``HyperparameterTuner.attach``."""
-        said: dict[str, str] = self.trained.get("HyperParameters", {})
-        static = {name: text for name, text in said.items() if name not in self.sweep.space}
+        sent: dict[str, str] = self.trained.get("HyperParameters", {})
+        static = {name: text for name, text in sent.items() if name not in self.sweep.space}
         if self.sweep.job.script is not None:
             package, _, name = estimator_class(self.sweep.job).rpartition(".")
             static |= {CLASS_NAME: json.dumps(name), CLASS_MODULE: json.dumps(f"{package}.estimator")}

@@ -163,18 +163,18 @@ class _Study:
 
     def _launch(self, numbers: Sequence[int]) -> None:
         """Launch the jobs of trials, each under the name that its trial has."""
-        asked = dict(self._attributes(number) for number in numbers)
-        specs = self.session.allowed(list(asked.values()))
-        requests = self.session.requests_of(specs, list(asked), ignore=self.ignore)
+        by_name = dict(self._attributes(number) for number in numbers)
+        specs = self.session.allowed(list(by_name.values()))
+        requests = self.session.requests_of(specs, list(by_name), ignore=self.ignore)
         launch_all(
             requests,
-            lambda request: remember(self.session.storage, asked[request["TrainingJobName"]], request),
+            lambda request: remember(self.session.storage, by_name[request["TrainingJobName"]], request),
             self.session.backend.create_job,
             handle=self._handle,
             clock=self.session.clock,
             paced=not self.session.emulated,
         )
-        self.running |= dict(zip(asked, numbers, strict=True))
+        self.running |= dict(zip(by_name, numbers, strict=True))
 
     def _handle(self, name: str) -> TrainingJob:
         return self.session.job_class(name=name, session=self.session, spec=self.job)

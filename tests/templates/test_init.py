@@ -18,7 +18,7 @@ from sm_trn.core.pricing.book import snapshot_book
 from sm_trn.templates import first_steps
 from sm_trn.templates.project import _known, design, job_name
 from sm_trn.templates.reading import few, spread, template_of
-from sm_trn.templates.template import TEMPLATES, Asked
+from sm_trn.templates.template import TEMPLATES, ProjectRequest
 from sm_trn.templates.writing import write
 
 IN_FULL = pytest.mark.skipif(
@@ -29,7 +29,7 @@ NAMES = list(TEMPLATES)
 
 def project(folder: Path, name: str, **more: Any) -> Any:
     template = "pytorch" if name == "pytorch" else None
-    return design(Asked(data=str(MADE[name](folder)), template=template, **more), snapshot_book())
+    return design(ProjectRequest(data=str(MADE[name](folder)), template=template, **more), snapshot_book())
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "pytorch"])
@@ -51,7 +51,7 @@ def test_what_is_written_is_launchable_and_keeps_the_budget(tmp_path: Path, name
     }
     assert [] == [str(problem) for problem in st.check(job) if problem.severity is not st.Severity.INFO]
     if TEMPLATES[name].head:  # one set of facts: estimate says what init said
-        said, again = (st.estimate(each, **_known(made.asked, TEMPLATES[name])) for each in (made.job, job))
+        said, again = (st.estimate(each, **_known(made.request, TEMPLATES[name])) for each in (made.job, job))
         assert (said.billable_s, said.assumed, True) == (
             again.billable_s,
             again.assumed,

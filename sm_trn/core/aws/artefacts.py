@@ -52,7 +52,7 @@ def _of_tar(client: Any, bucket: str, key: str, uri: str) -> dict[str, str]:
 
 
 def _digest(file: Any) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     while chunk := file.read(CHUNK):
-        found.update(chunk)
-    return found.hexdigest()
+        digest.update(chunk)
+    return digest.hexdigest()

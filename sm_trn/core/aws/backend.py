@@ -64,7 +64,7 @@ class Boto3Backend:
         """The ARN of the job that a create without an answer made all the same. Raises ``failure`` when it made none."""
         name = request["TrainingJobName"]
         try:
-            found = self.fetch_snapshot(name)
+            snapshot = self.fetch_snapshot(name)
         except CloudError as error:
             if trouble(error) is Trouble.NOT_FOUND and failure.code != "ResourceInUse":
                 raise failure from failure.__cause__
@@ -74,9 +74,9 @@ class Boto3Backend:
                 name=name,
                 code=failure.code,
             ) from error
-        if not same_content(request, found.raw):
+        if not same_content(request, snapshot.raw):
             raise failure
-        return found.arn
+        return snapshot.arn
 
     def fetch_snapshot(self, name: str) -> JobSnapshot:
         def ask() -> JobSnapshot:
@@ -84,10 +84,10 @@ class Boto3Backend:
                 answer = self._sagemaker.describe_training_job(TrainingJobName=name)
                 return parse_snapshot({key: value for key, value in answer.items() if key != "ResponseMetadata"})
 
-        found = self._while_new(name, ask)
-        self._note_account(found)
-        self._note_new(found)
-        return found
+        snapshot = self._while_new(name, ask)
+        self._note_account(snapshot)
+        self._note_new(snapshot)
+        return snapshot
 
     def fetch_page(self, query: JobQuery, token: str | None = None) -> JobPage:
         """One page of ListTrainingJobs, newest first. Its snapshots know what a list knows: status, phase and times."""
@@ -226,10 +226,10 @@ def _other_account(name: str, wanted: str, got: str) -> CloudError:
 
 def _arn(answer: Mapping[str, Any]) -> str:
     """The ARN of a create's answer. Raises KeyError, ValueError for an answer that has none."""
-    found = answer["TrainingJobArn"]
-    if not isinstance(found, str) or not found.startswith("arn:"):
-        raise ValueError(f"no ARN: {found!r}")
-    return found
+    arn = answer["TrainingJobArn"]
+    if not isinstance(arn, str) or not arn.startswith("arn:"):
+        raise ValueError(f"no ARN: {arn!r}")
+    return arn
 
 
 # Describe does not give tags back, and writes the other four in its own words.

@@ -121,13 +121,13 @@ def as_cloud_error(operation: str, subject: str) -> Iterator[None]:
 
 def _readable(text: str) -> str:
     """Shorten the service's list of hundreds of values to the one that may have been meant."""
-    found = _ENUMERATION.search(text)
-    if found is None or len(text) < _LONG:
+    match = _ENUMERATION.search(text)
+    if match is None or len(text) < _LONG:
         return text
-    known = found["known"].split(", ")
+    known = match["known"].split(", ")
     return (
-        f"{found['field']}: got {found['got']!r}, wanted one of the {len(known)} values that the service knows"
-        f"{suggestion(found['got'], known)}"
+        f"{match['field']}: got {match['got']!r}, wanted one of the {len(known)} values that the service knows"
+        f"{suggestion(match['got'], known)}"
     )
 
 
@@ -153,9 +153,9 @@ def _unreachable(error: BotoCoreError) -> str:
 
 
 def _fix(code: str, text: str) -> str:
-    for words, told in _TOLD.items():
+    for words, advice in _TOLD.items():
         if words in text:
-            return told
+            return advice
     if code in WRONG_KEY:
         return (
             "; AWS does not know this key: check AWS_PROFILE, AWS_ACCESS_KEY_ID and the secret that belongs to it, or log in "

@@ -30,12 +30,12 @@ def has_credentials(session: boto3.Session) -> bool:
 
 def find_region(session: boto3.Session, region: str | None) -> str:
     """Argument, environment and profile, notebook. Raises NotConfigured."""
-    found = region or session.region_name or _notebook_region()
-    if not found:
+    chosen = region or session.region_name or _notebook_region()
+    if not chosen:
         raise NotConfigured(
             "region: got nothing, wanted an AWS region; give --region or region=, or export AWS_DEFAULT_REGION=us-west-2"
         )
-    return found
+    return chosen
 
 
 def configured_region(profile: str | None) -> str | None:
@@ -64,20 +64,20 @@ def check_endpoint() -> None:
 
 def find_role(session: boto3.Session, role: str | None) -> str:
     """Argument, ``SM_TRN_ROLE``, the notebook's own role. Raises NotConfigured."""
-    found = role or os.environ.get("SM_TRN_ROLE") or _notebook_role(session)
-    if not found:
+    arn = role or os.environ.get("SM_TRN_ROLE") or _notebook_role(session)
+    if not arn:
         raise NotConfigured(
             "role: got nothing from the argument, SM_TRN_ROLE or notebook metadata, wanted an IAM role ARN that SageMaker may assume; "
             "connect(role='arn:aws:iam::<account>:role/<name>')"
         )
-    return found
+    return arn
 
 
 def find_bucket(session: boto3.Session, bucket: str | None, region: str) -> str:
     """Argument, ``SM_TRN_BUCKET``, the account's default SageMaker bucket when it exists. Raises NotConfigured."""
-    found = bucket or os.environ.get("SM_TRN_BUCKET")
-    if found:
-        return found
+    name = bucket or os.environ.get("SM_TRN_BUCKET")
+    if name:
+        return name
     with as_cloud_error("GetCallerIdentity", "your credentials"):
         account = make_client(session, "sts").get_caller_identity()["Account"]
     usual = f"sagemaker-{region}-{account}"

@@ -43,8 +43,8 @@ class RenewableSession(boto3.Session):  # type: ignore[misc]  # boto3 has no typ
     def __init__(self, *, profile: str | None = None, region: str | None = None) -> None:
         self._source = profile
         with configured(profile):
-            found = _look(profile)
-            self._renewable = None if found is None else _Renewable(found)
+            keys = _look(profile)
+            self._renewable = None if keys is None else _Renewable(keys)
             core = botocore.session.get_session()
             core.register_component("credential_provider", _Provider(self._renewable))
             named = region_named(os.environ)  # boto3 itself reads the last of the variables only
@@ -54,8 +54,8 @@ class RenewableSession(boto3.Session):  # type: ignore[misc]  # boto3 has no typ
     def renew(self) -> bool:
         """Look for credentials again, and return whether there are other ones now."""
         try:
-            found = _look(self._source)
-            return self._renewable is not None and found is not None and self._renewable.turn_to(found)
+            keys = _look(self._source)
+            return self._renewable is not None and keys is not None and self._renewable.turn_to(keys)
         except BotoCoreError:
             return False
 

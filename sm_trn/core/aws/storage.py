@@ -41,20 +41,20 @@ def pack(folder: Path, dependencies: Sequence[str] = (), *, allow_secrets: bool 
             raise NotConfigured(
                 f"dependencies: got {path!r}, wanted a file or a folder that is there, by its name. Nothing was uploaded"
             )
-    found = packed_files(folder, dependencies)
-    if len(found) > SOURCE_FILES:
+    members = packed_files(folder, dependencies)
+    if len(members) > SOURCE_FILES:
         raise NotConfigured(
             f"source_dir: got more than {SOURCE_FILES:,} files in {str(folder)!r}, wanted a folder of code; name the folder of "
             f"the script, or leave out the rest in {IGNORE_FILE}. Nothing was uploaded"
         )
-    secrets = [name for name, file in found.items() if file.secret]
+    secrets = [name for name, file in members.items() if file.secret]
     if secrets and not allow_secrets:
         names = ", ".join(map(repr, secrets[:3]))
         raise NotConfigured(
             f"source_dir: got {names} in {str(folder)!r}, which look like keys or passwords, wanted code; leave them out in "
             f"{IGNORE_FILE}, or say there with !/name that one is meant. Nothing was uploaded"
         )
-    total = sum(file.path.stat().st_size for file in found.values())
+    total = sum(file.path.stat().st_size for file in members.values())
     if total > SIZE_CAP_BYTES:
         raise NotConfigured(
             f"source_dir: got {total:,} bytes in {str(folder)!r}, wanted code of at most {SIZE_CAP_BYTES:,}; "
@@ -65,8 +65,8 @@ def pack(folder: Path, dependencies: Sequence[str] = (), *, allow_secrets: bool 
         gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, filename="") as zipped,
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for name in sorted(found):
-            file = found[name].path
+        for name in sorted(members):
+            file = members[name].path
             body = file.read_bytes()
             entry = tarfile.TarInfo(name)
             entry.size = len(body)
@@ -81,11 +81,11 @@ def source_digest(folder: Path, dependencies: Sequence[str] = ()) -> str:
 
 
 def _digest(file: Path) -> bytes:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with file.open("rb") as body:
         while part := body.read(1 << 20):
-            found.update(part)
-    return found.digest()
+            digest.update(part)
+    return digest.digest()
 
 
 class S3Storage:
@@ -167,10 +167,10 @@ class S3Storage:
             return None if stored is None else stored.count == 0
         try:
             with as_cloud_error("GetObject", uri):
-                found = self._s3.get_object(Bucket=bucket, Key=key)
-                if found["ContentLength"] > SMALL:
+                body = self._s3.get_object(Bucket=bucket, Key=key)
+                if body["ContentLength"] > SMALL:
                     return False
-                with tarfile.open(fileobj=io.BytesIO(found["Body"].read()), mode="r:gz", tarinfo=Member) as tar:
+                with tarfile.open(fileobj=io.BytesIO(body["Body"].read()), mode="r:gz", tarinfo=Member) as tar:
                     return not any(member.isfile() for member in tar)
         except (CloudError, tarfile.TarError, EOFError, OSError):
             return None

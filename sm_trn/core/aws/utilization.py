@@ -49,7 +49,7 @@ def fetch_utilization(session: boto3.Session, snapshot: JobSnapshot, *, now: flo
     hosts = [f"algo-{number}" for number in range(1, snapshot.count + 1)]
     queries = [_query(snapshot.name, host, name, period) for host in hosts for name in METRICS]
     client = make_client(session, "cloudwatch")
-    found: list[MetricPoint] = []
+    points: list[MetricPoint] = []
     for at in range(0, len(queries), _QUERIES):
         asked = {
             "MetricDataQueries": [
@@ -61,8 +61,8 @@ def fetch_utilization(session: boto3.Session, snapshot: JobSnapshot, *, now: flo
         }
         with as_cloud_error("GetMetricData", snapshot.name):
             for page in client.get_paginator("get_metric_data").paginate(**asked):
-                found.extend(_points(page, hosts))
-    return tuple(sorted(found, key=lambda point: (point.time_s or 0.0, point.host, point.name)))
+                points.extend(_points(page, hosts))
+    return tuple(sorted(points, key=lambda point: (point.time_s or 0.0, point.host, point.name)))
 
 
 def _query(job: str, host: str, name: str, period: int) -> dict[str, Any]:

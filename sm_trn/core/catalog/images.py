@@ -106,7 +106,7 @@ def _table() -> Mapping[str, Any]:
 def rows(family: str) -> tuple[ImageRow, ...]:
     """The images of one family, oldest first."""
     support = _table()["support"].get(family, {})
-    found = (
+    parsed = (
         ImageRow(
             **{
                 **support.get(minor(row["pytorch"]), {}),
@@ -117,7 +117,7 @@ def rows(family: str) -> tuple[ImageRow, ...]:
         for row in _table()["rows"]
         if row["family"] == family
     )
-    return tuple(sorted(found, key=_age))
+    return tuple(sorted(parsed, key=_age))
 
 
 def _age(row: ImageRow) -> tuple[tuple[int, ...], ...]:
@@ -139,8 +139,8 @@ def families() -> tuple[str, ...]:
 
 def registries(row: ImageRow) -> Mapping[str, str]:
     """The regions that have the image, and the account that owns it in each."""
-    found: Mapping[str, str] = _table()["registries"][row.registry]
-    return found
+    accounts: Mapping[str, str] = _table()["registries"][row.registry]
+    return accounts
 
 
 def regions() -> tuple[str, ...]:
@@ -278,21 +278,21 @@ def recognise(uri: str) -> Framework | None:
 
     The versions are as long as the tag writes them. Whether they select this very image again is for the caller to see.
     """
-    found = _URI.fullmatch(uri)
-    if found is None:
+    match = _URI.fullmatch(uri)
+    if match is None:
         return None
     there = [
         row
         for family in families()
         for row in rows(family)
-        if row.repository == found["repository"] and found["account"] in registries(row).values()
+        if row.repository == match["repository"] and match["account"] in registries(row).values()
     ]
-    if on_amazon_linux := _AMAZON_LINUX_TAG.fullmatch(found["tag"]):  # such a tag does not name its Python: a row does
+    if on_amazon_linux := _AMAZON_LINUX_TAG.fullmatch(match["tag"]):  # such a tag does not name its Python: a row does
         version = on_amazon_linux["pytorch"]
         python = next((row.python for row in there if _fits(version, row.pytorch)), None)
         return None if python is None else PyTorch(version, python=python)
-    tagged = _TAG.fullmatch(found["tag"])
-    if tagged and "training" in found["repository"] and _key(tagged["neuron_sdk"] or "0") >= TORCH_NEURON_SDK:
+    tagged = _TAG.fullmatch(match["tag"])
+    if tagged and "training" in match["repository"] and _key(tagged["neuron_sdk"] or "0") >= TORCH_NEURON_SDK:
         return TorchNeuron(tagged["pytorch"])
     return _tagged(min(row.family for row in there), tagged) if tagged and there else None
 
@@ -356,10 +356,10 @@ def describe(job: JobSpec) -> str:
 def newer_than_table(job: JobSpec) -> bool:
     """Return True if the job names a version above every row of its family: the table may be older than the image."""
     known = rows(family_of(job))
-    asked: dict[str, str | None] = {name: getattr(job.framework, name, None) for name in _VERSIONS}
+    versions: dict[str, str | None] = {name: getattr(job.framework, name, None) for name in _VERSIONS}
     return not matching(job) and any(
         version is not None and all(_key(version) > _key(getattr(row, name) or "0") for row in known)
-        for name, version in asked.items()
+        for name, version in versions.items()
     )
 
 
@@ -384,8 +384,8 @@ def nearest(job: JobSpec) -> ImageRow | None:
     ]
     good = [row for row in running if not smddp or row.pytorch in SMDDP_PYTORCH]
     patched = [row for row in good if (row.end_of_patch or "") > row.as_of]
-    asked = _key(job.framework.pytorch or "0"), _key(job.framework.transformers or "0")
-    place = bisect.bisect(list(map(_age, good)), asked) - 0.5
+    age = _key(job.framework.pytorch or "0"), _key(job.framework.transformers or "0")
+    place = bisect.bisect(list(map(_age, good)), age) - 0.5
     return min(reversed(patched or good), key=lambda row: abs(good.index(row) - place), default=None)
 
 
@@ -426,5 +426,5 @@ def _key(version: str) -> tuple[int, ...]:
     return tuple(int("0" + re.sub(r"\D", "", part)) for part in version.split("."))
 
 
-def _fits(asked: str, version: str) -> bool:
-    return asked in {version, minor(version)}
+def _fits(wanted: str, version: str) -> bool:
+    return wanted in {version, minor(version)}

@@ -46,12 +46,12 @@ def hosting_image(
             "image_uri= with the model compiled for it"
         )
     if hugging_face:
-        name, got, asked = _hugging_face(device, pytorch, transformers)
+        name, got, wanted = _hugging_face(device, pytorch, transformers)
     else:
-        got, asked = _nearest(tuple(_PYTORCH), pytorch), pytorch
+        got, wanted = _nearest(tuple(_PYTORCH), pytorch), pytorch
         name = f"pytorch-inference:{got}-{device}-{_PYTORCH[got]}"
-    exact = asked is None or got == asked or got.startswith(f"{asked}.")
-    note = "" if exact else f"hosted with {got}, nearest to the {asked} it was trained with ({AS_OF})"
+    exact = wanted is None or got == wanted or got.startswith(f"{wanted}.")
+    note = "" if exact else f"hosted with {got}, nearest to the {wanted} it was trained with ({AS_OF})"
     return f"{registry(region)}/{name}", note
 
 

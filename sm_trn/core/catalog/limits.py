@@ -32,12 +32,12 @@ LOCAL_DISKS = "You can't request a VolumeKmsKeyId when using an instance type wi
 @functools.cache
 def shapes() -> Mapping[str, Mapping[str, Any]]:
     """The shapes of the SageMaker service model by name. Raises NotConfigured when botocore is not installed."""
-    found = importlib.util.find_spec("botocore")
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("botocore")
+    if spec is None or not spec.submodule_search_locations:
         raise NotConfigured(
             "botocore: got nothing, wanted the package (its service model holds the limits); pip install botocore"
         )
-    folder = Path(found.submodule_search_locations[0]) / "data" / "sagemaker" / "2017-07-24"
+    folder = Path(spec.submodule_search_locations[0]) / "data" / "sagemaker" / "2017-07-24"
     packed = folder / "service-2.json.gz"
     text = gzip.decompress(packed.read_bytes()) if packed.exists() else (folder / "service-2.json").read_bytes()
     return MappingProxyType(json.loads(text)["shapes"])

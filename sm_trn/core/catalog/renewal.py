@@ -26,8 +26,8 @@ Found = tuple[str, str, Row]  # family, version, row
 
 def sdk_tables() -> tuple[Path, str] | None:
     """The folder of the installed SageMaker SDK's image tables, and the SDK's name and version. None without an SDK."""
-    found = importlib.util.find_spec("sagemaker")
-    for place in (found.submodule_search_locations or ()) if found else ():
+    spec = importlib.util.find_spec("sagemaker")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
         for package, folder in (("sagemaker-core", "core/image_uri_config"), ("sagemaker", "image_uri_config")):
             if (Path(place) / folder).is_dir():
                 return Path(place) / folder, f"{package} {importlib.metadata.version(package)} image tables"

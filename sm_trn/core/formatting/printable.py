@@ -91,9 +91,9 @@ def ascii_text(text: str) -> str:
 def cut_apart(names: Sequence[str], width: int) -> list[str]:
     """The names in at most ``width`` cells each: cut in the middle or, where that makes two alike, without what all of them share."""
     for texts in (names, _without_shared(names)):
-        found = [cut(text, width) for text in texts]
-        if len(set(found)) == len(set(names)):
-            return found
+        labels = [cut(text, width) for text in texts]
+        if len(set(labels)) == len(set(names)):
+            return labels
     return [cut(text, width) for text in names]
 
 

@@ -155,10 +155,10 @@ class Table:
 
     def column(self, name: str) -> Column:
         """Raises KeyError for a name that no column has."""
-        found = next((column for column in self.columns if column.name == name), None)
-        if found is None:
+        match = next((column for column in self.columns if column.name == name), None)
+        if match is None:
             raise KeyError(name)
-        return found
+        return match
 
     def words(self, row: Row, name: str) -> str:
         """Return the text of one cell."""
@@ -178,12 +178,12 @@ def records(table: Table) -> tuple[Mapping[str, Any], ...]:
 
 def reasons(table: Table) -> tuple[Mapping[str, str], ...]:
     """For each row the words for what is missing, by the names of the columns."""
-    found = []
+    reasons_by_column = []
     for row in table.rows:
         values = {name: cell.value for name, cell in row.cells.items()}
         why = {name: value for name, value in values.items() if isinstance(value, Missing)}
-        found.append({name: str(value) for name, value in why.items() if value is not Missing.NOTHING})
-    return tuple(found)
+        reasons_by_column.append({name: str(value) for name, value in why.items() if value is not Missing.NOTHING})
+    return tuple(reasons_by_column)
 
 
 def _plain(value: Any) -> Any:

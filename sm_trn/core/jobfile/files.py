@@ -133,11 +133,11 @@ def parse_jobs(text: str, format: str, *, name: str = "job file") -> JobFile:  #
         trees, faults = [((), tree)], []
     jobs = []
     for path, part in trees:
-        found = _structured(part, path, JobSpec)
-        if isinstance(found, JobSpec):
-            jobs.append(found)
+        job = _structured(part, path, JobSpec)
+        if isinstance(job, JobSpec):
+            jobs.append(job)
         else:
-            faults += found
+            faults += job
     if faults:
         raise InvalidJobFile(tuple(_located(fault, places, name) for fault in _ordered(faults, places)))
     return JobFile(name=name, text=text, jobs=tuple(jobs), places=places, bases=tuple(path for path, _ in trees))
@@ -146,10 +146,10 @@ def parse_jobs(text: str, format: str, *, name: str = "job file") -> JobFile:  #
 def parse_as(cls: type[T], text: str, format: str, *, name: str) -> tuple[T, Places]:  # noqa: A002 - the word users know it by
     """The value of ``cls`` that a text describes, and where its fields stand. Raises InvalidJobFile with every fault and its line."""
     tree, places = parse_tree(text, format, name)
-    found = _structured(tree, (), cls)
-    if isinstance(found, cls):
-        return found, places
-    raise InvalidJobFile(tuple(_located(fault, places, name) for fault in _ordered(cast("list[Fault]", found), places)))
+    value = _structured(tree, (), cls)
+    if isinstance(value, cls):
+        return value, places
+    raise InvalidJobFile(tuple(_located(fault, places, name) for fault in _ordered(cast("list[Fault]", value), places)))
 
 
 def parse_tree(text: str, format: str, name: str) -> tuple[Any, Places]:  # noqa: A002 - the word users know it by
@@ -189,8 +189,8 @@ def _parse(text: str, form: str, name: str) -> tuple[Any, Places]:
         at = Place(error.lineno, error.colno - 1, 1)
         raise _invalid(f"not valid JSON: {error.msg}", name, place=at, text=text) from error
     except ValueError as error:
-        found = _TOML_PLACE.search(str(error))
-        place = Place(int(found["line"]), int(found["column"]) - 1, 1) if found else None
+        match = _TOML_PLACE.search(str(error))
+        place = Place(int(match["line"]), int(match["column"]) - 1, 1) if match else None
         if "at end of document" in str(error):
             lines = text.rstrip().split("\n")
             place = Place(len(lines), len(lines[-1]), 1)
@@ -229,8 +229,8 @@ def _several(tree: Mapping[str, Json]) -> tuple[list[tuple[Path, Any]], list[Fau
 
 def _ordered(faults: list[Fault], places: Places) -> list[Fault]:
     def line(fault: Fault) -> int:
-        found = places.find_key(fault.path)
-        return found.line if found else 0
+        place = places.find_key(fault.path)
+        return place.line if place else 0
 
     return sorted(faults, key=line)
 

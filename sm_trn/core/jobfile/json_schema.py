@@ -111,28 +111,30 @@ class _Maker:
         properties |= {field.name: self._described(cls, field, hints[field.name]) for field in fields}
         required: list[Json] = [] if kind is None else ["kind"]
         required += [field.name for field in fields if _needed(field)]
-        found: Tree = {"type": "object", "description": summary(cls), "properties": properties}
-        return {**found, "required": required, "additionalProperties": False}
+        schema: Tree = {"type": "object", "description": summary(cls), "properties": properties}
+        return {**schema, "required": required, "additionalProperties": False}
 
     def _described(self, cls: Any, field: dataclasses.Field[Any], hint: Any) -> Tree:
-        found = self.of(hint)
-        said = about(cls, field.name) or _of_class(hint)
+        schema = self.of(hint)
+        meaning = about(cls, field.name) or _of_class(hint)
         default = field.default
-        if said:
-            found = {"allOf": [found], "description": said} if "$ref" in found else {**found, "description": said}
-        return {**found, "default": default} if isinstance(default, (str, int, float)) else found
+        if meaning:
+            schema = (
+                {"allOf": [schema], "description": meaning} if "$ref" in schema else {**schema, "description": meaning}
+            )
+        return {**schema, "default": default} if isinstance(default, (str, int, float)) else schema
 
 
 def _needed(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _any_of(found: list[Tree]) -> Tree:
+def _any_of(schemas: list[Tree]) -> Tree:
     """One of several schemas; of scalars alone a list of their types."""
-    scalars = [each["type"] for each in found if set(each) == {"type"} and isinstance(each["type"], str)]
-    if len(scalars) == len(found):
-        return {"type": scalars} if len(scalars) > 1 else found[0]
-    return {"anyOf": found}
+    scalars = [each["type"] for each in schemas if set(each) == {"type"} and isinstance(each["type"], str)]
+    if len(scalars) == len(schemas):
+        return {"type": scalars} if len(scalars) > 1 else schemas[0]
+    return {"anyOf": schemas}
 
 
 def _of_class(hint: Any) -> str:

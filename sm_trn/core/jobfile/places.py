@@ -55,9 +55,9 @@ class Places:
     def find(self, path: Path) -> Place | None:
         """The place of ``path``, or of the nearest table around it."""
         for length in range(len(path), 0, -1):
-            found = self.values.get(path[:length]) or self.keys.get(path[:length])
-            if found is not None:
-                return found
+            place = self.values.get(path[:length]) or self.keys.get(path[:length])
+            if place is not None:
+                return place
         return None
 
     def find_key(self, path: Path) -> Place | None:

@@ -34,8 +34,8 @@ T = TypeVar("T")
 
 def structure(tree: Any, cls: type[T]) -> T:
     """The value that a tree describes, such as a JobSpec. Raises cattrs' validation errors, which ``faults.faults_of`` reads."""
-    found: T = _converter().structure(tree, cls)
-    return found
+    value: T = _converter().structure(tree, cls)
+    return value
 
 
 def unstructure(job: JobSpec) -> dict[str, Json]:
@@ -119,10 +119,10 @@ def _is_distribution(kind: Any) -> bool:
 def _table(converter: Converter, kind: Any) -> Structure:
     inner: Structure = make_mapping_structure_fn(kind, converter, structure_to=dict, detailed_validation=True)
 
-    def structured(value: Any, asked: Any) -> Any:
+    def structured(value: Any, target: Any) -> Any:
         if not isinstance(value, Mapping):
             raise MismatchError(got=value, wanted="a table")
-        return inner(value, asked)
+        return inner(value, target)
 
     return structured
 
@@ -150,11 +150,11 @@ def _dataclass(converter: Converter, cls: Any) -> Structure:
         _readable(cls), converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True
     )
 
-    def structured(value: Any, asked: Any) -> Any:
+    def structured(value: Any, target: Any) -> Any:
         if not isinstance(value, Mapping):
             names = [field.name for field in dataclasses.fields(cls) if field.init]
             raise MismatchError(got=value, wanted=f"a table with {', '.join(names)}")
-        return inner(value, asked)
+        return inner(value, target)
 
     return structured
 

@@ -50,9 +50,9 @@ def check(job: JobSpec, *, today: date | None = None, rules: Sequence[JobRule] =
     ['DIST003']
     """
     expect_spec(job)
-    found = [problem for rule in rules for problem in rule(job)]
-    found += images.out_of_patch(job, today or date.today())  # noqa: DTZ011 - the user's own day
-    return Problems(sorted(dict.fromkeys(found), key=lambda problem: problem.severity.rank))
+    problems = [problem for rule in rules for problem in rule(job)]
+    problems += images.out_of_patch(job, today or date.today())  # noqa: DTZ011 - the user's own day
+    return Problems(sorted(dict.fromkeys(problems), key=lambda problem: problem.severity.rank))
 
 
 __all__ = ["RULES", "JobRule", "check"]

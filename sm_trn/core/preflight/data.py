@@ -127,9 +127,9 @@ def mixed_channels(job: JobSpec) -> Iterator[Problem]:
     assigned = [name for name, value in job.channels.items() if value.groups]
     others = [name for name in job.inputs if name not in assigned]
     if assigned and others:
-        said = limits.MIXED_CHANNELS.format(assigned=", ".join(assigned), others=", ".join(others))
+        message = limits.MIXED_CHANNELS.format(assigned=", ".join(assigned), others=", ".join(others))
         yield _illegal(
-            _RULES["LIMIT019"], f"inputs.{others[0]}", "AWS refuses channels of which some name groups", said,
+            _RULES["LIMIT019"], f"inputs.{others[0]}", "AWS refuses channels of which some name groups", message,
             "groups of every channel, or of none", "name the groups of each channel",
         )  # fmt: skip
 
@@ -184,11 +184,11 @@ def network(job: JobSpec) -> Iterator[Problem]:
         ("subnets", "Subnets", "SubnetId"),
         ("security_groups", "VpcSecurityGroupIds", "SecurityGroupId"),
     ):
-        found = getattr(job.network, name)
-        wrong = [text for text in found if not text or not limits.matches(one, text)]
-        if len(found) > limits.maximum(shape) or wrong:
+        subnets = getattr(job.network, name)
+        wrong = [text for text in subnets if not text or not limits.matches(one, text)]
+        if len(subnets) > limits.maximum(shape) or wrong:
             yield _illegal(
-_RULES["LIMIT021"], f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(found)),
+_RULES["LIMIT021"], f"network.{name}", f"not {name.replace('_', ' ')} of a VPC", wrong[0] if wrong else str(len(subnets)),
                 f"at most {limits.maximum(shape)} ids of letters, digits and hyphens", "correct the list",
             )  # fmt: skip
 
@@ -229,8 +229,8 @@ def gated_model(job: JobSpec) -> Iterator[Problem]:
     given = [name for name in (*job.variables, *job.arguments) if _TOKEN.search(name)]
     if not model or given or Path(model).exists() or (job.network is not None and job.network.isolation):
         return
-    found = reading.words(job)
-    if found is not None and found.any_of(*FETCHES_TOKEN):
+    words = reading.words(job)
+    if words is not None and words.any_of(*FETCHES_TOKEN):
         return
     yield _RULES["DATA004"].problem(
         Field("environment.HF_TOKEN"),
@@ -332,10 +332,10 @@ def placeholders(job: JobSpec) -> Iterator[Problem]:
     """DATA006: a word that stands for what is not known is no place, and no value."""
     for name in JobSpec.__dataclass_fields__:
         for where, value in _texts(getattr(job, name), name) if name != "kept" else ():
-            if found := PLACEHOLDER.search(value):
+            if match := PLACEHOLDER.search(value):
                 yield _RULES["DATA006"].problem(
                     Field(where),
-                    f"{found[0]} is a placeholder",
+                    f"{match[0]} is a placeholder",
                     got=repr(value),
                     wanted="your own value",
                     fix=Advice("fill it in"),

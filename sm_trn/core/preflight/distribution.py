@@ -66,11 +66,11 @@ def groups(job: JobSpec) -> Iterator[Problem]:
     """DIST025: one group is launched, and SDK v2 wants its name; the container would launch each group by itself."""
     chosen = strategy(job)
     names = [group.name for group in job.compute.groups]
-    said = job.keeps(f"/HyperParameters/{GROUPS_HYPERPARAMETER}")
+    kept_groups = job.keeps(f"/HyperParameters/{GROUPS_HYPERPARAMETER}")
     alone = len(names) == 1 and not isinstance(
         chosen, SMModelParallelV2
     )  # which takes none: _distribution_configuration
-    if not names or alone or said or isinstance(chosen, SingleProcess):
+    if not names or alone or kept_groups or isinstance(chosen, SingleProcess):
         return
     yield _RULES["DIST025"].problem(
         Field("distribution"),
@@ -104,8 +104,8 @@ def hosts_apart(job: JobSpec) -> Iterator[Problem]:
     """DIST008: without a distribution the toolkit starts one process a host, and none of them knows of the others."""
     if job.compute.hosts < 2 or not one_process(job):
         return
-    found = reading.words(job)
-    if found is not None and found.any_of(*JOINS_HOSTS):
+    words = reading.words(job)
+    if words is not None and words.any_of(*JOINS_HOSTS):
         return
     yield _RULES["DIST008"].problem(
         Field("distribution"),
@@ -122,10 +122,10 @@ def idle_accelerators(job: JobSpec) -> Iterator[Problem]:
     instance = find_instance(job.compute.instances[0])
     if instance is None or instance.workers < 2 or job.compute.hosts > 1 or not one_process(job):
         return
-    found = reading.words(job)
-    if found is not None and (found.any_of(*DRIVES_SEVERAL) or _only_serves(found)):
+    words = reading.words(job)
+    if words is not None and (words.any_of(*DRIVES_SEVERAL) or _only_serves(words)):
         return
-    trainer = found is not None and found.any_of("Trainer") and instance.accelerator is Accelerator.CUDA
+    trainer = words is not None and words.any_of("Trainer") and instance.accelerator is Accelerator.CUDA
     alone = f"one process would use one of {instance.workers} accelerators of {job.compute.instances[0]!r}"
     yield _RULES["DIST009"].problem(
         Field("distribution"),
@@ -191,12 +191,12 @@ def _uses_torchs_own(job: JobSpec) -> str:
     """Why the job may run without the library, in words; empty when it cannot."""
     if isinstance(job.framework, HuggingFace):
         return ""  # its Trainer takes the library as soon as the toolkit says that it is on
-    found = reading.words(job)
-    if found is None:
+    words = reading.words(job)
+    if words is None:
         return "if the script uses torch's own DDP" if source.elsewhere(job) else ""
-    if found.any_of("smdistributed", "smddp"):
+    if words.any_of("smdistributed", "smddp"):
         return ""
-    ddp = found.any_of("DistributedDataParallel", "init_process_group", "Trainer", "Accelerator", "accelerate")
+    ddp = words.any_of("DistributedDataParallel", "init_process_group", "Trainer", "Accelerator", "accelerate")
     return "the script names torch's own DDP" if ddp else ""
 
 
@@ -211,24 +211,24 @@ def one_process(job: JobSpec) -> bool:
     return alone and not own_program and not job.compiled and not isinstance(job.framework, Container)
 
 
-def _only_serves(found: reading.Words) -> bool:
-    return bool(found.any_of(*SERVES)) and not found.any_of(*TRAINS)
+def _only_serves(words: reading.Words) -> bool:
+    return bool(words.any_of(*SERVES)) and not words.any_of(*TRAINS)
 
 
 def parallel_sizes(job: JobSpec) -> Iterator[Problem]:
     """DIST020: tensor × pipeline parallel workers share one replica, so they divide all workers."""
     if job.neuron is None:
         return
-    asked, pipeline = job.neuron.tensor_parallel, job.neuron.pipeline_parallel
+    degree, pipeline = job.neuron.tensor_parallel, job.neuron.pipeline_parallel
     workers = plan(job).workers_per_host * job.compute.hosts
-    if workers % (asked * pipeline):
+    if workers % (degree * pipeline):
         stages = pipeline if workers % pipeline == 0 else 1
         legal = [size for size in range(1, workers + 1) if workers % (size * stages) == 0]
-        near = [asked] if asked in legal else next_to(asked, legal)
+        near = [degree] if degree in legal else next_to(degree, legal)
         yield _RULES["DIST020"].problem(
             Field("neuron.tensor_parallel"),
             "tensor × pipeline parallel workers do not divide all workers",
-            got=f"{asked} × {pipeline} of {workers} workers",
+            got=f"{degree} × {pipeline} of {workers} workers",
             wanted=f"a product that divides {workers}",
             fix=Change(tensor_parallel=near[-1], pipeline_parallel=stages),
         )
@@ -270,9 +270,9 @@ def lost_compilation(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def next_to(asked: int, legal: list[int]) -> list[int]:
+def next_to(degree: int, legal: list[int]) -> list[int]:
     """The legal numbers right below and above ``asked``; the one that shares a model among more workers comes last."""
-    below, above = [each for each in legal if each < asked], [each for each in legal if each > asked]
+    below, above = [each for each in legal if each < degree], [each for each in legal if each > degree]
     return below[-1:] + above[:1]
 
 
@@ -301,8 +301,8 @@ def _replicas(job: JobSpec) -> int:
 
 
 def _batch(job: JobSpec) -> int | None:
-    found = next((value for flag in BATCH_FLAGS if (value := _number(job, flag)) is not None), None)
-    return int(found) if found is not None and found >= 1 else None
+    size = next((value for flag in BATCH_FLAGS if (value := _number(job, flag)) is not None), None)
+    return int(size) if size is not None and size >= 1 else None
 
 
 def _number(job: JobSpec, flag: str) -> float | None:

@@ -68,12 +68,12 @@ def _sets(launcher: efa.Launcher | None, runner: Runner, instance: str) -> Mappi
     """Return the variables that the launcher sets on this instance type, whatever the job says."""
     if launcher is None:
         return {}
-    found = {PROVIDER: "efa"} if instance in launcher.efa else {}
+    variables = {PROVIDER: "efa"} if instance in launcher.efa else {}
     if instance in launcher.rdma:
-        found[RDMA] = "1"
+        variables[RDMA] = "1"
     if launcher.simple if runner is Runner.TORCHRUN else instance in launcher.efa:
-        found[PROTOCOL] = "simple"
-    return found
+        variables[PROTOCOL] = "simple"
+    return variables
 
 
 def selected(job: JobSpec) -> Iterator[Problem]:
@@ -140,12 +140,12 @@ def overwritten(job: JobSpec) -> Iterator[Problem]:
     if way.launcher is None or runner not in {Runner.TORCHRUN, Runner.MPI}:
         return
     for name, value in _sets(way.launcher, runner, rows[0].name).items():
-        said = job.environment.get(name)
-        if said is not None and said.lower() != value:
+        chosen = job.environment.get(name)
+        if chosen is not None and chosen.lower() != value:
             yield _RULES["NET003"].problem(
                 Field("environment"),
                 f"the launcher sets {name}={value} after the job's environment, so this value never arrives",
-                got=f"{name}={said}",
+                got=f"{name}={chosen}",
                 wanted="the value set where the workers run",
                 fix=Advice(f"leave it out, or set os.environ[{name!r}] in the script before init_process_group"),
                 evidence=way.launcher.source,

@@ -62,8 +62,8 @@ def packing(folder: Path, *, at_most: int | None = None) -> dict[str, PackedFile
     Links that leave the folder are not followed.
     """
     rules = _rules(folder)
-    found = sorted(itertools.islice(_walk(folder, rules), at_most), key=lambda name: name.split("/"))
-    return {name: PackedFile(path := folder / name, _secret(name, path) and not _meant(name, rules)) for name in found}
+    names = sorted(itertools.islice(_walk(folder, rules), at_most), key=lambda name: name.split("/"))
+    return {name: PackedFile(path := folder / name, _secret(name, path) and not _meant(name, rules)) for name in names}
 
 
 def packed_files(folder: Path, dependencies: Iterable[str]) -> dict[str, PackedFile]:
@@ -102,17 +102,17 @@ def source_files(job: JobSpec) -> Iterator[Problem]:
             wanted="a folder of code",
             fix=Advice(f"name the folder of the script, or leave out the rest in {IGNORE_FILE}"),
         )
-    found = [name for name, file in files.items() if file.secret]
-    if not found:
+    secrets = [name for name, file in files.items() if file.secret]
+    if not secrets:
         return
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    more = f" and {len(secrets) - 3} more" if len(secrets) > 3 else ""
     yield _RULES["SCRIPT011"].problem(
         where,
         "files that look like keys or passwords would be uploaded with the source",
-        got=", ".join(map(repr, found[:3])) + more,
+        got=", ".join(map(repr, secrets[:3])) + more,
         wanted="code",
         fix=Advice(
-            f"leave it out with the line /{found[0]} in {IGNORE_FILE}, or say that it is meant with !/{found[0]}"
+            f"leave it out with the line /{secrets[0]} in {IGNORE_FILE}, or say that it is meant with !/{secrets[0]}"
         ),
     )
 
@@ -120,12 +120,12 @@ def source_files(job: JobSpec) -> Iterator[Problem]:
 def _rules(folder: Path) -> pathspec.GitIgnoreSpec | None:
     """The folder's own ignore file after the usual rules; None without one, which spares thousands of matches."""
     try:
-        asked = (folder / IGNORE_FILE).read_text("utf-8", errors="replace").splitlines()
+        lines = (folder / IGNORE_FILE).read_text("utf-8", errors="replace").splitlines()
     except OSError:
         return None
     import pathspec  # noqa: PLC0415 - loaded for folders that have an ignore file
 
-    return pathspec.GitIgnoreSpec.from_lines([*sorted(LEFT_OUT), "*.pyc", *asked])
+    return pathspec.GitIgnoreSpec.from_lines([*sorted(LEFT_OUT), "*.pyc", *lines])
 
 
 def _walk(folder: Path, rules: pathspec.GitIgnoreSpec | None) -> Iterator[str]:

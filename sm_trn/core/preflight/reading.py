@@ -59,22 +59,22 @@ def files(job: JobSpec) -> tuple[Path, ...]:
 
 def words(job: JobSpec) -> Words | None:
     """The words of the job's own source; None where ``files`` has none."""
-    found = [_of_file(path) for path in files(job)]
-    sure = frozenset().union(*(each.all - each.undecided for each in found))
-    everything = frozenset().union(*(each.all for each in found))
-    asked_for = frozenset().union(*(each.asked_for for each in found))
-    used = frozenset().union(*(each.all - each.undecided - each.asked_for for each in found))
-    return Words(everything, everything - sure, asked_for - used) if found else None
+    readings = [_of_file(path) for path in files(job)]
+    sure = frozenset().union(*(each.all - each.undecided for each in readings))
+    everything = frozenset().union(*(each.all for each in readings))
+    asked_for = frozenset().union(*(each.asked_for for each in readings))
+    used = frozenset().union(*(each.all - each.undecided - each.asked_for for each in readings))
+    return Words(everything, everything - sure, asked_for - used) if readings else None
 
 
 def keywords(job: JobSpec) -> dict[str, set[object]]:
     """Return literal values that the source passes by name: ``{"padding": {"max_length"}}``. Empty as ``words`` is None."""
-    found: dict[str, set[object]] = {}
+    values: dict[str, set[object]] = {}
     for each in (each for _, call in literals(job).calls for each in call.keywords if each.arg is not None):
         if isinstance(each.value, (ast.Constant, ast.Attribute)):
             value = each.value.value if isinstance(each.value, ast.Constant) else ast.unparse(each.value)
-            found.setdefault(str(each.arg), set()).add(value)
-    return found
+            values.setdefault(str(each.arg), set()).add(value)
+    return values
 
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -197,30 +197,30 @@ class Literals:
 
 def models(job: JobSpec) -> tuple[str, ...]:
     """The models that the job's arguments name, or its source in ``from_pretrained("…")`` and ``SFTTrainer(model="…")``."""
-    found = list(source.models_named(job))
+    names = list(source.models_named(job))
     for _, call in literals(job).calls:
         name, given = ast.unparse(call.func), {each.arg: each.value for each in call.keywords}
         if re.search(r"(?:Model\w*|For[A-Z]\w+)\.from_pretrained$", name):
-            found.append(
+            names.append(
                 str(literals(job).value(next(iter(call.args), given.get("pretrained_model_name_or_path"))) or "")
             )
         elif name.endswith("Trainer") and isinstance(given.get("model"), ast.Constant):
-            found.append(str(literals(job).value(given["model"])))
-    return tuple(dict.fromkeys(filter(None, found)))
+            names.append(str(literals(job).value(given["model"])))
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def trained_model(job: JobSpec) -> tuple[str, ...]:
     """The one model that the source writes out and trains; empty where there are several, or none, or nothing is trained."""
-    found = models(job)
+    names = models(job)
     trains = any(word == "backward" or word.endswith("Trainer") for word in source_words(job).all)
-    return found if len(found) == 1 and trains else ()
+    return names if len(names) == 1 and trains else ()
 
 
 def of_transformers(job: JobSpec) -> bool:
     """Return False for a source that trains no model of transformers."""
-    found = words(job)
-    return found is None or bool(
-        found.any_of("transformers", "trl", "peft", "optimum", "sentence_transformers", "from_pretrained")
+    vocabulary = words(job)
+    return vocabulary is None or bool(
+        vocabulary.any_of("transformers", "trl", "peft", "optimum", "sentence_transformers", "from_pretrained")
     )
 
 
@@ -231,8 +231,8 @@ def source_words(job: JobSpec) -> Words:
 
 def sure_words(job: JobSpec) -> frozenset[str]:
     """Those of them that stand under no condition."""
-    found = source_words(job)
-    return found.all - found.undecided - found.asked_for
+    known = source_words(job)
+    return known.all - known.undecided - known.asked_for
 
 
 def literals(job: JobSpec) -> Literals:

@@ -89,12 +89,12 @@ def no_script(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT010: a framework's container runs the script that it is given; without one only an image with a program of its own runs."""
     if job.script is not None or job.own_entrypoint or job.serverless:
         return
-    asked = [name for name in ("distribution", "compiler", "neuron") if getattr(job, name) is not None]
-    if asked or not (isinstance(job.framework, Container) or job.image_uri):
+    fields = [name for name in ("distribution", "compiler", "neuron") if getattr(job, name) is not None]
+    if fields or not (isinstance(job.framework, Container) or job.image_uri):
         yield _RULES["SCRIPT010"].problem(
             Field("script"),
             "there is nothing to run",
-            got=f"no script, with {', '.join(asked) or type(job.framework).__name__}",
+            got=f"no script, with {', '.join(fields) or type(job.framework).__name__}",
             wanted="a script, or an image with a program of its own",
             fix=AnyOf(
                 Change(script=Script("train.py", source_dir="./src")),

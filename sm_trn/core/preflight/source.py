@@ -115,27 +115,27 @@ def requirements(job: JobSpec) -> str | None:
 
 def program(job: JobSpec) -> str | None:
     """The entry script's text when there is one to read and it is Python."""
-    found = text(entry_path(job))
-    return found if found is not None and parses(found) else None
+    code = text(entry_path(job))
+    return code if code is not None and parses(code) else None
 
 
 @functools.lru_cache(maxsize=KEPT)
-def calls(found: str) -> tuple[ast.Call, ...]:
+def calls(code: str) -> tuple[ast.Call, ...]:
     """Every call of a text that parses, in the order of a walk through its tree."""
-    return tuple(node for node in ast.walk(tree(found)) if isinstance(node, ast.Call))
+    return tuple(node for node in ast.walk(tree(code)) if isinstance(node, ast.Call))
 
 
 @functools.lru_cache(maxsize=KEPT)
-def argument_calls(found: str) -> tuple[ast.Call, ...]:
+def argument_calls(code: str) -> tuple[ast.Call, ...]:
     """Every ``add_argument(…)`` of a text that parses, also under a name that was bound to it."""
     aliases = {
         target.id
-        for node in ast.walk(tree(found))
+        for node in ast.walk(tree(code))
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr == "add_argument"
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    return tuple(call for call in calls(found) if _adds(call.func, aliases))
+    return tuple(call for call in calls(code) if _adds(call.func, aliases))
 
 
 def _adds(called: ast.expr, aliases: set[str]) -> bool:
@@ -152,15 +152,15 @@ def _text(path: str, mtime_ns: int, size: int) -> str:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def parses(found: str) -> bool:
+def parses(code: str) -> bool:
     """Return True if this Python can parse a text."""
     try:
-        tree(found)
+        tree(code)
     except (SyntaxError, ValueError, RecursionError):
         return False  # SCRIPT003 says it
     return True
 
 
 @functools.lru_cache(maxsize=KEPT)
-def tree(found: str) -> ast.Module:
-    return ast.parse(found)
+def tree(code: str) -> ast.Module:
+    return ast.parse(code)

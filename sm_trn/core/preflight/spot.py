@@ -52,8 +52,8 @@ def wait_shorter_than_run(job: JobSpec) -> Iterator[Problem]:
 
 def wait_without_spot(job: JobSpec) -> Iterator[Problem]:
     """SPOT008: a request that waits for spot but does not ask for it; the service refuses it."""
-    wait, asked = job.kept_at(WAIT), job.kept_at(ASKED) is True
-    if job.spot is None and wait is not None and not asked:
+    wait, spot = job.kept_at(WAIT), job.kept_at(ASKED) is True
+    if job.spot is None and wait is not None and not spot:
         yield _RULES["SPOT008"].problem(
             Field("spot"),
             "the request has a longest wait for spot, but does not ask for spot",
@@ -164,17 +164,17 @@ def results(job: JobSpec) -> tuple[Result, ...]:
 
 def no_model(job: JobSpec) -> Iterator[Problem]:
     """SCRIPT024: what is saved elsewhere than in SM_MODEL_DIR is gone with the container."""
-    found = results(job)
+    saved = results(job)
     given = " ".join(map(str, (*job.arguments.values(), *job.environment.values())))
     kept = ("/opt/ml/input", "/opt/ml/output", MODEL, CHECKPOINTS, checkpoint_path(job))
-    if not found or _KEEPS.search(f"{reading.literals(job).text} {given}"):
+    if not saved or _KEEPS.search(f"{reading.literals(job).text} {given}"):
         return
-    if any(each.place is None or inside(each.place, *kept) for each in found):
+    if any(each.place is None or inside(each.place, *kept) for each in saved):
         return
     yield _RULES["SCRIPT024"].problem(
-        found[0].where,
+        saved[0].where,
         "the script saves nothing where SageMaker keeps it: the job would leave no model",
-        got=f"{(found[0].place or '').removeprefix(CODE + '/')!r} of {found[0].call}",
+        got=f"{(saved[0].place or '').removeprefix(CODE + '/')!r} of {saved[0].call}",
         wanted=f"a place in {MODEL}, which is packed into model.tar.gz",
         fix=Advice("save to os.environ['SM_MODEL_DIR'] at the end"),
     )

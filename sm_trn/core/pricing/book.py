@@ -139,9 +139,9 @@ class PriceBook:
         counts: dict[str, int] = {}
         for instance, count in machines:
             counts[instance] = counts.get(instance, 0) + count
-        found = [self.find(instance, region, at=at) for instance in counts]
-        known = [price for price in found if price is not None]
-        if len(known) < len(found) or not known:
+        prices = [self.find(instance, region, at=at) for instance in counts]
+        known = [price for price in prices if price is not None]
+        if len(known) < len(prices) or not known:
             return None
         if len(known) == 1:
             return known[0]

@@ -46,8 +46,8 @@ def as_request(answer: Mapping[str, Any], tags: Mapping[str, str] | None = None)
     request: dict[str, Any] = _cleaned("CreateTrainingJobRequest", answer) | newer
     own = {key: value for key, value in (tags or {}).items() if not key.startswith(OWN_TAGS)}
     listed = [item for item in request.pop("Tags", []) if not str(item.get("Key")).startswith(OWN_TAGS)]
-    found = [{"Key": key, "Value": value} for key, value in own.items()] if tags is not None else listed
-    return {**request, "Tags": found} if found else request
+    sent_tags = [{"Key": key, "Value": value} for key, value in own.items()] if tags is not None else listed
+    return {**request, "Tags": sent_tags} if sent_tags else request
 
 
 def destination_of(request: Mapping[str, Any], *, region: str | None = None) -> Destination:
@@ -67,9 +67,9 @@ def destination_of(request: Mapping[str, Any], *, region: str | None = None) -> 
 
 def source_of(request: Mapping[str, Any]) -> str | None:
     """Where the job's source lies; None for a job that runs its image's own program."""
-    told = decoded((request.get("HyperParameters") or {}).get("sagemaker_submit_directory"))
-    if told != CODE_IN_CONTAINER:
-        return told if isinstance(told, str) and told else None
+    place = decoded((request.get("HyperParameters") or {}).get("sagemaker_submit_directory"))
+    if place != CODE_IN_CONTAINER:
+        return place if isinstance(place, str) and place else None
     channels = request.get("InputDataConfig") or [{}]
     source = (channels[-1].get("DataSource") or {}).get("S3DataSource") or {}
     last = channels[-1].get("ChannelName") == CODE_CHANNEL
@@ -86,12 +86,12 @@ def decoded(text: Any) -> Any:
 
 def _region(request: Mapping[str, Any]) -> str:
     arn = str(request.get("TrainingJobArn", "")).split(":")
-    told = decoded((request.get("HyperParameters") or {}).get("sagemaker_region"))
+    named = decoded((request.get("HyperParameters") or {}).get("sagemaker_region"))
     image = str((request.get("AlgorithmSpecification") or {}).get("TrainingImage", "")).partition("/")[0].split(".")
     if len(arn) > 5:
         return arn[3]
-    if isinstance(told, str) and told:
-        return told
+    if isinstance(named, str) and named:
+        return named
     return image[3] if len(image) > 4 and image[1:3] == ["dkr", "ecr"] else Destination().region
 
 
@@ -102,15 +102,15 @@ def _cleaned(name: str, value: Any) -> Any:
         return [_cleaned(shape["member"]["shape"], item) for item in value]
     if shape["type"] != "structure" or not isinstance(value, Mapping):
         return dict(value) if isinstance(value, Mapping) else value
-    found = {}
+    cleaned = {}
     for key, member in shape["members"].items():
         part = _cleaned(member["shape"], value[key]) if value.get(key) is not None else None
         if part is None or _same(part, _DEFAULTS.get(name, {}).get(key, ())) or key in _ANSWERS.get(name, ()):
             continue
         if part in ({}, []) and key in _EMPTY_MEANS_ABSENT:
             continue
-        found[key] = part
-    return found
+        cleaned[key] = part
+    return cleaned
 
 
 def _same(part: Any, defaults: tuple[Any, ...]) -> bool:

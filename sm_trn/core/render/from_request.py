@@ -166,9 +166,9 @@ def _distributed(job: JobSpec, sent: Mapping[str, Json], at: Destination) -> Job
     best, most = job, -1
     for candidate in (None, *recognise(sent)):
         with_it = job.replace(distribution=candidate)
-        said = target.toolkit_hyperparameters(with_it, at)
-        right = sum(sent.get(key) == value and key in sent for key, value in said.items())
-        score = 2 * right - len(said)
+        written = target.toolkit_hyperparameters(with_it, at)
+        right = sum(sent.get(key) == value and key in sent for key, value in written.items())
+        score = 2 * right - len(written)
         if score >= most:  # one that recognises itself is more than none
             best, most = with_it, score
     return best
@@ -191,12 +191,12 @@ def _hyperparameters(job: JobSpec, texts: Mapping[str, str], at: Destination) ->
     if job.script is None:
         return {key: text for key, text in texts.items() if _writable(text)}
     toolkit = target.toolkit_hyperparameters(job, at)
-    found = {}
+    own = {}
     for key, text in texts.items():
         value = decoded(text)
         if key not in toolkit and not key.startswith("sagemaker_") and _scalar(value):
-            found[key] = value
-    return found
+            own[key] = value
+    return own
 
 
 def _scalar(value: Any) -> bool:

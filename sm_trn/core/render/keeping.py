@@ -79,8 +79,8 @@ def _items(rendered: Any, sent: Any, here: Steps) -> Iterator[Kept]:
 def _by_name(items: Any, name: str) -> dict[str, Mapping[str, Json]] | None:
     if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
         return None
-    found = {item.get(name): item for item in items}
-    return found if len(found) == len(items) and all(isinstance(word, str) for word in found) else None
+    named = {item.get(name): item for item in items}
+    return named if len(named) == len(items) and all(isinstance(word, str) for word in named) else None
 
 
 def _put_back(request: dict[str, Json], part: Kept) -> bool:

@@ -101,7 +101,7 @@ def channels(job: JobSpec) -> Iterator[Problem]:
             fix=Advice(f"inputs={{{name!r}: './folder'}} here"),
         )
     for name, channel in job.channels.items():
-        asked = [
+        settings = [
             word
             for word, there in (
                 ("Pipe mode", channel.mode is InputMode.PIPE),
@@ -111,11 +111,11 @@ def channels(job: JobSpec) -> Iterator[Problem]:
             )
             if there
         ]
-        if asked:
+        if settings:
             yield _RULES["TARGET055"].problem(
                 Field(f"inputs.{name}"),
                 "a folder of files is all that a channel can be here",
-                got=", ".join(asked),
+                got=", ".join(settings),
                 wanted="an S3 prefix or a folder, as it is",
                 fix=Advice(f"inputs={{{name!r}: 's3://…'}} here"),
             )

@@ -256,16 +256,16 @@ def series(job: JobSpec) -> Iterator[Problem]:
 
 def placement(job: JobSpec) -> Iterator[Problem]:
     """TARGET023: SDK v3 takes a placement only where nothing is left out of it."""
-    asked = job.compute.placement
-    if asked is None:
+    chosen = job.compute.placement
+    if chosen is None:
         return
-    complete = asked.shared and asked.servers and all(server.server_id for server in asked.servers)
+    complete = chosen.shared and chosen.servers and all(server.server_id for server in chosen.servers)
     if not complete:
         yield _error(
             _RULES["TARGET023"],
             "compute.placement",
             "SDK v3 raises for a placement with something left out",
-            got=python(asked),
+            got=python(chosen),
             wanted="shared=True, servers, and the id of each server",
             fix=f"say all of it, or {STAY}",
             evidence=_RULES["TARGET023"].evidence,

@@ -61,6 +61,6 @@ def _retry(retry: Retry) -> dict[str, Json]:
     return strategy
 
 
-def _tags(said: Json) -> dict[str, str]:
-    listed: Iterable[Json] = said if isinstance(said, (list, tuple)) else ()
+def _tags(tags: Json) -> dict[str, str]:
+    listed: Iterable[Json] = tags if isinstance(tags, (list, tuple)) else ()
     return {str(tag["Key"]): str(tag["Value"]) for tag in listed if isinstance(tag, Mapping)}

@@ -74,10 +74,10 @@ def _written(
     try:
         (job,) = load_jobs(text, "json")
         placed = placed_as(job, request)
-        said = as_request(render(placed, at=at))
+        rendered = as_request(render(placed, at=at))
     except (InvalidJobFile, SmTrnError, ValueError):
         return None  # of another version, or not ours
-    if _plain(said) != _plain(request):
+    if _plain(rendered) != _plain(request):
         return None
     return placed.replace(script=_script(placed.script, at))
 

@@ -125,8 +125,8 @@ class Budget:
 
     def _heard(self, job: JobSnapshot, now: datetime) -> bool:
         """Return True if a job was asked to stop just now; one that runs on long after has not heard it."""
-        asked = self._asked.get(job.name)
-        return asked is not None and abs((now - asked).total_seconds()) < AGAIN_S
+        since = self._asked.get(job.name)
+        return since is not None and abs((now - since).total_seconds()) < AGAIN_S
 
     def _cost(self, job: JobSnapshot, now: datetime) -> Usd:
         billed = billed_so_far(job, now)

@@ -56,10 +56,10 @@ def fetch_details(backend: Backend, query: JobQuery, listed: Sequence[JobSnapsho
     What Search says is taken where it is as new as the list; the others are described, and all of them where Search may not
     be asked, or is not known, as on the emulator.
     """
-    found = _searched(backend, query, listed) if len(listed) > DESCRIBED and not listed[0].emulated else {}
+    snapshots = _searched(backend, query, listed) if len(listed) > DESCRIBED and not listed[0].emulated else {}
 
     def detailed(job: JobSnapshot) -> JobSnapshot:
-        known = found.get(job.name)
+        known = snapshots.get(job.name)
         if known is not None and (known.status_word, known.modified) == (job.status_word, job.modified):
             return known
         return backend.fetch_snapshot(job.name)
@@ -79,7 +79,7 @@ def fetch_tags(backend: Backend, jobs: Sequence[JobSnapshot]) -> list[Mapping[st
 
 
 def _searched(backend: Backend, query: JobQuery, listed: Sequence[JobSnapshot]) -> dict[str, JobSnapshot]:
-    found: dict[str, JobSnapshot] = {}
+    snapshots: dict[str, JobSnapshot] = {}
     wanted, token = {job.name for job in listed}, None
     for _ in range(len(listed) // 50 + 2):  # pages of 100: where others' jobs come between, describing is no dearer
         try:
@@ -87,9 +87,9 @@ def _searched(backend: Backend, query: JobQuery, listed: Sequence[JobSnapshot]) 
         except CloudError as error:
             if backend.trouble(error) is Trouble.EXPIRED:
                 raise
-            return found  # not allowed, or not known here
-        found.update((job.name, job) for job in page.jobs)
+            return snapshots  # not allowed, or not known here
+        snapshots.update((job.name, job) for job in page.jobs)
         token = page.token
-        if token is None or wanted <= set(found):
+        if token is None or wanted <= set(snapshots):
             break
-    return found
+    return snapshots

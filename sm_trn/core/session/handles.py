@@ -109,15 +109,15 @@ class TrainingJob(HasCard):
         script is another. What differs is in the new job's ``changes``. Raises as ``submit``.
         """
         before = self._attached()
-        asked = spec or before.spec
-        if asked.script == self.spec.script:
-            asked = asked.replace(script=before.spec.script)  # what ran, though the folder may have changed since
-        asked = asked.replace(name=name) if name is not None else asked
+        job = spec or before.spec
+        if job.script == self.spec.script:
+            job = job.replace(script=before.spec.script)  # what ran, though the folder may have changed since
+        job = job.replace(name=name) if name is not None else job
         role = before.at.role or self.session.role
-        changes = diff(before.spec, asked)  # before anything runs whose name an error here would lose
-        made = dataclasses.replace(self.session, role=role).submit(asked, ignore=ignore)
+        changes = diff(before.spec, job)  # before anything runs whose name an error here would lose
+        made = dataclasses.replace(self.session, role=role).submit(job, ignore=ignore)
         changes = dataclasses.replace(changes, before=self.name, after=made.name)
-        return type(self)(name=made.name, session=self.session, spec=asked, changes=changes)
+        return type(self)(name=made.name, session=self.session, spec=job, changes=changes)
 
     def resume(self, *, ignore: Sequence[str] = ()) -> Self:
         """Launch a stopped or failed job again, to go on from its checkpoints: the same spec, the same place for them.
@@ -125,8 +125,8 @@ class TrainingJob(HasCard):
         Raises InvalidJob when the job has not ended, or has no checkpoints to go on from; otherwise as ``submit``.
         """
         stored = self.checkpoints()
-        found = resuming(self.spec, self.snapshot(), None if stored is None else stored.count)
-        refused = tuple(problem for problem in found if problem.id not in ignore)
+        problems = resuming(self.spec, self.snapshot(), None if stored is None else stored.count)
+        refused = tuple(problem for problem in problems if problem.id not in ignore)
         if refused:
             raise InvalidJob(self.name, refused)
         return self.resubmit(ignore=ignore)
@@ -293,7 +293,7 @@ class Session(Cloud, Generic[J_co]):
 
     def _launch(
         self,
-        asked: Mapping[str, JobSpec],
+        by_name: Mapping[str, JobSpec],
         started: Collection[str],
         *,
         ignore: Sequence[str],
@@ -301,17 +301,17 @@ class Session(Cloud, Generic[J_co]):
         notice: Notice | None,
     ) -> list[J_co]:
         """Launch jobs under the names that they have in ``asked``, but for those that ``started`` before."""
-        requests = self.requests_of(list(asked.values()), list(asked), ignore=ignore, max_usd=max_usd)
+        requests = self.requests_of(list(by_name.values()), list(by_name), ignore=ignore, max_usd=max_usd)
         launch_all(
             [request for request in requests if request["TrainingJobName"] not in started],
-            lambda request: remember(self.storage, asked[request["TrainingJobName"]], request),
+            lambda request: remember(self.storage, by_name[request["TrainingJobName"]], request),
             self.backend.create_job,
-            handle=lambda name: self._job(name, asked[name]),
+            handle=lambda name: self._job(name, by_name[name]),
             clock=self.clock,
             paced=not self.emulated,
             notice=notice or _ignored,
         )
-        return [self._job(name, spec) for name, spec in asked.items()]
+        return [self._job(name, spec) for name, spec in by_name.items()]
 
     def requests_of(
         self,
@@ -360,8 +360,8 @@ class Session(Cloud, Generic[J_co]):
             if self.backend.trouble(error) is not Trouble.NOT_FOUND:
                 raise
             with contextlib.suppress(CloudError):  # who may not list jobs names them in full
-                if (found := self._meant(short)) != short:
-                    return self._job(found)
+                if (full_name := self._meant(short)) != short:
+                    return self._job(full_name)
             raise CloudError(
                 f"job: got {name!r}, wanted a job in {self.region}{resembling(self.backend, short)}; sm-trn list shows them",
                 operation=error.operation,
@@ -375,12 +375,12 @@ class Session(Cloud, Generic[J_co]):
         if tag is not None and not (isinstance(tag, (tuple, list)) and len(tag) == 2):
             raise TypeError("tag: " + misfit(tag, "a key and a value, such as ('team', 'nlp')"))
         query = JobQuery(containing=containing)
-        found = list(itertools.islice(listed(self.backend, query), limit if tag is None else 1000))
+        snapshots = list(itertools.islice(listed(self.backend, query), limit if tag is None else 1000))
         if tag is not None:
-            found = fetch_details(self.backend, query, found)
-            tags = fetch_tags(self.backend, found)
-            found = [job for job, own in zip(found, tags, strict=True) if own.get(tag[0]) == tag[1]]
-        return [self._job(job.name) for job in found[:limit]]
+            snapshots = fetch_details(self.backend, query, snapshots)
+            tags = fetch_tags(self.backend, snapshots)
+            snapshots = [job for job, own in zip(snapshots, tags, strict=True) if own.get(tag[0]) == tag[1]]
+        return [self._job(job.name) for job in snapshots[:limit]]
 
     def snapshots(self, containing: str = "", *, limit: int = 20) -> list[JobSnapshot]:
         """Existing jobs as they are now, newest first: many in few calls. Raises CloudError."""
@@ -403,8 +403,8 @@ class Session(Cloud, Generic[J_co]):
         if jobs is None:
             jobs = self.running(containing=containing, tag=tag)
         given = list(jobs)
-        asked = stop_each(self.backend, [job.name for job in given])
-        return [cast("J_co", job) for job in given if job.name in asked]
+        stopping = stop_each(self.backend, [job.name for job in given])
+        return [cast("J_co", job) for job in given if job.name in stopping]
 
     def running(self, *, containing: str | None = None, tag: tuple[str, str] | None = None) -> list[J_co]:
         """Jobs that have not ended, newest first: whose name has ``containing`` in it, and that have the ``tag``.
@@ -416,11 +416,11 @@ class Session(Cloud, Generic[J_co]):
                 "running: got neither containing nor tag, wanted one; containing='' means every job that runs"
             )
         query = JobQuery(containing=containing or "", status=JobStatus.IN_PROGRESS.value)
-        found = list(listed(self.backend, query))
+        snapshots = list(listed(self.backend, query))
         if tag is not None:
-            tags = fetch_tags(self.backend, found)
-            found = [job for job, own in zip(found, tags, strict=True) if own.get(tag[0]) == tag[1]]
-        return [self._job(job.name) for job in found]
+            tags = fetch_tags(self.backend, snapshots)
+            snapshots = [job for job, own in zip(snapshots, tags, strict=True) if own.get(tag[0]) == tag[1]]
+        return [self._job(job.name) for job in snapshots]
 
     def wait(
         self,

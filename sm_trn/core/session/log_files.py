@@ -61,14 +61,14 @@ class _Files:
             return None
         try:
             noted = json.loads(self._note.read_text("utf-8"))
-            found = (noted["job"], noted["selection"])
+            note = (noted["job"], noted["selection"])
             sizes = {str(name): int(size) for name, size in noted["sizes"].items()}
             cursor = parse_cursor(noted["cursor"])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise SmTrnError(f"save: {str(self._note)!r} is damaged; delete it and what it describes") from error
-        if found != (job, selection):
+        if note != (job, selection):
             raise SmTrnError(
-                f"save: {str(self._target)!r} holds {found[1]} of {found[0]!r}, wanted {selection} of {job!r}; "
+                f"save: {str(self._target)!r} holds {note[1]} of {note[0]!r}, wanted {selection} of {job!r}; "
                 "choose another name, nothing was written"
             )
         for name, size in sizes.items():

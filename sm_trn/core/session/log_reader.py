@@ -78,14 +78,14 @@ class JobLog:
         """The log since ``cursor`` in pieces; with ``follow`` also what is to come, until the job has ended.
 
         Raises CloudError – while following only when it is no passing fault, or has not passed for ``PATIENCE`` looks. A login
-        that expired passes with the next one, however long that takes; ``notice`` is told. The last batch's cursor is then the
+        that expired passes with the next one, however long that takes; ``notice`` is called. The last batch's cursor is then the
         place to go on from.
         """
         if not follow:
             yield from self.cloud.logs.stream_events(self.name, cursor)
             return
         clock, attempt, failures = self.cloud.clock, 0, 0
-        last, described_s, quiet, told, waits = None, 0.0, True, False, False
+        last, described_s, quiet, notified, waits = None, 0.0, True, False, False
         while True:
             try:
                 if last is None or (not last.terminal and (quiet or clock.now() - described_s >= DESCRIBE_S)):
@@ -93,9 +93,9 @@ class JobLog:
                 whole = last.terminal and settled(last, cursor, clock.now(), late_s=FOLLOWED_S)
                 streams, quiet = None if whole else expected_streams(last), True
                 for batch in self.cloud.logs.stream_events(self.name, cursor, streams=streams):
-                    cursor, failures, quiet, told = batch.cursor, 0, quiet and not batch.events, False
+                    cursor, failures, quiet, notified = batch.cursor, 0, quiet and not batch.events, False
                     yield batch
-                waits = self._late(last, cursor, whole=whole, told=waits, notice=notice)
+                waits = self._late(last, cursor, whole=whole, notified=waits, notice=notice)
                 if whole:
                     return
             except CloudError as error:
@@ -107,34 +107,34 @@ class JobLog:
                         raise
                 if why is Trouble.EXPIRED and backend.renew():
                     continue
-                if why is Trouble.EXPIRED and not told:
+                if why is Trouble.EXPIRED and not notified:
                     notice(
                         f"{error}, and so does the reading."
                         if error.code == OTHER_ACCOUNT
                         else f"Your AWS login expired. {self.name} goes on; run aws sso login, and the reading goes on too."
                     )
-                    told = True
+                    notified = True
             clock.sleep(
                 SETTLE_S if last is not None and last.terminal else next_delay(last, attempt) if last else FIRST_PAUSE_S
             )
             attempt += 1
 
     def _late(
-        self, job: JobSnapshot, cursor: LogCursor, *, whole: bool, told: bool, notice: Callable[[str], None]
+        self, job: JobSnapshot, cursor: LogCursor, *, whole: bool, notified: bool, notice: Callable[[str], None]
     ) -> bool:
-        """Tell of streams that are missing after the end, and again where that was the last look; whether it was told."""
+        """Tell of streams that are missing after the end, and again where that was the last look; return whether notice was given."""
         if job.emulated or not job.terminal or not streams_missing(job, cursor):
-            return told
+            return notified
         expected = expected_streams(job)
         missing = f"{expected - len(cursor.places)} of {expected} log streams of {job.name}"
         if whole:
             notice(f"{missing} never came; should it come later, sm-trn logs {self.name} reads it.")
-        elif not told and settled(job, cursor, self.cloud.clock.now()):
+        elif not notified and settled(job, cursor, self.cloud.clock.now()):
             notice(
                 f"{missing} is not there yet; it is looked for until {FOLLOWED_S / 60:g} minutes after the job's end."
             )
             return True
-        return told
+        return notified
 
     def start(self, since: str | datetime | None) -> LogCursor:
         """The cursor of a reader who begins now, at the beginning or at ``since``."""

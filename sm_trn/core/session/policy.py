@@ -132,8 +132,8 @@ def find_policy(start: Path) -> Policy | None:
     if named:
         return _read(Path(named), of=f"{VARIABLE}: ")
     folder = start.resolve()
-    found = next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
-    return None if found is None else _read(found)
+    file = next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
+    return None if file is None else _read(file)
 
 
 def _read(path: Path, of: str = "policy: ") -> Policy:

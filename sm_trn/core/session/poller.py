@@ -154,13 +154,13 @@ class Poller:
         while True:
             page = self.feed.fetch_page(query, token)
             self._called()
-            found = [job for job in page.jobs if job.name in unseen]
-            for job in found:
+            matches = [job for job in page.jobs if job.name in unseen]
+            for job in matches:
                 self._hear(job)
-            unseen.difference_update(job.name for job in found)
+            unseen.difference_update(job.name for job in matches)
             times = [job.modified for job in page.jobs if job.modified is not None]
             newest = max([*times, newest] if newest is not None else times, default=None)
-            barren = 0 if found else barren + 1
+            barren = 0 if matches else barren + 1
             token = page.token
             if token is None or (whole and (not unseen or barren > len(unseen) // 20)):
                 self._newest = newest
@@ -254,9 +254,9 @@ def _shared(names: Collection[str]) -> str:
     return prefix if len(prefix) >= PREFIX else ""
 
 
-def _words(found: Trouble, error: CloudError) -> str:
+def _words(kind: Trouble, error: CloudError) -> str:
     if error.code == OTHER_ACCOUNT:
         return f"{error}, and so does the watch."
-    if found is Trouble.EXPIRED:
+    if kind is Trouble.EXPIRED:
         return "Your AWS login expired. The jobs go on; run aws sso login, and the watch goes on too."
     return f"AWS does not answer ({error.code or error.operation}). The jobs go on, and so does the watch."

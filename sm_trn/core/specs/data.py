@@ -34,8 +34,8 @@ def bucket_and_key(uri: str) -> tuple[str, str] | None:
     if uri.startswith("s3://"):
         bucket, _, key = uri.removeprefix("s3://").partition("/")
         return (bucket, key) if bucket else None
-    found = _ADDRESS.fullmatch(uri)
-    return (found["path"] or found["host"], found["key"] or "") if found else None
+    match = _ADDRESS.fullmatch(uri)
+    return (match["path"] or match["host"], match["key"] or "") if match else None
 
 
 class InputMode(enum.Enum):

@@ -37,8 +37,8 @@ class Destination:
         return self.job_name or job.name
 
     def source(self, job: JobSpec) -> str:
-        asked = job.script.source_dir if job.script is not None else None
-        there = asked if asked is not None and asked.startswith("s3://") else None
+        folder = job.script.source_dir if job.script is not None else None
+        there = folder if folder is not None and folder.startswith("s3://") else None
         return self.source_uri or there or f"s3://{self.bucket}/{self.named(job)}/source/sourcedir.tar.gz"
 
 

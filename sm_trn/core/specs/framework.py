@@ -209,28 +209,28 @@ class NeuronOptions:
 
     def arguments(self) -> Mapping[str, int | bool]:
         """Return the script's arguments, without those at the library's default."""
-        found: dict[str, int | bool] = {}
+        options: dict[str, int | bool] = {}
         if self.tensor_parallel > 1:
-            found["tensor_parallel_size"] = self.tensor_parallel
+            options["tensor_parallel_size"] = self.tensor_parallel
             if not self.sequence_parallel:
-                found["disable_sequence_parallel"] = True
+                options["disable_sequence_parallel"] = True
         if self.pipeline_parallel > 1:
-            found["pipeline_parallel_size"] = self.pipeline_parallel
+            options["pipeline_parallel_size"] = self.pipeline_parallel
         if self.zero_1:
-            found["zero_1"] = True
-        return found
+            options["zero_1"] = True
+        return options
 
     def environment(self, hosts: int) -> Mapping[str, str]:
         """Return the variables of the Neuron runtime, its compiler and the C library."""
-        found: dict[str, str] = {}
+        variables: dict[str, str] = {}
         if self.cache_s3_uri:
-            found["NEURON_COMPILE_CACHE_URL"] = self.cache_s3_uri
+            variables["NEURON_COMPILE_CACHE_URL"] = self.cache_s3_uri
         if self.precompile:
-            found["RUN_NEURON_PARALLEL_COMPILE"] = "1"
+            variables["RUN_NEURON_PARALLEL_COMPILE"] = "1"
         if self.stochastic_rounding:
-            found |= {"NEURON_RT_STOCHASTIC_ROUNDING_EN": "1", "NEURON_RT_STOCHASTIC_ROUNDING_SEED": "0"}
+            variables |= {"NEURON_RT_STOCHASTIC_ROUNDING_EN": "1", "NEURON_RT_STOCHASTIC_ROUNDING_SEED": "0"}
         if self.malloc_arena_max is not None:
-            found["MALLOC_ARENA_MAX"] = str(self.malloc_arena_max)
+            variables["MALLOC_ARENA_MAX"] = str(self.malloc_arena_max)
         if self.efa if self.efa is not None else hosts > 1:
-            found |= {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
-        return found
+            variables |= {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
+        return variables

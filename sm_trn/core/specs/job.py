@@ -331,10 +331,10 @@ def specs_of(jobs: JobSpec | Iterable[JobSpec]) -> list[JobSpec]:
         return [jobs]
     if isinstance(jobs, (str, os.PathLike)) or not isinstance(jobs, Iterable):
         raise TypeError(f"jobs: {misfit(jobs, 'JobSpecs; st.read_jobs returns those of a file')}")
-    found = list(jobs)
-    for job in found:
+    specs = list(jobs)
+    for job in specs:
         expect_spec(job)
-    return found
+    return specs
 
 
 def expect_spec(job: object) -> None:

@@ -226,8 +226,8 @@ class Problems(HasCard, list[Problem]):
     def counted(self) -> str:
         """``2 errors, 1 warning``, or ``No problems``."""
         counts = Counter(problem.severity for problem in self)
-        said = [f"{counts[kind]} {kind.word}{'s' * (counts[kind] > 1)}" for kind in Severity if counts[kind]]
-        return ", ".join(said) or "No problems"
+        words = [f"{counts[kind]} {kind.word}{'s' * (counts[kind] > 1)}" for kind in Severity if counts[kind]]
+        return ", ".join(words) or "No problems"
 
     def __repr__(self) -> str:
         return "\n".join([self.counted() + (":" if self else "."), *(f"  {problem}" for problem in self)])

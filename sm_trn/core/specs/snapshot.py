@@ -108,11 +108,11 @@ class JobSnapshot:
     @property
     def program(self) -> str:
         """The entry script that the toolkit in the container was told to run; empty for an image's own program."""
-        told = self.hyperparameters.get("sagemaker_program", "")
+        text = self.hyperparameters.get("sagemaker_program", "")
         try:
-            return str(json.loads(told))
+            return str(json.loads(text))
         except ValueError:
-            return told
+            return text
 
     @property
     def machines(self) -> tuple[tuple[str, int], ...]:
@@ -174,9 +174,9 @@ def _in_utc(value: Any) -> Any:
     return [_in_utc(part) for part in value] if isinstance(value, list) else value
 
 
-def parse_snapshot(told: Mapping[str, Any]) -> JobSnapshot:
+def parse_snapshot(described: Mapping[str, Any]) -> JobSnapshot:
     """Read a DescribeTrainingJob answer. Fields that AWS left out are absent, not zero. Every time is in UTC, those of ``raw`` too."""
-    answer: dict[str, Any] = _in_utc(told)
+    answer: dict[str, Any] = _in_utc(described)
     word = answer.get("TrainingJobStatus", "")
     instance, count = _resources(answer)
     parsed = (_transition(item) for item in answer.get("SecondaryStatusTransitions") or ())

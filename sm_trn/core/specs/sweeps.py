@@ -51,23 +51,23 @@ def grid(
     ['bert-lr1e-5-seed1', 'bert-lr1e-5-seed2', 'bert-lr3e-5-seed1', 'bert-lr3e-5-seed2']
     """
     expect_spec(base)
-    asked = {name: _listed(name, given) for name, given in {**(values or {}), **more}.items()}
-    if not asked:
+    axes = {name: _listed(name, given) for name, given in {**(values or {}), **more}.items()}
+    if not axes:
         raise ValueError("grid: got no hyperparameter, wanted at least one, such as learning_rate=[1e-5, 3e-5]")
-    for name in asked:
+    for name in axes:
         if name not in base.hyperparameters and (hint := suggestion(name, base.hyperparameters)):
             raise UnknownName(
                 f"grid: {base.name} has no hyperparameter {name!r}{hint}\n"
                 f"  fix  if {name!r} is meant, give it a value in {base.name} first"
             )
-    count = math.prod(map(len, asked.values()))
+    count = math.prod(map(len, axes.values()))
     if count > max_jobs:
-        sizes = " × ".join(f"{len(given)} {name}" for name, given in asked.items())
+        sizes = " × ".join(f"{len(given)} {name}" for name, given in axes.items())
         raise SmTrnError(
             f"grid: got {fmt.count(count)} jobs ({sizes}), wanted at most {fmt.count(max_jobs)}\n"
             f"  fix  fewer values, or max_jobs={count}"
         )
-    settings = [dict(zip(asked, chosen, strict=True)) for chosen in itertools.product(*asked.values())]
+    settings = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
     names = _names(base.name, settings)
     tags = {**base.tags, SWEEP_TAG: base.name[:256]}
     return tuple(
@@ -112,8 +112,8 @@ def _names(base: str, settings: Sequence[Mapping[str, HyperValue]]) -> list[str]
     """A name for each: legal characters, room for submit's suffix, no two alike – in words where they fit, else shorter."""
     keys = _keys(settings[0])
     initials = {name: "".join(word[:1] for word in re.findall(r"[a-z0-9]+", name.lower())) for name in settings[0]}
-    for told in (keys, initials):
-        names = [f"{base}-{_words(told, chosen)}" for chosen in settings]
+    for keys_used in (keys, initials):
+        names = [f"{base}-{_words(keys_used, chosen)}" for chosen in settings]
         if max(map(len, names)) <= LONGEST:
             return _apart(names)
     tails = [_words(keys, chosen) for chosen in settings]

@@ -131,16 +131,16 @@ class Categorical:
 Range: TypeAlias = Continuous | Integer | Categorical
 
 
-def _expect_range(asked: Continuous | Integer) -> None:
+def _expect_range(bounds: Continuous | Integer) -> None:
     """Refuse bounds that no value lies between, and those outside of a scale.
     https://docs.aws.amazon.com/sagemaker/latest/dg/automatic-model-tuning-define-ranges.html
     """
-    low, high = asked.low, asked.high
+    low, high = bounds.low, bounds.high
     if not (math.isfinite(low) and math.isfinite(high)) or not low < high:
         raise ValueError(f"low, high: got {low!r} and {high!r}, wanted numbers, low less than high")
-    if asked.scale is Scale.LOGARITHMIC and low <= 0:
+    if bounds.scale is Scale.LOGARITHMIC and low <= 0:
         raise ValueError(f"low: got {low!r} and a logarithmic scale, wanted a number greater than 0")
-    if asked.scale is Scale.REVERSE_LOGARITHMIC and not 0 <= low < high < 1:
+    if bounds.scale is Scale.REVERSE_LOGARITHMIC and not 0 <= low < high < 1:
         raise ValueError(
             f"low, high: got {low!r} and {high!r} and a reverse logarithmic scale, wanted numbers from 0, less than 1"
         )

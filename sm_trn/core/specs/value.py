@@ -31,9 +31,9 @@ def suggesting(cls: type[T]) -> type[T]:
     ``cls.ELSEWHERE``, when there is one, maps words that people use to how it is written here; ``cls.WANTED`` maps fields to
     an example of their value.
     """
-    found = [field for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]  # always a dataclass
-    accepts = [field.name for field in found]
-    positional = [field.name for field in found if not field.kw_only]
+    fields = [field for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]  # always a dataclass
+    accepts = [field.name for field in fields]
+    positional = [field.name for field in fields if not field.kw_only]
     original, values = cls.__init__, cast("Any", cls)
     elsewhere: Mapping[str, str] = getattr(cls, "ELSEWHERE", {})
     wanted: Mapping[str, str] = getattr(cls, "WANTED", {})

@@ -48,6 +48,6 @@ def plan(job: JobSpec) -> LaunchPlan:
 def recognise(sent: Mapping[str, Json]) -> Iterator[Distribution]:
     """Every strategy that may have written these decoded hyperparameters, by what each says of itself."""
     for strategy_class in STRATEGIES.values():
-        found = strategy_class.recognise(sent)
-        if found is not None:
-            yield found
+        match = strategy_class.recognise(sent)
+        if match is not None:
+            yield match

@@ -19,7 +19,7 @@ from ...wiring import connect
 from ..first_steps import FirstSteps, take
 from ..project import chosen_template, design
 from ..reading import in_s3
-from ..template import TEMPLATES, Asked, Project
+from ..template import TEMPLATES, Project, ProjectRequest
 from ..writing import JOB, copy_script, in_folder, write
 
 
@@ -78,7 +78,7 @@ def command(  # noqa: PLR0913 - an argument for each option
     if script is not None and not Path(script).is_file():
         return _copy_shipped(script, output, as_json=as_json)
     asks = sys.stdin.isatty() and not as_json
-    asked = Asked(
+    request = ProjectRequest(
         data=_place(data, asks=asks),
         template=template,
         model=model,
@@ -90,7 +90,7 @@ def command(  # noqa: PLR0913 - an argument for each option
         examples=examples,
         region=known_region(region),
     )
-    project = design(_answers(asked) if asks else asked, known_prices())
+    project = design(_answers(request) if asks else request, known_prices())
     written = write(project, output, force=force)
     if not as_json:
         _tell(project, written)
@@ -128,23 +128,23 @@ def _place(data: str | None, *, asks: bool) -> str:
     return place
 
 
-def _answers(asked: Asked) -> Asked:
+def _answers(request: ProjectRequest) -> ProjectRequest:
     """The same with the answers to a few questions."""
-    if asked.script is None and asked.template is None:
+    if request.script is None and request.template is None:
         try:
-            default = chosen_template(asked).name
+            default = chosen_template(request).name
         except NotConfigured:
             default = None
         chosen = click.prompt("Train", type=click.Choice(list(TEMPLATES)), default=default)
-        asked = dataclasses.replace(asked, template=chosen)
-    template = chosen_template(asked)
-    if template.head and asked.model is None:
-        asked = dataclasses.replace(asked, model=click.prompt("Model", default=template.model))
-    if asked.budget_usd is None:
-        asked = dataclasses.replace(
-            asked, budget_usd=click.prompt("Budget in US dollars", type=Number(min=0, min_open=True))
+        request = dataclasses.replace(request, template=chosen)
+    template = chosen_template(request)
+    if template.head and request.model is None:
+        request = dataclasses.replace(request, model=click.prompt("Model", default=template.model))
+    if request.budget_usd is None:
+        request = dataclasses.replace(
+            request, budget_usd=click.prompt("Budget in US dollars", type=Number(min=0, min_open=True))
         )
-    return asked
+    return request
 
 
 def _tell(project: Project, written: tuple[Path, ...]) -> None:
@@ -175,7 +175,7 @@ def _first_steps(project: Project, output: Path, state: Path | None, *, quiet: b
 def _next(project: Project, output: Path, steps: FirstSteps | None) -> None:
     """The commands that follow."""
     file = output / JOB
-    limit = f" --max-usd {project.asked.budget_usd:g}" if project.asked.budget_usd else ""
+    limit = f" --max-usd {project.request.budget_usd:g}" if project.request.budget_usd else ""
     lines = [] if steps is None or steps.completed else [(why_command(steps.name), "why the first steps failed")]
     lines += [
         (f"sm-trn check {file}", "every problem, offline"),
