@@ -14,7 +14,7 @@ from ..core.specs.problems import Advice, Field, Problem, rules_of
 
 _RULES = rules_of(__package__)
 _AMPERE = 8.0  # the first with bfloat16 and TF32; FlashAttention 2 begins there too (its README)
-_FLASH = "flash_attention_2"
+_FLASH, _DYNAMIC = "flash_attention_2", "dynamic=True"
 # Source: NVIDIA, CUDA GPUs and Legacy CUDA GPUs.
 CAPABILITY = {
     "K80": 3.7, "V100": 7.0, "T4": 7.5, "A100-40GB": 8.0, "A100-80GB": 8.0, "A10G": 8.6, "L4": 8.9, "L40S": 8.9,
@@ -25,7 +25,7 @@ _FIRST = ((10.0, "12.8", (2, 7)), (9.0, "11.8", (2, 0)))
 
 
 def chips(job: JobSpec) -> Iterator[Problem]:
-    """CHIP001, CHIP002: bfloat16, TF32 and FlashAttention 2 came with Ampere, and a CPU has no fp16."""
+    """CHIP001, 002, 004: bfloat16, TF32 and FlashAttention 2 came with Ampere; a CPU has no fp16, Neuron no dynamic shapes."""
     rows = find_instances(job.compute.instances)
     old = [row for row in rows if CAPABILITY.get(row.chip or "", _AMPERE) < _AMPERE]
     neuron = [row for row in rows if row.accelerator is Accelerator.NEURON]
@@ -43,13 +43,17 @@ def chips(job: JobSpec) -> Iterator[Problem]:
     lacking = [("CHIP001", name, old) for name in halves if name in on]
     lacking += [("CHIP001", "fp16", cpu)] if "fp16" in on else []
     lacking += [("CHIP002", _FLASH, old + neuron)] if flash else []
+    dynamic = written.get("dynamic") == {True} and "neuron" in written.get("backend", ())
+    lacking += [("CHIP004", _DYNAMIC, neuron)] if dynamic else []
     for rule, name, without in lacking:
         for row in without[:1]:
             yield _RULES[rule].problem(
                 Field("compute.instance"),
                 f"{name} on a chip without it",
                 got=f"{name} on {row.chip or 'a CPU'} ({row.name})",
-                wanted="attn_implementation='sdpa'" if name == _FLASH else f"an instance whose chip has {name}",
+                wanted={_FLASH: "attn_implementation='sdpa'", _DYNAMIC: "dynamic=False"}.get(
+                    name, f"an instance whose chip has {name}"
+                ),
                 fix=Advice(f"leave {name} out, or choose another instance: an A10G, L4, A100 or newer"),
             )
 

@@ -53,6 +53,8 @@ def test_an_exit_code_that_is_no_signal_and_in_no_row_says_nothing(text: str, co
         ("[7] create_component:459 NCCL WARN NET/OFI Couldn't open AV. RC: -22, ERROR: Invalid argument", "net.efa_error"),
         ("NCCL WARN NET/OFI CM: Unable to enable MR. RC: -12, Error: Cannot allocate memory", "net.efa_error"),
         ("RuntimeError: CUDA error: an illegal instruction was encountered", "cuda.kernel_error"),
+        ("neuron (simulated): NCC_EMOD025: a dynamic shape; set dynamic=False", "neuron.dynamic_shape"),
+        ("ERROR: [NCC_EVRF035] Opcode (dot) does not support 32-bit or 64-bit integer operands", "neuron.integers"),
         ("exits with return code = -11 [launch.py:321:sigkill_handler]", "proc.segfault"),
         ("failed (exitcode: 1) local_rank: 0 (pid: 7) of binary: /bin/python, world size 4", "unknown"),
         ("torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL", "mem.host_oom"),

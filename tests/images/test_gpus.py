@@ -36,6 +36,7 @@ def found(folder: Path, script: str, instance: str, framework: object = None) ->
         (f"{MODEL}TrainingArguments('x', fp16=True)\n", "ml.p3.2xlarge", set()),
         (FLASH, "ml.g4dn.xlarge", {"CHIP002"}),
         (FLASH, "ml.g5.xlarge", set()),
+        ('import torch\ntorch.compile(lambda: 0, backend="neuron", dynamic=True)\n', "ml.trn2.48xlarge", {"CHIP004"}),
         (FLASH.replace('"flash_attention_2"', "sys.argv[1]"), "ml.g4dn.xlarge", set()),
         (f'{MODEL}Model.from_pretrained("gpt2", use_flash_attention_2=True)\n', "ml.p3.2xlarge", {"CHIP002"}),
     ],

@@ -24,7 +24,7 @@ _WRONG = frozenset({"num", "net", "dist", "neuron"})  # families of what may be 
 TRACEBACK = "Traceback (most recent call last)"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _FRAME = re.compile(r'\s*File \\?"(?P<file>[^"]{1,400}?)\\?", line (?P<line>\d{1,7})')
-_LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<frozen", "<string>")
+_LIBRARY = ("site-packages", "/torch_neuronx/", "dist-packages", "/lib/python", "<frozen", "<string>")
 _OTHER = re.compile(
     r"(?:[A-Za-z_]\w{0,80}\.){1,12}(?:_?[A-Z]\w{0,80}|error|timeout|gaierror)(?::|$)|[A-Z][a-z]\w{0,80}: "
 )
