@@ -160,7 +160,13 @@ class _Uv:
 
 def _disallowed(uv: _Uv, pins: tuple[str, ...], text: str, contents: Contents) -> Iterator[str]:
     """Packages of the image whose own metadata do not allow the pins: pip does not look at what it leaves alone."""
-    certain = _certain(pins, text, contents)
+    exact = {each.name for each in requirements_of(text, python_of(contents)) if each.exact is not None}
+    # Of the other pins the image may hold a version that is not published, which pip leaves alone.
+    certain = [
+        pin
+        for pin in pins
+        if _name(pin) in exact or contents.version(_name(pin)) is not None or contents.holds(_name(pin)) is False
+    ]
     names = {_name(pin) for pin in pins}
     others = [f"{name}=={version}" for name, version in _versions(contents).items() if name not in names]
     if not certain or not others or not uv.conflict([*others, *certain]):
@@ -184,16 +190,6 @@ def _other_torch(uv: _Uv, pins: tuple[str, ...], job: JobSpec, installed: dict[s
         words = uv.conflict([f"{name}[torch]=={versions[name]}", f"torch=={versions['torch']}"])
         if words:
             yield f"{name} {versions[name]} goes with another torch than {versions['torch']}, as its extra says: {words}"
-
-
-def _certain(pins: tuple[str, ...], text: str, contents: Contents) -> list[str]:
-    """The pins that the job surely has: of the others the image may hold a version that is not published, which pip leaves alone."""
-    exact = {each.name for each in requirements_of(text, python_of(contents)) if each.exact is not None}
-    return [
-        pin
-        for pin in pins
-        if _name(pin) in exact or contents.version(_name(pin)) is not None or contents.holds(_name(pin)) is False
-    ]
 
 
 def _is_address(line: str) -> bool:

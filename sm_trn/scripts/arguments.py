@@ -18,7 +18,6 @@ from .options import Options, Refused, Unread, options_of
 from .programs import programs
 
 _RULES = rules_of(__package__)
-SHOWN = 20  # names of arguments in a message
 # A program with none of these reads no arguments; with one of the others it reads them without a parser.
 _READS = re.compile(
     r"argv|environ|subprocess|system\(|exec\(|runpy|getopt|input\(|cli\(|import \*|argparse|Parser|sagemaker_training"
@@ -139,7 +138,7 @@ def problems(
                 f"{entry} {'does not declare' if strict else 'passes over'} {flag}",
                 severity=severity if strict else Severity.WARNING,
                 got=repr(name),
-                wanted="one of " + ", ".join(sorted(names)) if len(names) <= SHOWN else f"an argument of {entry}",
+                wanted="one of " + ", ".join(sorted(names)) if len(names) <= 20 else f"an argument of {entry}",
                 fix=Advice("a longer name" if name in names else f"correct the name{suggestion(name, names)}"),
             )
         elif name not in names and flag not in leftover and len(name) > 1 and len(meant) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import click
 
 from ...core.jobfile.in_toml import dump
 from ...core.logs import shown
-from ...core.logs.events import LogEvent
 from ...core.logs.selection import LogFilter
 from ...core.logs.suggestions import Suggester, Suggestion
 from ...core.ports import LogCursor
@@ -80,8 +79,11 @@ def command(  # noqa: PLR0913 - one a flag
         else:
             if not toolkit:
                 _tell("The script's own lines; --toolkit shows all.")
-            found = log.events(follow=follow, wanted=wanted, since=since, tail=tail, script=not toolkit, notice=_tell)
-            _print(found, as_json=as_json)
+            for event in log.events(
+                follow=follow, wanted=wanted, since=since, tail=tail, script=not toolkit, notice=_tell
+            ):
+                row = {"time_s": event.time_s, "host": event.host, "rank": event.rank, "text": event.text}
+                click.echo(json.dumps(row) if as_json else f"{event.host}  {shown(event.text)}")
     except KeyboardInterrupt:
         again = f"sm-trn logs {name} --follow{f' --save {save}' if save else ''}"
         click.echo(f"Stopped reading. {name} is not affected; {again} goes on.", err=True)
@@ -101,14 +103,6 @@ def _suggest(found: Sequence[Suggestion], *, as_json: bool) -> None:
 
 
 _tell = partial(click.echo, err=True)
-
-
-def _print(events: Iterable[LogEvent], *, as_json: bool) -> None:
-    for event in events:
-        if as_json:
-            click.echo(json.dumps({"time_s": event.time_s, "host": event.host, "rank": event.rank, "text": event.text}))
-        else:
-            click.echo(f"{event.host}  {shown(event.text)}")
 
 
 def _save(
