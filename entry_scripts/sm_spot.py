@@ -1,18 +1,22 @@
-"""Keep a training job safe on spot capacity: one file that works in any Trainer, SFTTrainer,
-Accelerate loop or plain loop.
+"""Keep a training job safe on spot capacity: one file that needs nothing else.
 
-With a Trainer, four lines:
+A script with a Trainer of transformers, trl or sentence-transformers, as it is:
 
-    import sm_spot                                 # first: from here on SIGTERM is remembered
+    python sm_spot.py run train.py --output_dir model …
+    torchrun --nproc_per_node=8 sm_spot.py run train.py …          # --exact: refuse what cannot resume to the same bytes
+
+It trains from the newest proven checkpoint, stops after SIGTERM with all saved, and prints metrics as
+lines. `--not-exact` leaves random numbers as the script draws them. Of a loop on Accelerate the script's
+own `save_state` is proven, and its `--resume_from_checkpoint` is given the newest.
+
+In a script of your own:
+
     trainer = Trainer(...)
     sm_spot.train(trainer)                         # instead of trainer.train()
     sm_spot.leave(sm_spot.exit_code_of(main))      # at the end of the script
 
-`sm_spot.train` adds a SpotCallback and resumes from last_complete_checkpoint(args.output_dir). Both
-can also be used alone: callbacks=[SpotCallback()] and
-trainer.train(resume_from_checkpoint=last_complete_checkpoint(args.output_dir)).
-
-With a loop of your own:
+or `callbacks=[SpotCallback()]` and
+`trainer.train(resume_from_checkpoint=last_complete_checkpoint(args.output_dir))`. In a loop:
 
     stop, checkpoints = sm_spot.StopRequest(), sm_spot.Checkpoints("/opt/ml/checkpoints")
     newest = sm_spot.last_complete_checkpoint(checkpoints.folder)
@@ -20,7 +24,7 @@ With a loop of your own:
         accelerator.load_state(newest)
     for step in range(first, total):
         ...
-        stopping = stop.agreed()                   # the same answer on every worker
+        stopping = stop.due()                      # the same answer on every worker
         if stopping or step % 500 == 0:
             accelerator.save_state(checkpoints.path(step))
             checkpoints.seal_together(step)
@@ -49,6 +53,7 @@ import math
 import os
 import random
 import re
+import runpy
 import shutil
 import signal
 import sys
@@ -62,12 +67,20 @@ DONE = 0
 USAGE_ERROR = 2
 INTERRUPTED = 75  # EX_TEMPFAIL of sysexits.h
 # what SageMaker shows as the job's FailureReason
-FAILURE = Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml")) / "output/failure"
+BASE = Path(os.environ.get("SAGEMAKER_BASE_DIR", "/opt/ml"))
+FAILURE = BASE / "output/failure"
+CHECKPOINTS = BASE / "checkpoints"  # exists in a job that was given a checkpoint_s3_uri
 MANIFEST = "manifest.json"
 ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
 MARK = "checkpoints.txt"  # in a folder that a run has written to
 KEEP = 2  # the older one is what survives a torn upload of the newer
-AGREE_STEPS = 5  # between two questions "was anybody asked to stop?"; each waits for the device
+# Between two questions "was anybody asked to stop?", each of which waits for the device. torchrun
+# kills its workers 30 s after it has passed SIGTERM on, SageMaker 120 s after it has sent it.
+AGREE_SECONDS = 2.0
+AGREE_CALLS = 50
+FLAG = 1 << 20  # above a number of milliseconds
+CHUNK = 1 << 28  # bytes that one thread proves
+SCRIPT_VARIABLE = "SM_SPOT_SCRIPT"  # what a job that starts this file is to run
 MAX_RUN_VARIABLE = (
     "SM_SPOT_MAX_RUN_SECONDS"  # set it to the job's max_run, and the run saves before that ends
 )
@@ -75,13 +88,25 @@ MARGIN_SECONDS = 180.0  # for the last step and the save
 LARGEST = 2**31 - 1
 DEVICES = {"nccl": "cuda", "smddp": "cuda", "neuron": "neuron"}  # of torch's backends; else the CPU
 STARTED = time.time()
-EARLY: list[int] = []  # signals that came before anybody asked
+IS_PROGRAM = __name__ == "__main__"
+
+if IS_PROGRAM:  # whoever imports it in the script gets this module
+    sys.modules["sm_spot"] = sys.modules["__main__"]
+    __name__ = "sm_spot"
+
+
+def _end_early(_number: int, _frame: Any) -> NoReturn:
+    """Before there is a StopRequest nothing is trained, and there is nothing to save."""
+    if os.environ.get("RANK", "0") == "0":
+        os.write(2, b"interrupted: before training\n")
+    os._exit(INTERRUPTED)
+
 
 if (
     threading.current_thread() is threading.main_thread()
     and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 ):
-    signal.signal(signal.SIGTERM, lambda number, _frame: EARLY.append(number))
+    signal.signal(signal.SIGTERM, _end_early)
 
 try:  # after the line above: it loads for seconds, in which SIGTERM is heard
     from transformers import TrainerCallback
@@ -114,9 +139,7 @@ class Place(NamedTuple):
 
 
 def place(environ: Mapping[str, str] = os.environ) -> Place:
-    """From the variables of torchrun, else of Open MPI; a worker that torch_xla has spawned asks
-    torch_xla.
-    """
+    """From the variables of torchrun, else of Open MPI."""
 
     def number(name: str, mpi: str, absent: int) -> int:
         return int(environ.get(name) or environ.get("OMPI_COMM_WORLD_" + mpi) or absent)
@@ -124,16 +147,6 @@ def place(environ: Mapping[str, str] = os.environ) -> Place:
     rank = number("RANK", "RANK", 0)
     size = number("WORLD_SIZE", "SIZE", 1)
     local_rank = number("LOCAL_RANK", "LOCAL_RANK", 0)
-    xm = sys.modules.get("torch_xla.core.xla_model")
-    xr = sys.modules.get("torch_xla.runtime")
-    if size == 1 and xr is not None and hasattr(xr, "world_size"):
-        rank = xr.global_ordinal()
-        size = xr.world_size()
-        local_rank = xr.local_ordinal()
-    elif size == 1 and xm is not None and hasattr(xm, "xrt_world_size"):  # torch_xla before 2.7
-        rank = xm.get_ordinal()
-        size = xm.xrt_world_size()
-        local_rank = xm.get_local_ordinal()
     here = number("LOCAL_WORLD_SIZE", "LOCAL_SIZE", size)
     return Place(rank, size, local_rank, here, rank // here, math.ceil(size / here))
 
@@ -290,15 +303,16 @@ def first_line(error: BaseException) -> str:
 
 class StopRequest:
     """SIGTERM, remembered; or the end of the time that the job has. SageMaker sends SIGTERM before
-    it stops a job.
-
-    torchrun kills its workers 30 s later, SageMaker after 120 s: act at the end of the next step.
+    it stops a job: act at the end of the next step.
     """
 
     def __init__(self) -> None:
-        self._signalled = bool(EARLY)
+        self._signalled = False
         max_run = os.environ.get(MAX_RUN_VARIABLE)
         self._deadline = STARTED + float(max_run) - MARGIN_SECONDS if max_run else math.inf
+        self._kind = ""
+        self._calls = 0  # until the workers ask one another again
+        self._asked = (0.0, 1)  # when they last did, and for how many calls
         self.listen()
 
     def listen(self) -> None:
@@ -319,6 +333,29 @@ class StopRequest:
     def agreed(self) -> bool:
         """On any worker. Every worker has to ask, and waits for the others."""
         return bool(agree(int(self.seen)))
+
+    def due(self, kind: str = "step") -> bool:
+        """`agreed`, and the workers ask one another every two seconds, or each time where a step is
+        longer.
+
+        Every worker calls it at the end of the same steps; `kind` names what it ends.
+        """
+        if place().size == 1:
+            return self.seen
+        self._calls -= 1
+        if kind == self._kind and self._calls > 0:
+            return False
+        now = time.monotonic()
+        began, calls = self._asked
+        if kind != self._kind:  # nothing is known of its length
+            began, calls = 0.0, 1
+        milliseconds = min(FLAG - 1, int(1000 * (now - began) / calls))
+        answer = agree(milliseconds + FLAG * self.seen)
+        fitting = int(1000 * AGREE_SECONDS / max(1, answer % FLAG))
+        self._kind = kind
+        self._calls = max(1, min(AGREE_CALLS, 2 * calls, fitting))  # steps may become longer
+        self._asked = (now, self._calls)
+        return answer >= FLAG
 
 
 # --- checkpoints ---
@@ -408,19 +445,9 @@ class Checkpoints:
         a UsageError.
         """
         path = self.path(step)
-        try:
-            manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-            saved = manifest["identity"]
-            files = dict(manifest["files"])
-            for host in range(1, manifest.get("hosts", 1)):
-                files.update(
-                    json.loads((path / _manifest_of(host)).read_text(encoding="utf-8"))["files"]
-                )
-            torn = [name for name, wanted in files.items() if fingerprint(path / name) != wanted]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            return f"{type(error).__name__}: {error}"
-        if torn:
-            return f"{', '.join(torn)} does not match its manifest"
+        fault, saved = proof_of(path)
+        if fault:
+            return fault
         differing = [
             f"{name}: got {value!r}, it has {saved.get(name)!r}"
             for name, value in sorted(self._identity.items())
@@ -435,23 +462,12 @@ class Checkpoints:
         return ""
 
     def seal(self, step: int, best: Optional[str] = None) -> None:
-        """Write this host's manifest over every file that it has, each on the disk before it; then
-        let older ones go, but the `best`.
+        """Write this host's manifest, then let older checkpoints go, but the `best`.
 
         One worker of each host calls this, when all workers have written.
         """
-        path = self.path(step)
-        path.mkdir(parents=True, exist_ok=True)  # a host that has nothing to write proves that
-        prints = {}
-        for file in sorted(path.rglob("*")):
-            if file.is_file() and not file.name.startswith("manifest"):
-                sync(file)
-                prints[file.relative_to(path).as_posix()] = fingerprint(file)
-        content = {"step": step, "hosts": self._hosts, "identity": self._identity, "files": prints}
-        manifest = path / _manifest_of(self._host)
-        manifest.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        for written in (manifest, path, self.folder):
-            sync(written)
+        content = {"step": step, "hosts": self._hosts, "identity": self._identity}
+        seal(self.path(step), content, self._host)
         self.saved_step = step
         if self._keep is not None:
             for old in self.steps()[: -self._keep]:
@@ -502,16 +518,56 @@ class Checkpoints:
                 self.path(step).rename(self.folder / f"torn-checkpoint-{step}")
 
 
+def seal(folder: Path, content: Mapping[str, Any], host: int = 0) -> None:
+    """Write a manifest over every file that this host has there, each on the disk before it."""
+    folder.mkdir(parents=True, exist_ok=True)  # a host that has nothing to write proves that
+    files = {}
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and not file.name.startswith("manifest"):
+            sync(file)
+            files[file.relative_to(folder).as_posix()] = fingerprint(file)
+    manifest = folder / _manifest_of(host)
+    manifest.write_text(json.dumps({**content, "files": files}, indent=1), encoding="utf-8")
+    for written in (manifest, folder, folder.parent):
+        sync(written)
+
+
+def proof_of(folder: Path) -> tuple[str, dict[str, Any]]:
+    """Why what lies in the folder is not what was sealed, or an empty string; and whose it is."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        files = dict(manifest["files"])
+        for host in range(1, manifest.get("hosts", 1)):
+            others = json.loads((folder / _manifest_of(host)).read_text(encoding="utf-8"))
+            files.update(others["files"])
+        torn = [name for name, wanted in files.items() if fingerprint(folder / name) != wanted]
+        if torn:
+            return f"{', '.join(torn)} does not match its manifest", {}
+        return "", dict(manifest.get("identity", {}))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return f"{type(error).__name__}: {error}", {}
+
+
 def _manifest_of(host: int) -> str:
     return f"manifest-{host}.json" if host else MANIFEST
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return {"sha256": digest.hexdigest(), "bytes": path.stat().st_size}
+    """Of a file's bytes, chunk by chunk on several cores: a large optimizer's state has 100 GB."""
+    size = path.stat().st_size
+
+    def digest(start: int) -> bytes:
+        own = hashlib.sha256()
+        with path.open("rb") as file:
+            file.seek(start)
+            for begin in range(start, min(start + CHUNK, size), 1 << 20):
+                own.update(file.read(min(1 << 20, start + CHUNK - begin)))
+        return own.digest()
+
+    starts = range(0, size, CHUNK)
+    with ThreadPoolExecutor(max(1, min(len(starts), (os.cpu_count() or 2) // 2))) as threads:
+        whole = hashlib.sha256(b"".join(threads.map(digest, starts)))
+    return {"sha256_of_chunks": whole.hexdigest(), "bytes": size}
 
 
 def sync(path: Path) -> None:
@@ -549,24 +605,30 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
     """Proves Trainer's checkpoints, stops after SIGTERM with all saved, and prints Trainer's
     numbers as lines.
 
-    With `reseed`, order, dropout and what a collator draws are functions of the seed, the step, the
-    examples and the worker: a resumed run ends with the same bytes. Leave it out where workers share
-    one model's layers and must draw alike.
+    With `reseed`, order, dropout and what a collator or a data set draws are functions of the seed,
+    the step, the examples and the worker: a resumed run ends with the same bytes. Leave it out where
+    workers share one model's layers and must draw alike. With `exact` a run that cannot resume so is
+    refused.
     """
 
-    def __init__(self, identity: Mapping[str, Any] | None = None, *, reseed: bool = True) -> None:
+    def __init__(
+        self,
+        identity: Mapping[str, Any] | None = None,
+        *,
+        reseed: bool = True,
+        exact: bool = False,
+    ) -> None:
         self.identity = identity
         self.reseed = reseed
+        self.exact = exact
         self.stop = StopRequest()
         self.checkpoints: Checkpoints | None = None
-        self.trainer: Any = (
-            None  # known where `train` is used: it can then save in the middle of an evaluation
-        )
+        # known where `train` is used: it can then save within a step, or in an evaluation
+        self.trainer: Any = None
         self.epoch = 0
         self.interrupted = False
         self.first_step = 0
-        self._collate: _Collate | None = None
-        self._predictions = 0
+        self._draws: list[Any] = []
         self._began = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:  # noqa: ARG002 - Trainer's signature
@@ -582,28 +644,66 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
             )
         loader: Any = more.get("train_dataloader")
         loader = getattr(loader, "base_dataloader", loader)  # Accelerate's one holds torch's
+        self._say_exactness(args, loader)
         # not on XLA, where a thread of its loader's would draw beside the step's dropout
         if self.reseed and hasattr(loader, "collate_fn") and "torch_xla" not in sys.modules:
-            self._collate = _Collate(loader.collate_fn, args.seed)
-            loader.collate_fn = self._collate
+            loader.collate_fn = _Collate(loader.collate_fn, args.seed)
+            self._draws = [loader.collate_fn]
+            if _draws_by_itself(loader.dataset):
+                # torch's loader refuses to be given another one
+                object.__setattr__(loader, "dataset", _Examples(loader.dataset, args.seed))
+                self._draws.append(loader.dataset)
         self.first_step = state.global_step + 1
         self._began = time.perf_counter()
         self.interrupted = False
+        answers = self._answers(args, state)
+        if answers.exists():
+            import torch
+
+            vars(self.trainer).update(torch.load(answers, weights_only=False))
+
+    def _say_exactness(self, args: Any, loader: Any) -> None:
+        dataset = getattr(loader, "dataset", None)
+        inexact = {
+            "its random numbers are the script's own": not self.reseed,
+            "the data set streams from code of its own": hasattr(dataset, "__iter__")
+            and not hasattr(dataset, "__getitem__")
+            and not _is_of_datasets(dataset),
+            "its loader's processes outlive an epoch": getattr(loader, "persistent_workers", False),
+            "batches are not skipped (ignore_data_skip)": getattr(args, "ignore_data_skip", False),
+            "the optimizer is not saved (save_only_model)": getattr(args, "save_only_model", False),
+            "vLLM draws the answers": getattr(args, "use_vllm", False),
+        }
+        reasons = [reason for reason, applies in inexact.items() if applies]
+        if reasons and self.exact:
+            raise UsageError(f"--exact: this run resumes, but not exactly: {'; '.join(reasons)}")
+        say(f"resumes, but not exactly: {'; '.join(reasons)}" if reasons else "resumes exactly")
+
+    def _answers(self, args: Any, state: Any) -> Path:
+        """What trl's online trainers have generated and not yet learnt: Trainer does not save it."""
+        return Path(
+            args.output_dir, f"checkpoint-{state.global_step}", f"answers-{place().rank}.pt"
+        )
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         self.epoch = int((state.epoch or 0) + 1e-6)
-        if self._collate is not None:
-            self._collate.epoch = self.epoch
+        for drawing in self._draws:
+            drawing.epoch = self.epoch
         if self.reseed:  # the order of an epoch's examples, the same on every worker
             seed(args.seed, "epoch", self.epoch)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         if self.reseed:
             seed(args.seed, state.global_step, place().rank)
-        # Asked here and not at the step's end: the loader has just cut XLA's graph, and nothing is
-        # pending.
-        if place().size > 1 and (state.global_step + 1) % AGREE_STEPS == 0:
-            self.interrupted = self.stop.agreed()
+        # here and not at the step's end: the loader has just cut XLA's graph, and nothing is pending
+        if "torch_xla" in sys.modules:
+            self.interrupted = self.stop.due()
+
+    def on_substep_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Of a step whose gradients are not all there: the model is as the step before left it."""
+        if self.trainer is not None and "torch_xla" not in sys.modules and self.stop.due():
+            self._save_now(args, state, control)
+            self._end(state)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
         if state.global_step == self.first_step:
@@ -611,8 +711,8 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
             seconds = round(time.perf_counter() - self._began, 3)
             self.metrics(state, {"first_step_seconds": seconds, "total_steps": state.max_steps})
         self._seed_next_epoch(args, state)
-        if place().size == 1:
-            self.interrupted = self.stop.seen
+        if "torch_xla" not in sys.modules:
+            self.interrupted = self.stop.due()
         if state.global_step >= state.max_steps:  # all is trained
             self.interrupted = False
         if self.interrupted:
@@ -637,21 +737,31 @@ class SpotCallback(TrainerCallback):  # type: ignore[misc]  # transformers is un
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - as above
         assert self.checkpoints is not None  # noqa: S101 - made when training began
+        if getattr(self.trainer, "_buffered_inputs", None) is not None:
+            import torch
+
+            names = ("_step", "_buffered_inputs")
+            torch.save(
+                {name: getattr(self.trainer, name) for name in names}, self._answers(args, state)
+            )
         best = getattr(state, "best_model_checkpoint", None)
         self.checkpoints.seal_together(state.global_step, background=True, best=best)
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._predictions += 1
-        if place().size > 1 and self._predictions % AGREE_STEPS:
-            return
-        if not (self.stop.agreed() if place().size > 1 else self.stop.seen):
+        if not self.stop.due("prediction"):
             return
         training = self.trainer is not None and getattr(self.trainer, "is_in_train", False)
         if training and not _wants_best(args):
             self._seed_next_epoch(args, state)
-            self.trainer._save_checkpoint(self.trainer.model, trial=None)  # noqa: SLF001 - there is no public way in an evaluation
-            self.on_save(args, state, control)
+            self._save_now(args, state, control)
         self._end(state, "in an evaluation ")
+
+    def _save_now(self, args: Any, state: Any, control: Any) -> None:
+        assert self.checkpoints is not None  # noqa: S101 - made when training began
+        if not state.global_step or self.checkpoints.saved_step == state.global_step:
+            return
+        self.trainer._save_checkpoint(self.trainer.model, trial=None)  # noqa: SLF001 - there is no public way
+        self.on_save(args, state, control)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 - as above
         # an evaluation, which has just drawn, ends with its line
@@ -717,6 +827,33 @@ class _Collate:
         return self.collate(examples)
 
 
+def _is_of_datasets(dataset: Any) -> bool:
+    return type(dataset).__module__.partition(".")[0] == "datasets"
+
+
+def _draws_by_itself(dataset: Any) -> bool:
+    """It has code of its own for one example, which may draw: image augmentation above all."""
+    if _is_of_datasets(dataset):
+        return getattr(dataset, "format", {}).get("type") == "custom"
+    return hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
+
+
+class _Examples:
+    """A data set whose draws are a function of the seed, the epoch and the example's number."""
+
+    def __init__(self, dataset: Any, number: int) -> None:
+        self.dataset = dataset
+        self.number = number
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: Any) -> Any:
+        seed(self.number, "example", self.epoch, index)
+        return self.dataset[index]
+
+
 def seed(*parts: Any) -> None:
     """Make the generators a function of `parts`, such as seed, step and rank: nothing to save,
     nothing to restore.
@@ -749,11 +886,12 @@ def wait_for_device() -> None:
         torch.cuda.synchronize()
 
 
-def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> Any:
+def train(trainer: Any, identity: Mapping[str, Any] | None = None, **more: Any) -> Any:
     """`trainer.train()` from the newest complete checkpoint to the end, and what it returns; raises
     Interrupted after a SIGTERM.
 
-    Adds a SpotCallback where the trainer has none.
+    Adds a SpotCallback where the trainer has none. `more` is what `trainer.train` takes: its
+    `resume_from_checkpoint` is used where there is no checkpoint of this run.
 
     >>> sm_spot.train(Trainer(model, args, train_dataset=dataset))   # doctest: +SKIP
     """
@@ -772,9 +910,12 @@ def train(trainer: Any, identity: Mapping[str, Any] | None = None) -> Any:
         if state["global_step"] >= state["max_steps"]:
             args.num_train_epochs = 0
             args.max_steps = -1
+        more["resume_from_checkpoint"] = newest
+    elif not isinstance(more.get("resume_from_checkpoint"), (str, Path)):
+        more.pop("resume_from_checkpoint", None)
     try:
         with _own_names(trainer.model):
-            return trainer.train(resume_from_checkpoint=newest)
+            return trainer.train(**more)
     except Exception as error:
         if spot.stop.seen and disk_refused(error):
             step = trainer.state.global_step
@@ -802,3 +943,101 @@ def _own_names(model: Any) -> Iterator[None]:
         yield
     finally:
         del model.save_pretrained
+
+
+# --- any script ---
+
+
+def run(argv: Optional[list[str]] = None) -> None:
+    """`run [--exact|--not-exact] SCRIPT …`: the script as it is, its Trainer or Accelerate loop kept
+    safe. In a job the script is named by SM_SPOT_SCRIPT, and every flag is its own.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    script = os.environ.get(SCRIPT_VARIABLE, "")
+    options = {"--exact": False, "--not-exact": False}
+    if not script and words[:1] == ["run"]:
+        words.pop(0)
+        while words and words[0] in options:
+            options[words.pop(0)] = True
+        script = words.pop(0) if words else ""
+    path = Path(script)
+    if script and not path.is_file():
+        path = Path(__file__).resolve().parent / script
+    if not path.is_file():
+        raise UsageError(
+            f"sm_spot.py: got {script!r}, wanted a script: python sm_spot.py run train.py …"
+        )
+    if TrainerCallback is not object:
+        _keep_trainers_safe(exact=options["--exact"], reseed=not options["--not-exact"])
+    with contextlib.suppress(ImportError):
+        words = _keep_accelerate_safe(path, words, exact=options["--exact"])
+    sys.argv = [str(path), *words]
+    sys.path.insert(0, str(path.resolve().parent))
+    runpy.run_path(str(path), run_name="__main__")
+
+
+def _keep_trainers_safe(*, exact: bool, reseed: bool) -> None:
+    """`Trainer.train` becomes `train` above, with checkpoints in the job's own folder for them."""
+    from transformers import Trainer
+    from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
+    plain = Trainer.train
+
+    @functools.wraps(plain)
+    def safe(self: Any, resume_from_checkpoint: Any = None, *given: Any, **more: Any) -> Any:
+        args = self.args
+        inner = any(isinstance(one, SpotCallback) for one in self.callback_handler.callbacks)
+        if inner or given or more.get("trial") is not None:
+            return plain(self, resume_from_checkpoint, *given, **more)
+        for printer in (PrinterCallback, ProgressCallback):  # their numbers are words
+            self.remove_callback(printer)
+        self.add_callback(SpotCallback(exact=exact, reseed=reseed))
+        folder = args.output_dir
+        if CHECKPOINTS.is_dir():
+            args.output_dir = str(CHECKPOINTS)
+        try:
+            return train(self, resume_from_checkpoint=resume_from_checkpoint, **more)
+        finally:
+            args.output_dir = folder
+
+    Trainer.train = safe
+
+
+def _keep_accelerate_safe(script: Path, words: list[str], *, exact: bool) -> list[str]:
+    """Seal what the script's own `save_state` saves, stop there, and give the script its newest as
+    --resume_from_checkpoint; returns the flags.
+    """
+    if "save_state(" not in script.read_text(encoding="utf-8"):
+        return words
+    from accelerate import Accelerator
+
+    if exact:
+        raise UsageError("--exact: a loop on Accelerate resumes, but not exactly; leave it out")
+    say("resumes, but not exactly: from what the loop on Accelerate itself saves")
+    stop = StopRequest()
+    plain = Accelerator.save_state
+
+    @functools.wraps(plain)
+    def save_state(self: Any, output_dir: Any = None, *given: Any, **more: Any) -> Any:
+        folder = plain(self, output_dir, *given, **more)
+        barrier()
+        if place().local_rank == 0:
+            seal(Path(folder), {})
+        if stop.agreed():
+            raise Interrupted(f"saved in {folder}")
+        return folder
+
+    Accelerator.save_state = save_state
+    flag = "--resume_from_checkpoint"
+    known = re.search(r"--output_dir[= ](\S+)", " ".join(words))
+    if known is None or flag in words or flag not in script.read_text(encoding="utf-8"):
+        return words
+    for manifest in sorted(Path(known[1]).rglob(MANIFEST), key=os.path.getmtime, reverse=True):
+        if not proof_of(manifest.parent)[0]:
+            say(f"resuming from {manifest.parent}")
+            return [*words, flag, str(manifest.parent)]
+    return words
+
+
+if IS_PROGRAM:
+    leave(exit_code_of(run))

@@ -17,21 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional, Sequence
 
-import kit.trainer as kit
+import kit.common as kit
 import sm_spot
-from kit.data import (
-    DataArguments,
-    Table,
-    first_examples,
-    read_sets,
-)
-from kit.job import channel
-from kit.labels import classified_sets, head_for, tokenized
-from kit.models import config_of, length_of, model_of, tokenizer_of
+from kit.data import DataArguments, label_sets, read_sets
 from sm_spot import UsageError
 
 import numpy as np
-from datasets import DatasetDict
+from datasets import ClassLabel, DatasetDict
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 from transformers import (
@@ -40,26 +32,6 @@ from transformers import (
     EvalPrediction,
     Trainer,
 )
-
-# of the hub's nyu-mll/glue
-TASKS = (
-    "cola",
-    "mnli",
-    "mrpc",
-    "qnli",
-    "qqp",
-    "rte",
-    "sst2",
-    "stsb",
-    "wnli",
-)
-# what a set is judged as
-CALLED = {
-    "validation": "eval",
-    "validation_matched": "eval",
-    "validation_mismatched": "eval_mm",
-    "test_matched": "test",
-}
 
 
 @dataclass
@@ -72,25 +44,23 @@ class ModelArguments(kit.ModelArguments):
 @dataclass
 class GlueArguments(DataArguments):
     task_name: Optional[str] = field(
-        default=None, metadata={"help": f"of GLUE, from the hub: {', '.join(TASKS)}"}
+        default=None, metadata={"help": "of GLUE, from the hub: cola, mnli, mrpc, sst2, stsb, …"}
     )
     # A channel `test` is not to be judged on.
-    validation_file: Optional[str] = field(default_factory=lambda: channel("validation"))
+    validation_file: Optional[str] = field(default_factory=lambda: kit.channel("validation"))
     test_file: Optional[str] = field(
-        default_factory=lambda: channel("test"),
+        default_factory=lambda: kit.channel("test"),
         metadata={"help": "what --do_predict labels, every row of it"},
     )
     validation_fraction: float = field(
         default=0.1, metadata={"help": "held out where there is no validation file"}
     )
-    text_pair_column: Optional[str] = field(
-        default=None, metadata={"help": "default: by the names that data sets use"}
-    )
+    text_pair_column: Optional[str] = None
     label_column: Optional[str] = field(
         default=None, metadata={"help": "default: by the names that data sets use"}
     )
     num_labels: Optional[int] = field(
-        default=None, metadata={"help": "default: as many as the training data has"}
+        default=None, metadata={"help": "1: scores; default: as many as the training data has"}
     )
     max_seq_length: Optional[int] = field(
         default=None, metadata={"help": "default: 128, or what the model takes"}
@@ -101,43 +71,23 @@ class GlueArguments(DataArguments):
     max_predict_samples: Optional[int] = None
 
 
-def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Any, ...]:
-    kinds = (ModelArguments, GlueArguments, kit.TrainingArguments)
-    return kit.parse(kinds, argv, __doc__, do_eval=True, learning_rate=2e-5, **kit.GROUP_BY_LENGTH)
-
-
-# --- data ---
-
-
 def load_raw_datasets(data_args: GlueArguments, order: Sequence[str]) -> DatasetDict:
-    """As kit.labels.classified_sets makes them, and no more examples of each than were asked for."""
-    raw_datasets = classified_sets(load_tables(data_args), data_args, order)
-    limits = {"train": data_args.max_train_samples, "test": data_args.max_predict_samples}
-    for name, part in raw_datasets.items():
-        limit = limits.get(name, data_args.max_eval_samples)
-        raw_datasets[name] = first_examples(part, limit)
-    return raw_datasets
-
-
-def load_tables(data_args: GlueArguments) -> dict[str, Table]:
-    """The sets of files or channels, of a task, or of another data set, by name; MNLI is judged on
-    two.
-    """
+    """`train`, `test` and, as `eval`, what to judge on; MNLI is judged on two."""
     names = ["train", "validation", "test"]
     if data_args.task_name and data_args.train_file is None:
-        task = data_args.task_name.lower().replace("-", "").replace("_", "")
-        if task not in TASKS:
-            known = f"wanted one of {', '.join(TASKS)}; or give --train_file"
-            raise UsageError(f"--task_name: got {data_args.task_name!r}, {known}")
         data_args.dataset_name = "nyu-mll/glue"
-        data_args.dataset_config_name = task
-        if task == "mnli":
+        data_args.dataset_config_name = data_args.task_name.lower()
+        if data_args.dataset_config_name == "mnli":
             names = ["train", "validation_matched", "validation_mismatched", "test_matched"]
-    tables = read_sets(data_args, "reviews.csv", names)
-    return {CALLED.get(name, name): table for name, table in tables.items()}
-
-
-# --- metrics ---
+    sets = read_sets(data_args, "reviews.csv", names)
+    called = {"validation_matched": "validation", "test_matched": "test"}
+    sets = DatasetDict({called.get(name, name): part for name, part in sets.items()})
+    sets = label_sets(sets, data_args, order)
+    limits = {"train": data_args.max_train_samples, "test": data_args.max_predict_samples}
+    for name, part in sets.items():
+        limit = limits.get(name, data_args.max_eval_samples) or len(part)
+        sets[name] = part.select(range(min(limit, len(part))))
+    return sets
 
 
 def compute_metrics(predictions: EvalPrediction) -> dict[str, float]:
@@ -167,66 +117,81 @@ def logits_alone(outputs: Any, _labels: Any) -> Any:
     return outputs[0] if isinstance(outputs, (tuple, list)) else outputs
 
 
-# --- main ---
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    model_args, data_args, training_args, notes = parse_arguments(argv)
-    kit.begin(training_args, notes)
-
-    tokenizer = tokenizer_of(model_args)
-    config = config_of(model_args, tokenizer)
-    raw_datasets = load_raw_datasets(data_args, list(config.id2label.values()))
-    if training_args.do_predict and "test" not in raw_datasets:
-        wanted = "wanted --test_file, or a channel test; leave it out"
-        raise UsageError(f"--do_predict: got True and nothing to label, {wanted}")
-    names = getattr(raw_datasets["train"].features["label"], "names", [])
-    config = config_of(model_args, tokenizer, **head_for(raw_datasets["train"]))
-    max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 128, config)
-    datasets = tokenized(raw_datasets, tokenizer, max_seq_length)
-    model = model_of(
-        AutoModelForSequenceClassification,
-        model_args,
-        config,
-        tokenizer,
-        training_args,
-        ignore_mismatched_sizes=True,
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    model_args, data_args, training_args = kit.parse(
+        (ModelArguments, GlueArguments, kit.TrainingArguments),
+        argv,
+        __doc__,
+        do_eval=True,
+        learning_rate=2e-5,
+        **kit.GROUP_BY_LENGTH,
     )
-    fixed_length = max_seq_length if data_args.pad_to_max_length else None
-    padding = kit.padding(datasets, training_args, fixed_length)
+    hub = kit.hub_options(model_args)
+    name = model_args.model_name_or_path
+    with kit.loading_turn():
+        tokenizer = kit.load_tokenizer(model_args.tokenizer_name or name, **hub)
+        config = kit.load_config(model_args.config_name or name, tokenizer, **hub)
+        raw_datasets = load_raw_datasets(data_args, list(config.id2label.values()))
+        if training_args.do_predict and "test" not in raw_datasets:
+            raise UsageError(
+                "--do_predict: got nothing to label, wanted --test_file, or a channel test"
+            )
+        length = kit.length_of("max_seq_length", data_args.max_seq_length, 128, tokenizer, config)
+        columns = [one for one in ("text", "text_pair") if one in raw_datasets["train"].features]
+        datasets = raw_datasets.map(
+            lambda rows: tokenizer(
+                *(rows[column] for column in columns),
+                truncation=True,
+                max_length=length,
+                return_length=True,
+            ),
+            batched=True,
+            remove_columns=columns,
+        )
+        feature = datasets["train"].features["label"]
+        names = feature.names if isinstance(feature, ClassLabel) else []
+        config.num_labels = len(names) or 1
+        config.problem_type = None if names else "regression"
+        if names:
+            config.id2label = dict(enumerate(names))
+            config.label2id = {label: number for number, label in enumerate(names)}
+        model = kit.load_model(
+            AutoModelForSequenceClassification,
+            name,
+            config,
+            tokenizer,
+            training_args,
+            ignore_mismatched_sizes=True,
+            **kit.attention_of(model_args),
+            **hub,
+        )
+    fixed_length = length if data_args.pad_to_max_length else None
+    judged = {
+        part.replace("validation", "eval").replace("eval_mismatched", "eval_mm"): examples
+        for part, examples in datasets.items()
+        if part not in {"train", "test"}
+    }
     with kit.usage_errors():
         trainer = Trainer(
             model=model,
             args=training_args,
             train_dataset=datasets["train"],
-            eval_dataset=datasets["eval"],
+            eval_dataset=datasets["validation"],
             processing_class=tokenizer,
-            data_collator=DataCollatorWithPadding(tokenizer, **padding),
+            data_collator=DataCollatorWithPadding(
+                tokenizer, **kit.padding(datasets, training_args, fixed_length)
+            ),
             compute_metrics=compute_metrics,
             preprocess_logits_for_metrics=logits_alone,
         )
-    name = model_args.model_name_or_path
-    train_dataset = datasets["train"]
-    kit.watch(trainer, {"model": name, "data": kit.fingerprint(train_dataset)})
-    judged = [part for part in datasets if part not in {"train", "test"}]
-    held_out = sum(len(datasets[part]) for part in judged)
-    kinds = f"{len(names)} labels" if names else "scores"
-    longest = max(train_dataset["length"])
     kit.say_what_runs(
-        name,
-        training_args,
-        f"{len(train_dataset)} examples of {kinds}, at most {longest} tokens, {held_out} held out",
+        name, training_args, f"{len(datasets['train'])} examples of {len(names) or 'no'} labels"
     )
-
+    kit.watch(trainer, {"model": name, "data": kit.fingerprint(datasets["train"])})
     if training_args.do_train:
         kit.train(trainer)
-    if training_args.do_eval:
-        for part in judged:
-            kit.evaluate(trainer, datasets[part], part)
-    if training_args.do_train:
-        kit.save(trainer)
+    kit.finish(trainer, judged)
     if training_args.do_predict:
-        kit.judge_in_order(training_args)
         predictions = trainer.predict(datasets["test"], metric_key_prefix="test").predictions
         if trainer.is_world_process_zero():
             write_predictions(Path(training_args.model_dir), predictions, names)

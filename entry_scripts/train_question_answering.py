@@ -22,16 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional, Sequence
 
-import kit.trainer as kit
+import kit.common as kit
 import sm_spot
-from kit.data import DataArguments, first_examples, read_sets
-from kit.labels import SPLIT_SEED
-from kit.models import config_of, length_of, model_of, tokenizer_of
-from kit.questions import questions_of
+from kit.data import DataArguments, hold_out, read_sets
 from sm_spot import UsageError
 
 import numpy as np
-from datasets import Dataset
+from datasets import Dataset, DatasetDict
 from transformers import AutoModelForQuestionAnswering, DataCollatorWithPadding, Trainer
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -69,29 +66,42 @@ class QuestionArguments(DataArguments):
     )
 
 
-def parse_arguments(argv: Sequence[str] | None = None) -> tuple[Any, ...]:
-    kinds = (ModelArguments, QuestionArguments, kit.TrainingArguments)
-    defaults = {"do_eval": True, "learning_rate": 3e-5, "num_train_epochs": 2}
-    return kit.parse(kinds, argv, __doc__, **defaults, **kit.GROUP_BY_LENGTH)
-
-
 # --- data ---
 
 
-def load_questions(data_args: QuestionArguments) -> tuple[Dataset, Dataset]:
-    """What to train on, and what is held out, in SQuAD's columns."""
-    tables = read_sets(data_args, "questions.jsonl")
-    train = questions_of(tables["train"])
-    if "validation" in tables:
-        held_out = questions_of(tables["validation"], judged=True)
-    else:
-        with kit.usage_errors():
-            parts = train.train_test_split(data_args.validation_fraction, seed=SPLIT_SEED)
-        train = parts["train"]
-        held_out = parts["test"]
-    train = first_examples(train, data_args.max_train_samples)
-    held_out = first_examples(held_out, data_args.max_eval_samples)
-    return train, held_out
+def load_questions(data_args: QuestionArguments) -> DatasetDict:
+    """SQuAD's columns: id, question, context and answers, where `answer_start` is empty if nobody
+    has answered.
+    """
+    sets = read_sets(data_args, "questions.jsonl")
+    for name, part in sets.items():
+        missing = {"question", "context", "answers"} - set(part.column_names)
+        if missing:
+            got = f"--{name}: got the columns {', '.join(part.column_names)}"
+            wanted = "wanted id, question, context and answers, as SQuAD has them"
+            raise UsageError(f'{got}, {wanted}: {{"text": ["…"], "answer_start": [0]}}')
+        if "id" not in part.column_names:
+            sets[name] = part.add_column("id", [str(number) for number in range(len(part))])
+        if name == "train":
+            sets[name] = sets[name].filter(_is_answered)
+        if len(sets[name]) < len(part):
+            sm_spot.say(
+                f"--{name}: left out {len(part) - len(sets[name])} rows whose answer is not in the context"
+            )
+    if "validation" not in sets:
+        sets["train"], sets["validation"] = hold_out(sets["train"], data_args.validation_fraction)
+    limits = {"train": data_args.max_train_samples, "validation": data_args.max_eval_samples}
+    for name, part in sets.items():
+        sets[name] = part.select(range(min(len(part), limits[name] or len(part))))
+    return sets
+
+
+def _is_answered(row: Any) -> bool:
+    """Each answer stands where it says, or there is none."""
+    places = zip(row["answers"]["text"], row["answers"]["answer_start"])
+    return bool(row["question"]) and all(
+        row["context"].startswith(text, start) for text, start in places
+    )
 
 
 def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: int) -> Dataset:
@@ -107,7 +117,6 @@ def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: i
 
     def cut(examples: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
         asked = [question.lstrip() for question in examples["question"]]
-        check_room(tokenizer, asked, max_length=max_length, stride=stride)
         tokenized = tokenizer(
             asked,
             examples["context"],
@@ -134,17 +143,6 @@ def windows_of(tokenizer: Any, questions: Dataset, *, max_length: int, stride: i
 
     how = {"batched": True, "with_indices": True, "batch_size": 100}
     return questions.map(cut, remove_columns=questions.column_names, **how)
-
-
-def check_room(tokenizer: Any, questions: Sequence[str], *, max_length: int, stride: int) -> None:
-    """Beside a question there has to be more room than two windows share."""
-    tokens = tokenizer(questions, add_special_tokens=False, verbose=False)["input_ids"]
-    longest = max(map(len, tokens))
-    room = max_length - tokenizer.num_special_tokens_to_add(pair=True) - longest
-    if room <= stride:
-        got = f"got {max_length}, which leaves {max(0, room)} tokens beside a question of {longest}"
-        wanted = f"wanted more than --doc_stride {stride}"
-        raise UsageError(f"--max_seq_length: {got}; {wanted}; raise it, or lower --doc_stride")
 
 
 def span_of(answers: Any, offsets: Sequence[Sequence[int]]) -> tuple[int, int]:
@@ -273,59 +271,65 @@ class SquadMetrics:
 # --- main ---
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    model_args, data_args, training_args, notes = parse_arguments(argv)
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    model_args, data_args, training_args = kit.parse(
+        (ModelArguments, QuestionArguments, kit.TrainingArguments),
+        argv,
+        __doc__,
+        do_eval=True,
+        learning_rate=3e-5,
+        num_train_epochs=2,
+        **kit.GROUP_BY_LENGTH,
+    )
     training_args.label_names = ["start_positions", "end_positions"]
-    kit.begin(training_args, notes)
-
-    tokenizer = tokenizer_of(model_args)
-    config = config_of(model_args, tokenizer)
-    max_seq_length = length_of("max_seq_length", data_args.max_seq_length, 384, config)
-    stride = data_args.doc_stride or min(128, max_seq_length // 3)
-    questions, held_out = load_questions(data_args)
-    train_dataset = windows_of(tokenizer, questions, max_length=max_seq_length, stride=stride)
-    eval_dataset = windows_of(tokenizer, held_out, max_length=max_seq_length, stride=stride)
-
-    model = model_of(AutoModelForQuestionAnswering, model_args, config, tokenizer, training_args)
-    compute_metrics = SquadMetrics(held_out, eval_dataset, data_args)
-    fixed_length = max_seq_length if data_args.pad_to_max_length else None
-    datasets = {"train": train_dataset, "eval": eval_dataset}
-    padding = kit.padding(datasets, training_args, fixed_length)
+    hub = kit.hub_options(model_args)
+    name = model_args.model_name_or_path
+    with kit.loading_turn():
+        tokenizer = kit.load_tokenizer(model_args.tokenizer_name or name, **hub)
+        config = kit.load_config(model_args.config_name or name, tokenizer, **hub)
+        length = kit.length_of("max_seq_length", data_args.max_seq_length, 384, tokenizer, config)
+        stride = data_args.doc_stride or min(128, length // 3)
+        questions = load_questions(data_args)
+        with kit.usage_errors("--max_seq_length, --doc_stride", (Exception,)):
+            datasets = {
+                part: windows_of(tokenizer, examples, max_length=length, stride=stride)
+                for part, examples in questions.items()
+            }
+        model = kit.load_model(
+            AutoModelForQuestionAnswering,
+            name,
+            config,
+            tokenizer,
+            training_args,
+            **kit.attention_of(model_args),
+            **hub,
+        )
+    compute_metrics = SquadMetrics(questions["validation"], datasets["validation"], data_args)
+    fixed_length = length if data_args.pad_to_max_length else None
     with kit.usage_errors():
         trainer = Trainer(
             model=model,
             args=training_args,
-            train_dataset=train_dataset,
-            eval_dataset=eval_dataset,
+            train_dataset=datasets["train"],
+            eval_dataset=datasets["validation"],
             processing_class=tokenizer,
-            data_collator=DataCollatorWithPadding(tokenizer, **padding),
+            data_collator=DataCollatorWithPadding(
+                tokenizer, **kit.padding(datasets, training_args, fixed_length)
+            ),
             compute_metrics=compute_metrics,
         )
-    name = model_args.model_name_or_path
-    kit.watch(trainer, {"model": name, "data": kit.fingerprint(train_dataset)})
-    longest = max(train_dataset["length"])
-    kit.say_what_runs(
-        name,
-        training_args,
-        f"{len(questions)} questions in {len(train_dataset)} windows of at most {longest} tokens, {len(held_out)} held out",
-    )
-
+    count = len(questions["train"])
+    kit.say_what_runs(name, training_args, f"{count} questions in {len(datasets['train'])} windows")
+    kit.watch(trainer, {"model": name, "data": kit.fingerprint(datasets["train"])})
     if training_args.do_train:
         kit.train(trainer)
-    if training_args.do_eval:
-        kit.evaluate(trainer)
-    if training_args.do_train:
-        kit.save(trainer)
+    kit.finish(trainer, {"eval": datasets["validation"]})
     if compute_metrics.answers and trainer.is_world_process_zero():
-        answers = dict(zip(held_out["id"], compute_metrics.answers))
-        write_predictions(Path(training_args.model_dir), answers)
-
-
-def write_predictions(folder: Path, answers: dict[str, str]) -> None:
-    """By the ids of their questions, as SQuAD's own evaluation reads them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    content = json.dumps(answers, indent=1, ensure_ascii=False)
-    (folder / "predictions.json").write_text(content + "\n", encoding="utf-8")
+        answers = dict(zip(questions["validation"]["id"], compute_metrics.answers))
+        folder = Path(training_args.model_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        content = json.dumps(answers, indent=1, ensure_ascii=False)
+        (folder / "predictions.json").write_text(content + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

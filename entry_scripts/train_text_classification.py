@@ -13,43 +13,29 @@ to continue.
 
 from __future__ import annotations
 
-import importlib.util
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Iterator, NoReturn, Optional, Sequence
 
-import kit.trainer as kit
+import kit.common as kit
 import sm_spot
-from kit.data import read_table
-from kit.device import Meter, choose, has_bf16, loading_turn
-from kit.job import (
-    GRAPHS_ONLY_STEPS,
-    SAMPLES,
-    channel,
-    check_folder,
-    default_checkpoint_dir,
-    default_model_dir,
-    graphs_only,
-    refuse_nan,
-)
-from kit.labels import classified_sets, head_for, tokenized
-from kit.models import attention, length_of, load_config, load_model, load_tokenizer
-from sm_spot import Checkpoints, Interrupted, StopRequest, UsageError
+from kit.common import Meter, choose
+from kit.data import DataArguments, label_sets, read_sets
+from sm_spot import CHECKPOINTS, Checkpoints, Interrupted, StopRequest, UsageError
 
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs, PartialState
-from datasets import ClassLabel, Dataset, DatasetDict
+from datasets import ClassLabel
 from torch.utils.data import DataLoader, Sampler
 from transformers import (
     AutoModelForSequenceClassification,
     DataCollatorWithPadding,
-    get_linear_schedule_with_warmup,
-    set_seed,
+    get_scheduler,
 )
 from transformers.trainer_pt_utils import get_length_grouped_indices
 from transformers.utils import is_sagemaker_dp_enabled
 
-ASK_BATCHES = 20  # of an evaluation, between two questions whether anybody was asked to stop
 # Two runs that agree in these are the same run. The number of workers is not among them.
 IDENTITY = (
     "model",
@@ -57,12 +43,28 @@ IDENTITY = (
     "epochs",
     "learning_rate",
     "weight_decay",
+    "lr_scheduler_type",
     "warmup_ratio",
+    "warmup_steps",
     "max_grad_norm",
     "bf16",
     "group_by_length",
     "gradient_checkpointing",
 )
+# What this loop calls the flags of Hugging Face's examples.
+RENAMED = {
+    "model_name_or_path": "model",
+    "model_name": "model",
+    "num_train_epochs": "epochs",
+    "train_batch_size": "per_device_batch_size",
+    "per_device_train_batch_size": "per_device_batch_size",
+    "train_file": "train",
+    "validation_file": "validation",
+    "output_dir": "model_dir",
+    "num_warmup_steps": "warmup_steps",
+    "max_train_steps": "max_steps",
+    "checkpointing_steps": "save_steps",
+}
 
 
 @dataclass
@@ -71,11 +73,11 @@ class Arguments:
         default="bert-base-cased", metadata={"help": "hub id, local folder, or tiny-random"}
     )
     train: str = field(
-        default_factory=lambda: channel("train", "training") or "sample",
+        default_factory=lambda: kit.channel("train", "training") or "sample",
         metadata={"help": "file, folder, or `sample`"},
     )
     validation: Optional[str] = field(
-        default_factory=lambda: channel("validation", "test"),
+        default_factory=lambda: kit.channel("validation", "test"),
         metadata={"help": "as --train; default: a part of it"},
     )
     validation_fraction: float = field(
@@ -94,21 +96,22 @@ class Arguments:
         default=None, metadata={"help": "default: as many as the training data has"}
     )
     epochs: int = 3
+    max_steps: int = field(default=-1, metadata={"help": "in place of --epochs"})
     per_device_batch_size: int = field(
         default=16, metadata={"help": "examples per worker and micro-batch"}
     )
     gradient_accumulation_steps: int = field(
         default=1, metadata={"help": "micro-batches per optimizer step"}
     )
-    learning_rate: float = field(
-        default=5e-5, metadata={"help": "at its peak; from there linear to 0"}
-    )
+    learning_rate: float = field(default=5e-5, metadata={"help": "at its peak"})
     weight_decay: float = field(
         default=0.01, metadata={"help": "of weights; biases and norms have none"}
     )
+    lr_scheduler_type: str = "linear"
     warmup_ratio: float = field(
         default=0.1, metadata={"help": "part of the steps in which the rate rises from 0"}
     )
+    warmup_steps: int = field(default=0, metadata={"help": "in place of --warmup_ratio"})
     max_grad_norm: float = field(default=1.0, metadata={"help": "0: do not clip"})
     max_length: Optional[int] = field(
         default=None,
@@ -138,45 +141,43 @@ class Arguments:
     save_steps: int = field(
         default=200, metadata={"help": "between checkpoints, where there is a --checkpoint_dir"}
     )
-    baselines: bool = field(
-        default=False, metadata={"help": "also print what simple methods reach on the same texts"}
+    model_dir: str = field(default_factory=kit.default_model_dir)
+    checkpoint_dir: Optional[str] = field(
+        default_factory=lambda: str(CHECKPOINTS) if CHECKPOINTS.is_dir() else None
     )
-    model_dir: str = field(default_factory=default_model_dir)
-    checkpoint_dir: Optional[str] = field(default_factory=default_checkpoint_dir)
 
 
-def parse_arguments(argv: Sequence[str] | None = None) -> Arguments:
+def parse_arguments(argv: Optional[Sequence[str]] = None) -> Arguments:
     args: Arguments
-    args, _notes = kit.parse_own(Arguments, argv, __doc__)
-    if args.baselines and not importlib.util.find_spec("sklearn"):
-        wanted = "wanted the library scikit-learn, which is not here"
-        raise UsageError(f"--baselines: {wanted}; install it, or drop the flag")
-    check_folder("model_dir", args.model_dir)
-    check_folder("checkpoint_dir", args.checkpoint_dir)
+    (args,) = kit.parse((Arguments,), argv, __doc__, renamed=RENAMED)
+    kit.check_folder("model_dir", args.model_dir)
+    kit.check_folder("checkpoint_dir", args.checkpoint_dir)
     if args.bf16 is None:
-        args.bf16 = has_bf16(choose())
+        args.bf16 = kit.has_bf16(choose())
     return args
 
 
 # --- data ---
 
 
-def load_raw_datasets(args: Arguments) -> DatasetDict:
-    """`train` and `eval`: texts, or pairs of them, and the column label."""
-    tables = {}
-    for flag, name, split in (("train", "train", "train"), ("validation", "eval", "validation")):
-        where = getattr(args, flag)
-        if where:
-            path = SAMPLES / "reviews.csv" if where == "sample" else where
-            tables[name] = read_table(path, flag, split=split, encoding=args.encoding)
-    raw_datasets = classified_sets(tables, args)
+def load_datasets(args: Arguments, tokenizer: Any, max_length: int) -> Any:
+    """`train` and `validation`, as the model takes them, and the columns label and length."""
+    data_args = DataArguments(
+        train_file=args.train, validation_file=args.validation, encoding=args.encoding
+    )
+    raw_datasets = label_sets(read_sets(data_args, "reviews.csv"), args)
     if not isinstance(raw_datasets["train"].features["label"], ClassLabel):
         raise UsageError(
             "--train: got scores in the column of labels, wanted classes; name one with --label_column"
         )
     train, held_out = map(len, raw_datasets.values())
     sm_spot.say(f"read {train} texts to train on and {held_out} held out")
-    return raw_datasets
+
+    def preprocess(rows: Any) -> Any:
+        return tokenizer(rows["text"], truncation=True, max_length=max_length, return_length=True)
+
+    columns = [name for name in raw_datasets["train"].column_names if name != "label"]
+    return raw_datasets.map(preprocess, batched=True, remove_columns=columns)
 
 
 class EpochSampler(Sampler):  # type: ignore[misc]  # torch is untyped here
@@ -225,7 +226,6 @@ class Run:
         self.stop = StopRequest()
         self.checkpoints: Optional[Checkpoints] = None
         self.step = 0
-        self.saved_step = 0
         self.started = 0.0  # 0: the first step is done
         train = datasets["train"]
         micro_batches = args.gradient_accumulation_steps * accelerator.num_processes
@@ -233,47 +233,44 @@ class Run:
         self.meter = Meter(self.samples_per_step)
         self.steps_per_epoch = len(train) // self.samples_per_step
         self.total_steps = self.steps_per_epoch * args.epochs
-        if graphs_only():
-            self.total_steps = min(self.total_steps, GRAPHS_ONLY_STEPS)
+        if args.max_steps > 0:
+            self.total_steps = args.max_steps
+        if kit.graphs_only():
+            self.total_steps = min(self.total_steps, kit.GRAPHS_ONLY_STEPS)
         # Since the last line. Uploaded: to XLA a constant would be another graph.
         self.losses = torch.zeros(()).to(accelerator.device)
         self.steps = 0
         self.sampler = EpochSampler(
             train["length"], self.samples_per_step, args.seed, by_length=args.group_by_length
         )
-        pad = DataCollatorWithPadding(tokenizer, **kit.padding(datasets, args))
-        train_loader = DataLoader(
-            train.remove_columns("length"),
-            args.per_device_batch_size,
-            sampler=self.sampler,
-            drop_last=True,
-            collate_fn=self.meter.counting(pad),
-            num_workers=args.dataloader_num_workers,
-            # of its own: a loader draws from torch's, and dropout would differ after a resume
-            generator=torch.Generator(),
-        )
-        eval_loader = DataLoader(
-            datasets["eval"].remove_columns("length"),
-            args.per_device_batch_size,
-            collate_fn=pad,
-            generator=torch.Generator(),
-        )
+        pad = DataCollatorWithPadding(tokenizer, **kit.padding(datasets, args, None))
+        loaders = {}
+        for name, collate in (("train", self.meter.counting(pad, model)), ("validation", pad)):
+            loaders[name] = DataLoader(
+                datasets[name].remove_columns("length"),
+                args.per_device_batch_size,
+                sampler=self.sampler if name == "train" else None,
+                drop_last=name == "train",
+                collate_fn=collate,
+                num_workers=args.dataloader_num_workers,
+                # of its own: a loader draws from torch's, and dropout would differ after a resume
+                generator=torch.Generator(),
+            )
         optimizer = adamw(model, args.learning_rate, args.weight_decay)
         # Batches to the device, gradients reduced, each worker its share: DistributedDataParallel
         # on GPUs. On XLA it is MpDeviceLoader, which uploads in the background and cuts the graph
         # (xm.mark_step) between two batches, and optimizer.step() reduces the gradients first, as
         # xm.optimizer_step does.
         self.model, self.optimizer, self.train_loader, self.eval_loader = accelerator.prepare(
-            model, optimizer, train_loader, eval_loader
+            model, optimizer, loaders["train"], loaders["validation"]
         )
         accelerator._dataloaders.clear()  # noqa: SLF001 - their state is not kept, and on XLA save_state would fail over them
-        self.scheduler = get_linear_schedule_with_warmup(
-            optimizer, int(args.warmup_ratio * self.total_steps), self.total_steps
-        )
+        warmup = args.warmup_steps or int(args.warmup_ratio * self.total_steps)
+        self.scheduler = get_scheduler(args.lr_scheduler_type, optimizer, warmup, self.total_steps)
         accelerator.register_for_checkpointing(self.scheduler)
 
     def say_metrics(self, values: dict[str, Any], gauges: Optional[dict[str, Any]] = None) -> None:
-        if not graphs_only():
+        if not kit.graphs_only():
             epoch = round(self.step / self.steps_per_epoch, 4)
             line = {**values, "epoch": epoch, "step": self.step, **(gauges or {})}
             sm_spot.say(sm_spot.metric_line(line))
@@ -330,10 +327,11 @@ def train_epoch(run: Run) -> None:
         with accelerator.accumulate(run.model):
             loss = loss_of(run, batch)[0].mean()
             accelerator.backward(loss)
-            if accelerator.sync_gradients and args.max_grad_norm > 0:
-                accelerator.clip_grad_norm_(run.model.parameters(), args.max_grad_norm)
-            run.optimizer.step()
-            run.optimizer.zero_grad()
+            if accelerator.sync_gradients:  # on XLA Accelerate's step() reduces whatever this says
+                if args.max_grad_norm > 0:
+                    accelerator.clip_grad_norm_(run.model.parameters(), args.max_grad_norm)
+                run.optimizer.step()
+                run.optimizer.zero_grad()
         run.losses += loss.detach() / args.gradient_accumulation_steps
         if accelerator.sync_gradients:
             run.scheduler.step()
@@ -349,27 +347,21 @@ def end_step(run: Run) -> None:
     run.meter.end_step()
     run.step += 1
     run.steps += 1
-    first = run.started > 0
     last = run.step == run.total_steps
-    logging = run.step % run.args.logging_steps == 0
-    saving = last or run.step % run.args.save_steps == 0
-    alone_and_asked = run.stop.seen and run.accelerator.num_processes == 1
-    if not (first or logging or saving or alone_and_asked):
-        return
-    loss = mean_loss(run)
-    stopping = run.stop.agreed() and not last
-    if first:
+    stopping = run.stop.due() and not last
+    if run.started:
+        mean_loss(run)
         seconds = round(time.perf_counter() - run.started, 3)
         run.started = 0.0
         run.say_metrics({"first_step_seconds": seconds, "total_steps": run.total_steps})
-    if logging:
-        values = {"loss": loss, "learning_rate": run.scheduler.get_last_lr()[0]}
+        if run.args.logging_steps > 1:
+            run.meter.lap()  # compilation and warm-up are in no step line's speed
+    if run.step % run.args.logging_steps == 0:
+        values = {"loss": mean_loss(run), "learning_rate": run.scheduler.get_last_lr()[0]}
         run.say_metrics(values, run.meter.lap())
         run.losses = torch.zeros(()).to(run.accelerator.device)
         run.steps = 0
-    elif first:
-        run.meter.lap()  # compilation and warm-up are in no step line's speed
-    if saving or stopping:
+    if stopping or last or run.step % run.args.save_steps == 0:
         save_checkpoint(run)
     if stopping:
         interrupt(run)
@@ -381,7 +373,7 @@ def mean_loss(run: Run) -> float:
     if run.accelerator.num_processes > 1:  # alone it would be one more graph on XLA
         losses = run.accelerator.reduce(losses, reduction="mean")
     loss = float(losses.cpu()) / run.steps
-    refuse_nan(loss)
+    kit.refuse_nan(loss)
     return round(loss, 6)
 
 
@@ -393,8 +385,8 @@ def evaluate(run: Run) -> dict[str, Any]:
     """
     run.model.eval()
     figures = []  # of each batch: losses, and whether the guess is right
-    for number, batch in enumerate(run.eval_loader):
-        if number % ASK_BATCHES == 0 and run.stop.agreed():
+    for batch in run.eval_loader:
+        if run.stop.due("evaluation"):
             save_checkpoint(run)
             interrupt(run)
         with torch.no_grad():
@@ -417,11 +409,10 @@ def evaluate(run: Run) -> dict[str, Any]:
 
 def save_checkpoint(run: Run) -> None:
     """Model, optimizer and schedule, sealed in the background."""
-    if run.checkpoints is None or run.saved_step == run.step:
+    if run.checkpoints is None or run.checkpoints.saved_step == run.step:
         return
     run.checkpoints.finish()
     run.accelerator.save_state(str(run.checkpoints.path(run.step)))
-    run.saved_step = run.step
     run.checkpoints.seal_together(run.step, background=True)
 
 
@@ -436,7 +427,7 @@ def resume(run: Run, folder: str, data: Any) -> None:
     if newest:
         # by way of the host: safetensors 0.8 opens no file on the device neuron
         run.accelerator.load_state(newest, map_location="cpu")
-        run.step = run.saved_step = run.scheduler.last_epoch
+        run.step = run.checkpoints.saved_step = run.scheduler.last_epoch
 
 
 def interrupt(run: Run) -> NoReturn:
@@ -461,23 +452,6 @@ def save_model(run: Run, tokenizer: Any) -> None:
         tokenizer.save_pretrained(run.args.model_dir)
 
 
-def baseline_accuracies(train: Dataset, held_out: Dataset) -> dict[str, float]:
-    """What a model must beat: always the commonest label, and counted words."""
-    from sklearn.dummy import DummyClassifier
-    from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.linear_model import LogisticRegression
-
-    counter = CountVectorizer()
-    seen = counter.fit_transform(train["text"])
-    unseen = counter.transform(held_out["text"])
-    accuracies = {}
-    methods = {"majority": DummyClassifier(), "bag_of_words": LogisticRegression(max_iter=1000)}
-    for name, method in methods.items():
-        accuracy = method.fit(seen, train["label"]).score(unseen, held_out["label"])
-        accuracies[f"baseline_{name}_accuracy"] = round(float(accuracy), 6)
-    return accuracies
-
-
 # --- main ---
 
 
@@ -495,56 +469,52 @@ def make_accelerator(args: Arguments) -> Accelerator:
     )
 
 
-def make_model(args: Arguments, config: Any, tokenizer: Any, device: Any) -> Any:
-    with loading_turn():
-        set_seed(args.seed)  # the new head, and all of tiny-random
-        model = load_model(
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    args = parse_arguments(argv)
+    accelerator = make_accelerator(args)
+    args.device = accelerator.device  # type: ignore[attr-defined]  # as TrainingArguments has it
+    with kit.loading_turn():
+        tokenizer = kit.load_tokenizer(args.model)
+        config = kit.load_config(args.model, tokenizer)
+        max_length = kit.length_of("max_length", args.max_length, 128, tokenizer, config)
+        datasets = load_datasets(args, tokenizer, max_length)
+        names = datasets["train"].features["label"].names
+        config.id2label = dict(enumerate(names))
+        config.label2id = {label: number for number, label in enumerate(names)}
+        model = kit.load_model(
             AutoModelForSequenceClassification,
             args.model,
             config,
             tokenizer,
+            args,
             ignore_mismatched_sizes=True,
-            **attention(args.attn_implementation),
-        ).to(device)
+            **kit.attention_of(args),
+        )
     if args.gradient_checkpointing:
         model.gradient_checkpointing_enable()
     if args.torch_compile:  # Neuron's compiler is another backend than the default
-        model = torch.compile(model, backend="neuron" if device.type == "neuron" else "inductor")
-    return model
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    args = parse_arguments(argv)
-    accelerator = make_accelerator(args)
-    raw_datasets = load_raw_datasets(args)
-    with loading_turn():
-        tokenizer = load_tokenizer(args.model)
-    config = load_config(args.model, tokenizer, **head_for(raw_datasets["train"]))
-    max_length = length_of("max_length", args.max_length, 128, config)
-    datasets = tokenized(raw_datasets, tokenizer, max_length)
+        model = torch.compile(model, backend="neuron" if choose() == "neuron" else "inductor")
     micro_batches = args.gradient_accumulation_steps * accelerator.num_processes
     kit.check_size(datasets["train"], args.per_device_batch_size * micro_batches)
-    model = make_model(args, config, tokenizer, accelerator.device)
     run = Run(args, accelerator, model, datasets, tokenizer)
-    longest = max(*datasets["train"]["length"], *datasets["eval"]["length"])
     sm_spot.say(
         f"{args.model} on {accelerator.device}: {accelerator.num_processes} worker(s), "
-        f"{'bfloat16' if args.bf16 else 'float32'}, batches of {args.per_device_batch_size} x up to {longest} tokens, "
-        f"{run.samples_per_step} samples per step, {run.total_steps} steps"
+        f"{'bfloat16' if args.bf16 else 'float32'}, {run.samples_per_step} samples per step, {run.total_steps} steps"
     )
-    if args.checkpoint_dir and not graphs_only():
+    if args.checkpoint_dir and not kit.graphs_only():
         resume(run, args.checkpoint_dir, datasets["train"])
     try:
         fit(run)
     finally:
         if run.checkpoints is not None:
             run.checkpoints.finish()
-    run.say_metrics(evaluate(run))
+    labels = Counter(datasets["validation"]["label"])
+    commonest = Counter(datasets["train"]["label"]).most_common(1)[0][0]
+    baseline = round(labels[commonest] / len(datasets["validation"]), 6)  # what a model must beat
+    run.say_metrics({**evaluate(run), "baseline_majority_accuracy": baseline})
     run.say_metrics(run.meter.summary())
-    if not graphs_only():
+    if not kit.graphs_only():
         save_model(run, tokenizer)
-        if args.baselines:
-            sm_spot.say(sm_spot.metric_line(baseline_accuracies(*raw_datasets.values())))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ SQUAD = st.JobSpec(
 )
 LLAMA = st.JobSpec(
     name="llama",
-    script=st.Script("finetune_llama.py"),
+    script=st.Script("finetune.py"),
     framework=st.NeuronX("2.9.0"),
     compute=st.Compute("ml.trn1.32xlarge"),
     distribution=st.TorchDistributed(),

@@ -1,52 +1,67 @@
-"""Data that nobody prepared: files to tables. Nothing is lost without a sentence in `said`.
+"""Files, folders, what `datasets` has saved, or a data set of the hub: as data sets on disk in Arrow's
+form. One worker of a machine prepares them, the others map the same file.
 
-    table = read_table(data_args.train_file, "train_file")  # csv, tsv, json, jsonl, parquet or txt, also .gz; or a folder
-    columns = pick_columns(table, label=data_args.label_column)  # by the names that data sets use, or by those given
-    print(*table.said, sep="\\n")
-
-kit.labels and kit.questions make data sets of the library `datasets` of tables. Messages name the
-flags --encoding, --text_column, --text_pair_column and --label_column.
+    with loading_turn():
+        sets = label_sets(read_sets(data_args, "reviews.csv"), data_args)
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
-import io
-import json
 import re
-import zlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
-import sm_spot
-from kit.delimited import Part, read_delimited, refuse_twice
-from kit.job import SAMPLES, channel
-from kit.names import LABELS, NAMES, PAIRS, TEXTS
-from sm_spot import UsageError, first_line
+from kit.common import channel
+from sm_spot import UsageError, first_line, say
 
-from datasets import ClassLabel, Features, load_dataset
-
-KINDS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".txt")
-# which `datasets` writes too
-BESIDE = (
-    "dataset_info.json",
-    "dataset_infos.json",
-    "dataset_dict.json",
-    "state.json",
+from datasets import (
+    ClassLabel,
+    Dataset,
+    DatasetDict,
+    Features,
+    Value,
+    load_dataset,
+    load_from_disk,
 )
-SPLITS = {  # by a word in the name of a file or its folder
-    "test": re.compile(r"(test(ing)?|eval(uation)?)(set|data|file|split)?"),
-    "validation": re.compile(r"(val(id(ation)?)?|dev)(set|data|file|split)?"),
-    "train": re.compile(r"train(ing)?(set|data|file|split)?"),
+
+SAMPLES = Path(__file__).resolve().parent.parent / "sample"
+KINDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+    ".txt": "text",
 }
-# first bytes, and what is said of such a file
-NO_TABLES = {
-    b"PK\x03\x04": "is a zip archive or a workbook of Excel by its first bytes, wanted text; save it as CSV",
-    b"PAR1": "is Parquet by its first bytes, wanted text; name it by what it is",
-    b"version https://git-lfs.github.com/": "is a pointer of Git LFS, wanted the file itself; git lfs pull fetches it",
+SPLITS = {"train": "train", "validation": "val|dev|eval", "test": "test"}  # words in files' names
+# The names that data sets use for their columns, in lower case.
+TEXTS = ("text", "content", "sentence", "review", "tweet", "comment", "body", "document", "message")
+PAIRS = {
+    "sentence1": "sentence2",
+    "premise": "hypothesis",
+    "question1": "question2",
+    "question": "sentence",
+    "text1": "text2",
 }
-HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: JSON can write it
+LABELS = (
+    "label",
+    "labels",
+    "sentiment",
+    "class",
+    "category",
+    "target",
+    "score",
+    "stars",
+    "rating",
+    "gold_label",
+    "is_duplicate",
+)
+NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
+SPLIT_SEED = 20  # not --seed: runs with different seeds are compared on the same held-out examples
 
 
 @dataclass
@@ -61,9 +76,12 @@ class DataArguments:
     dataset_config_name: Optional[str] = None
     train_file: Optional[str] = field(
         default_factory=lambda: channel("train", "training"),
-        metadata={"help": "csv, json, parquet, txt; or a folder"},
+        metadata={"help": "csv, json, parquet, txt; or a folder, also of save_to_disk"},
     )
     validation_file: Optional[str] = field(default_factory=lambda: channel("validation", "test"))
+    validation_split_percentage: int = field(
+        default=5, metadata={"help": "held out where there is no validation file"}
+    )
     encoding: Optional[str] = field(
         default=None, metadata={"help": "where it is not UTF-8: latin-1, cp1252, utf-16"}
     )
@@ -72,458 +90,206 @@ class DataArguments:
     )
     max_train_samples: Optional[int] = None
     max_eval_samples: Optional[int] = None
-
-
-@dataclass
-class Table:
-    """Columns of one length, where each row comes from, and the sentences that were printed about
-    them.
-    """
-
-    name: str  # of the flag
-    columns: dict[str, Any]
-    rows: list[int]  # in their file; the first row is 1, and the names of columns are no row
-    files: list[str]
-    said: list[str] = field(default_factory=list)
-    # names of a column's numbers, where the file has them
-    classes: dict[str, list[str]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def take(self, chosen: Sequence[int]) -> Table:
-        columns = {}
-        for name, values in self.columns.items():
-            columns[name] = [values[index] for index in chosen]
-        return replace(
-            self,
-            columns=columns,
-            rows=[self.rows[index] for index in chosen],
-            files=[self.files[index] for index in chosen],
-        )
-
-    def name_classes(self, classes: Mapping[str, list[str]]) -> None:
-        """Numbers of classes become their names, -1 becomes a gap."""
-        self.classes.update(classes)
-        for column, names in classes.items():
-            known = dict(enumerate(names))
-            numbers = self.columns[column]
-            self.columns[column] = list(map(known.get, numbers))
-
-    def texts(self, column: str) -> list[str]:
-        """As they are written; a missing one is empty."""
-        texts = []
-        for index, value in enumerate(self.columns[column]):
-            if isinstance(value, (list, dict, bytes)):
-                raise self.wrong(
-                    index,
-                    f"has a {type(value).__name__} in {column!r}, wanted text; give --text_column",
-                )
-            texts.append("" if value is None else str(value))
-        return texts
-
-    def say(self, sentence: str) -> None:
-        line = f"--{self.name}: {sentence}."
-        self.said.append(line)
-        sm_spot.say(line)
-
-    def wrong(self, index: int, message: str) -> UsageError:
-        return UsageError(f"--{self.name}: row {self.rows[index]} of {self.files[index]} {message}")
-
-
-def table_from(columns: dict[str, Any], name: str, classes: Any = None) -> Table:
-    """Of columns that a library has read, such as `datasets`."""
-    count = len(next(iter(columns.values()), []))
-    rows = list(range(1, count + 1))
-    table = Table(name, dict(columns), rows, [name] * count)
-    table.name_classes(classes or {})
-    return table
-
-
-def class_names(features: Features) -> dict[str, list[str]]:
-    """Of the columns whose numbers `datasets` knows as classes."""
-    classes = {}
-    for column, feature in features.items():
-        if isinstance(feature, ClassLabel):
-            classes[column] = feature.names
-    return classes
-
-
-def some(names: Sequence[Any], count: int = 5, comma: str = ", ") -> str:
-    listed = comma.join(map(str, names[:count]))
-    if len(names) > count:
-        listed += f"{comma}…"
-    return listed
-
-
-# --- the sets of a run ---
+    preprocessing_num_workers: Optional[int] = None
+    overwrite_cache: bool = False
 
 
 def read_sets(
     data_args: Any, sample: str, names: Sequence[str] = ("train", "validation")
-) -> dict[str, Table]:
+) -> DatasetDict:
     """Those of `names` that there are: from files or channels, else the hub, else the bundled
     sample.
     """
-    if data_args.train_file is None and data_args.dataset_name not in {None, "sample"}:
-        parts = load_hub(data_args.dataset_name, data_args.dataset_config_name)
-        return {name: parts[name] for name in names if name in parts}
-    tables: dict[str, Table] = {}
+    sets = DatasetDict()
+    hub = data_args.dataset_name
+    if data_args.train_file is None and hub not in {None, "sample"}:
+        try:
+            saved = Path(hub, "dataset_dict.json").is_file()
+            parts = (
+                load_from_disk(hub) if saved else load_dataset(hub, data_args.dataset_config_name)
+            )
+        except Exception as error:
+            got = f"--dataset_name: got {hub!r}, which does not load ({first_line(error)})"
+            raise UsageError(f"{got}; wanted a data set of the hub, or files") from error
+        return DatasetDict({name: parts[name] for name in names if name in parts})
     for name in names:
         where = getattr(data_args, f"{name}_file")
         if name == "train" and where in {None, "", "sample"}:
             where = SAMPLES / sample
         if where:
-            tables[name] = read_table(
-                where, f"{name}_file", split=name, encoding=data_args.encoding
-            )
-    return tables
+            sets[name] = read_files(Path(where), name, data_args.encoding)
+            say(f"--{name}_file: {len(sets[name])} rows of {where}")
+    return sets
 
 
-def load_hub(name: str, config: str | None) -> dict[str, Table]:
-    """A data set of the hub, or a local folder in its form."""
-    tables = {}
-    try:
-        for split, part in load_dataset(name, config).items():
-            tables[split] = table_from(part[:], split, class_names(part.features))
-    except Exception as error:
-        raise UsageError(
-            f"--dataset_name: got {name!r} ({config}), which does not load ({first_line(error)}); wanted a data set of the "
-            "hub, or files"
-        ) from error
-    return tables
-
-
-def first_examples(examples: Any, count: int | None) -> Any:
-    """Of a data set, at most `count`; None: all."""
-    total = len(examples)
-    return examples.select(range(min(total, count or total)))
-
-
-# --- files ---
-
-
-def read_table(
-    where: str | Path, name: str, *, split: str = "train", encoding: str | None = None
-) -> Table:
-    """A file, or a folder's files of one split (else those of none). Of "test" no row is left
-    out.
-    """
-    if not str(where):
-        raise UsageError(f"--{name}: got an empty name, wanted a file or a folder")
-    paths, left_out = _files(Path(where), name, split)
-    table = Table(name, {}, [], [])
-    if left_out:
-        table.say(f"left out {some([path.name for path in left_out])}, which is not for {split}")
-    rows: list[dict[str, Any]] = []
-    classes: dict[str, list[str]] = {}
-    for path in paths:
-        try:
-            part = _read(path, encoding)
-            _check(part, rows, split)
-        except UsageError as error:
-            raise UsageError(f"--{name}: {path.name} {error}") from error
-        rows += part.rows
-        table.rows += part.numbers
-        table.files += [path.name] * len(part.rows)
-        classes.update(part.classes)
-        table.say(f"read {len(part.rows)} rows of {path.name} ({part.note})")
-        if part.bad:
-            table.say(f"left out {len(part.bad)} rows of {path.name}: {some(part.bad, 3, '; ')}")
-    if not rows:
-        raise UsageError(
-            f"--{name}: got no row in {str(where)!r}, wanted a table or lines of text; check the file"
-        )
-    for row in rows:
-        for column in row:
-            table.columns.setdefault(column, [])
-    for column, values in table.columns.items():
-        values.extend(row.get(column) for row in rows)
-    table.name_classes(classes)
-    return table
-
-
-def _check(part: Part, before: Sequence[Mapping[str, Any]], split: str) -> None:
-    """UsageError where too many rows cannot be read, or the columns are other ones than before."""
-    unread = len(part.bad)
-    total = len(part.rows) + unread
-    too_many = split == "test" or unread * 10 > total
-    if unread and too_many:
-        got = f"has {unread} of {total} rows that cannot be read"
-        raise UsageError(f"{got}: {part.bad[0]}; correct them")
-    if not (part.rows and before) or "json" in part.note:
-        return
-    own = list(part.rows[0])
-    others = list(before[0])
-    if set(own) != set(others):
-        got = f"has the columns {', '.join(own)}, files before it have {', '.join(others)}"
-        raise UsageError(f"{got}; wanted the same in all files")
-
-
-def _files(root: Path, name: str, split: str) -> tuple[list[Path], list[Path]]:
-    """The files to read, in the order of their names, and those beside them that are not for this
-    split.
-    """
+def read_files(root: Path, name: str, encoding: Optional[str] = None) -> Dataset:
+    """A file, a folder's files of one split (else those of none), or what `save_to_disk` wrote."""
+    flag = f"--{name}_file"
     if not root.exists():
         raise UsageError(
-            f"--{name}: got {str(root)!r}, which does not exist; wanted a file or a folder"
+            f"{flag}: got {str(root)!r}, which does not exist; wanted a file or a folder"
         )
-    by_split: dict[str, list[Path]] = {split: []}
+    for folder in (root / name, root):
+        if (folder / "state.json").is_file():
+            return load_from_disk(str(folder))
+    files = [root]
     if root.is_dir():
-        for path in sorted(root.rglob("*")):
-            own = path.relative_to(root)
-            if path.is_file() and _kind(path) in KINDS and not _is_hidden(own):
-                by_split.setdefault(_split_of(own), []).append(path)
-    else:
-        by_split[split].append(root)
-    paths = by_split[split] or by_split.get("", [])  # else those whose names say nothing
-    left_out: list[Path] = []
-    for files in by_split.values():
-        if files is not paths:
-            left_out += files
-    kinds = {_kind(path) for path in paths}
-    once = {str(path).removesuffix(".gz") for path in paths}
-    if len(kinds) != 1 or not kinds <= set(KINDS) or len(once) < len(paths):
-        names = [path.name for path in paths or left_out]
-        got = f"--{name}: got {some(names) or 'no data file'} in {str(root)!r}"
-        wanted = f"wanted files for {split} of one kind, each once, that end in {', '.join(KINDS)}"
-        raise UsageError(
-            f"{got}, {wanted}; leave only them there, or name the file (what `datasets` saved: export with to_csv)"
+        known = [path for path in sorted(root.rglob("*")) if kind_of(path) and path.name[0] != "."]
+        files = [path for path in known if re.search(SPLITS[name], path.stem.lower())]
+        words = "|".join(SPLITS.values())
+        files = files or [path for path in known if not re.search(words, path.stem.lower())]
+    kinds = {kind_of(path) for path in files}
+    if len(kinds) != 1 or kinds == {None}:
+        listed = ", ".join(path.name for path in files[:5]) or "no data file"
+        wanted = f"wanted files for {name} of one kind: {', '.join(KINDS)}"
+        raise UsageError(f"{flag}: got {listed} in {str(root)!r}, {wanted}; name the file")
+    kind = kinds.pop()
+    try:
+        options: dict[str, Any] = {"encoding": encoding or "utf-8"}
+        if kind == "csv":
+            options.update(csv_options(files[0], options["encoding"]))
+        elif kind == "parquet":
+            options = {}
+        dataset = load_dataset(
+            kind, data_files=[str(path) for path in files], split="train", **options
         )
-    return paths, left_out
+    except Exception as error:
+        got = f"{flag}: {files[0].name} is not read ({first_line(error.__cause__ or error)})"
+        raise UsageError(f"{got}; correct it, give --encoding, or write JSON lines") from error
+    if len(dataset) == 0:
+        raise UsageError(f"{flag}: got no row in {str(root)!r}, wanted a table or lines of text")
+    return dataset
 
 
-def _is_hidden(path: Path) -> bool:
-    return path.name in BESIDE or any(part.startswith((".", "_")) for part in path.parts)
+def kind_of(path: Path) -> Optional[str]:
+    return KINDS.get(Path(path.name.removesuffix(".gz")).suffix.lower())
 
 
-def _split_of(path: Path) -> str:
-    for part in reversed(path.parts):  # a file's own name says more than its folder's
-        words = re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", part).lower())
-        for split, pattern in SPLITS.items():
-            if any(map(pattern.fullmatch, words)):
-                return split
-    return ""
-
-
-def _kind(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix.lower()
-
-
-def _read(path: Path, encoding: str | None) -> Part:
-    if _kind(path) == ".parquet":
-        return _parquet(path)
-    text, code = _text_of(path, encoding)
-    if _kind(path) == ".txt":
-        lines = io.StringIO(text, newline=None)
-        part = _part([{"text": line.rstrip("\n")} for line in lines], "lines")
-    elif "json" in _kind(path):
-        part = _json(text)
-    else:
-        part = read_delimited(text, _kind(path), NAMES)
-    return part._replace(note=f"{part.note}, {code}")
-
-
-def _part(rows: list[Any], note: str) -> Part:
-    return Part(rows, list(range(1, len(rows) + 1)), [], note)
-
-
-def _text_of(path: Path, encoding: str | None) -> tuple[str, str]:
-    """The text of a file with plain line ends, and the encoding that it is in."""
-    try:
-        data = path.read_bytes()
-        if data.startswith(b"\x1f\x8b"):
-            data = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(
-            f"cannot be read ({error}); wanted a whole file that this user may read"
-        ) from error
-    for mark, sentence in NO_TABLES.items():
-        if data.startswith(mark):
-            raise UsageError(sentence)
-    code = encoding or json.detect_encoding(data)
-    text = _decoded(data, code)
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise UsageError(
-            f"has a zero byte in line {line}, wanted text; if it is UTF-16, give --encoding utf-16"
-        )
-    text = text.removeprefix("\ufeff")
-    if re.match(r"[^\n]*\r\r\n", text):  # Windows has made a whole line end of the \n of each
-        text = text.replace("\r\r\n", "\n")
-    return text, code
-
-
-def _decoded(data: bytes, code: str) -> str:
-    try:
-        return data.decode(code)
-    except LookupError as error:
-        raise UsageError(
-            f"is not read: --encoding {code!r} is unknown, wanted one such as latin-1"
-        ) from error
-    except UnicodeDecodeError as error:
-        got = f"is not {code}: line {data.count(10, 0, error.start) + 1} has the byte 0x{data[error.start]:02x}"
-        raise UsageError(
-            f"{got}; give its --encoding (latin-1, cp1252, utf-16 …), or convert it to UTF-8"
-        ) from error
-
-
-def _parquet(path: Path) -> Part:
-    from pyarrow import parquet
-
-    try:
-        with path.open("rb") as file:
-            content = parquet.ParquetFile(file).read()
-        refuse_twice(content.column_names)
-        rows = content.to_pylist()
-        classes = class_names(Features.from_arrow_schema(content.schema))
-    except (ValueError, OSError, NotImplementedError, LookupError) as error:
-        raise UsageError(f"is no readable Parquet file ({error}); write it again") from error
-    for row in rows:
-        for name, value in row.items():
-            if value != value:  # noqa: PLR0124 - NaN is not itself
-                row[name] = None
-    return _part(rows, "parquet")._replace(classes=classes)
-
-
-# --- JSON ---
-
-
-def _nan_is_a_gap(constant: str) -> float | None:
-    return None if constant == "NaN" else float(constant)
-
-
-JSON = json.JSONDecoder(parse_constant=_nan_is_a_gap)
-
-
-def _json(text: str) -> Part:
-    """An array or lines of objects, {"data": […]} as SQuAD has it, or columns as pandas writes
-    them.
+def csv_options(path: Path, encoding: str) -> dict[str, Any]:
+    """For pandas, by the first lines. Every cell is read as text: what a column holds is known from
+    all of it.
     """
-    rows, note = _json_rows(text)
-    part = Part([], [], [], note)
-    escapes = "\\u" in text
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            part.bad.append(f"row {number} is no whole JSON object, {row!a:.50}")
-        elif escapes and HALF_CHARACTER.search(json.dumps(row, ensure_ascii=False)):
-            part.bad.append(f"row {number} holds half a character, {row!a:.50}")
-        else:
-            part.rows.append(row)
-            part.numbers.append(number)
-    return part
-
-
-def _json_rows(text: str) -> tuple[list[Any], str]:
-    try:
-        content = JSON.decode(text)
-    except (ValueError, RecursionError) as error:
-        if text.lstrip().startswith("["):
-            raise UsageError(
-                f"is no whole JSON array ({error}); write it again, or as JSON lines"
-            ) from error
-        return [_json_line(line) for line in text.split("\n") if line.strip()], "json lines"
-    if not isinstance(content, dict):
-        return (content if isinstance(content, list) else [content]), "json"
-    if isinstance(content.get("data"), list):
-        return [row for entry in content["data"] for row in _flat(entry)], "json"
-    by_columns = _rows_of_columns(content)
-    if by_columns:
-        return by_columns, "json by columns"
-    return [content], "json"
-
-
-def _rows_of_columns(content: Mapping[str, Any]) -> list[Any]:
-    """Of lists of one length without lists in them, or objects whose keys count the rows; else
-    none, for it is one row.
-    """
-    columns = []
-    for cells in content.values():
-        values = cells
-        if isinstance(cells, dict) and cells and all(map(str.isdigit, cells)):
-            values = list(cells.values())
-        elif not isinstance(cells, list) or any(isinstance(cell, (dict, list)) for cell in cells):
-            return []
-        columns.append(values)
-    if len(set(map(len, columns))) != 1:
-        return []
-    return [dict(zip(content, cells)) for cells in zip(*columns)]
-
-
-def _json_line(line: str) -> Any:
-    try:
-        return JSON.decode(line)
-    except (ValueError, RecursionError):
-        return line.strip()  # no object, and so no row
-
-
-def _flat(entry: Any) -> Iterator[Any]:
-    """SQuAD's articles hold paragraphs, which hold questions; other rows are as they are."""
-    if not isinstance(entry, dict) or "paragraphs" not in entry:
-        yield entry
-        return
-    try:
-        for paragraph in entry["paragraphs"]:
-            for question in paragraph["qas"]:
-                yield {**question, "context": paragraph["context"]}
-    except (KeyError, TypeError) as error:
-        wanted = "SQuAD's form, wanted paragraphs that hold context and qas"
-        raise UsageError(f"lacks {error} of {wanted}; correct it") from error
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        data = file.read(1 << 20)
+    text = data.decode(encoding, errors="ignore").removeprefix("\ufeff")
+    header = text.partition("\n")[0]
+    options: dict[str, Any] = {"sep": max(",;\t|", key=header.count), "keep_default_na": False}
+    if options["sep"] == "\t" and '""' not in text and not text.startswith('"'):
+        options["quoting"] = csv.QUOTE_NONE  # GLUE
+    elif '\\"' in text:
+        options["escapechar"] = "\\"
+    names = next(csv.reader([header], delimiter=options["sep"]))
+    if len(set(names)) < len(names):
+        raise ValueError(f"a column twice among {', '.join(names)}")
+    return {**options, "features": Features({name: Value("string") for name in names})}
 
 
 # --- columns ---
 
 
-class Columns(NamedTuple):
-    text: str
-    pair: str | None
-    label: Any  # a name; None only where `unlabelled` allows it
-
-
-def pick_columns(
-    table: Table,
-    text: str | None = None,
-    pair: str | None = None,
-    label: str | None = None,
-    *,
-    unlabelled: bool = False,
-) -> Columns:
-    """By name where one is given, else the first that data sets usually have."""
-    own = {column.lower(): column for column in reversed(list(table.columns))}
-    seen = f"--{table.name}: got the columns {', '.join(table.columns)}, wanted"
-    asked = {"text_column": text, "text_pair_column": pair, "label_column": label}
-    for flag, column in asked.items():
-        if column is not None and column not in table.columns:
-            raise UsageError(f"{seen} {column!r} (--{flag}); name one that is there")
-    if text is None:
-        usual = _usual_text(own)
-        if usual is None:
-            known = "/".join(TEXTS)
-            raise UsageError(
-                f"{seen} {known}; name yours with --text_column (and --text_pair_column)"
-            )
-        text = own[usual]
-        pair = pair or own.get(PAIRS.get(usual, ""))
-    for name in LABELS:
-        if label is None:
-            label = own.get(name)
-    if label is None and not unlabelled:
-        raise UsageError(f"{seen} {'/'.join(LABELS)}; name yours with --label_column")
-    used = f"the text is in {text!r}"
-    if pair:
-        used += f" and {pair!r}"
-    if label:
-        used += f", the label in {label!r}"
-    table.say(used)
-    empty = sum(not one.strip() for one in table.texts(text))
-    if unlabelled and empty:  # else drop_missing says so
-        table.say(f"{empty} of {len(table)} rows have no text in {text!r}")
-    return Columns(text, pair, label)
-
-
-def _usual_text(own: Mapping[str, str]) -> str | None:
-    """The first column of a pair that is there whole, else a column of texts."""
+def text_columns(columns: Sequence[str], args: Any, flag: str) -> list[str]:
+    """The column of texts, or the two of pairs: by name where one is given, else as usual."""
+    own = {column.lower(): column for column in reversed(columns)}
+    given = [args.text_column, getattr(args, "text_pair_column", None)]
+    chosen = [column for column in given if column is not None]
     for first, second in PAIRS.items():
-        if first in own and second in own:
-            return first
-    return next((name for name in TEXTS if name in own), None)
+        if not chosen and first in own and second in own:
+            chosen = [own[first], own[second]]
+    usual = [own[name] for name in TEXTS if name in own]
+    chosen = chosen or usual[:1]
+    if not chosen or not set(chosen) <= set(columns):
+        wanted = ", ".join(chosen) or f"one of {', '.join(TEXTS)}"
+        got = f"--{flag}: got the columns {', '.join(columns)}, wanted {wanted}"
+        raise UsageError(f"{got}; name yours with --text_column (and --text_pair_column)")
+    return chosen
+
+
+def label_sets(sets: DatasetDict, args: Any, order: Sequence[str] = ()) -> DatasetDict:
+    """The columns text, text_pair where there are pairs, and label: a ClassLabel, or a number. A
+    set `validation` is a part of `train` where there is none; rows without text or label are left
+    out, but of `test`, which needs no labels.
+
+    Classes have the numbers of `order`, a model's own names, where they are the same.
+    """
+    names: Optional[list[str]] = None
+    for name, dataset in sets.items():
+        columns = text_columns(dataset.column_names, args, name)
+        own = {column.lower(): column for column in reversed(dataset.column_names)}
+        label: Any = args.label_column or next((own[one] for one in LABELS if one in own), None)
+        renamed = dict(zip(columns, ("text", "text_pair")))
+        if name != "test":
+            if label not in dataset.column_names:
+                listed = ", ".join(dataset.column_names)
+                wanted = f"wanted {args.label_column or ', '.join(LABELS)}; give --label_column"
+                raise UsageError(f"--{name}: got the columns {listed}, {wanted}")
+            renamed[label] = "label"
+        chosen = dataset.select_columns(list(renamed)).rename_columns(
+            {old: new for old, new in renamed.items() if old != new}
+        )
+        if name != "test":
+            whole = chosen.filter(_is_whole)
+            if len(whole) < len(chosen):
+                say(f"--{name}: left out {len(chosen) - len(whole)} rows without text or label")
+            chosen, names = _labelled(whole, name, names, args.num_labels, order)
+        sets[name] = chosen
+    if "validation" not in sets:
+        sets["train"], sets["validation"] = hold_out(sets["train"], args.validation_fraction)
+    return sets
+
+
+def _is_whole(row: Mapping[str, Any]) -> bool:
+    return all(
+        value is not None and str(value).strip() not in {"", "nan"} for value in row.values()
+    )
+
+
+def _labelled(
+    dataset: Dataset,
+    flag: str,
+    names: Optional[list[str]],
+    num_labels: Optional[int],
+    order: Sequence[str],
+) -> tuple[Dataset, list[str]]:
+    """With classes, or scores where `names` is empty; `names` are those of training, if known."""
+    feature = dataset.features["label"]
+    if not isinstance(feature, (ClassLabel, Value)):
+        raise UsageError(f"--{flag}: got several labels in a row, wanted one class or score")
+    if isinstance(feature, Value):
+        texts = [str(value) for value in dataset.unique("label")]
+        if names is None and num_labels is None:
+            num_labels = 1 if all(map(NUMBER.fullmatch, texts)) and "." in "".join(texts) else None
+        if names == [] or num_labels == 1:
+            wrong = [text for text in texts if not NUMBER.fullmatch(text)]
+            if wrong:
+                got = f"--{flag}: got the label {wrong[0]!r}"
+                raise UsageError(f"{got}, wanted a number: the labels are scores")
+            return dataset.cast_column("label", Value("float32")), []
+        dataset = dataset.class_encode_column("label")
+    own = dataset.features["label"].names
+    if names is None:
+        names = list(own)
+        if len(own) < 2 or "-1" in own or len(own) != (num_labels or len(own)):
+            wanted = f"wanted {num_labels or 'two or more, and none that is -1'}"
+            got = f"--{flag}: got the labels {', '.join(own[:10])}"
+            raise UsageError(f"{got}, {wanted}; check --label_column and --num_labels")
+        if sorted(map(str.casefold, order)) == sorted(map(str.casefold, own)):
+            names = list(order)
+    unknown = set(map(str.lower, own)) - set(map(str.lower, names))
+    if unknown:
+        wanted = f"wanted those of the training data: {', '.join(names[:10])}"
+        raise UsageError(f"--{flag}: got the label {min(unknown)!r}, {wanted}; correct it")
+    numbers = {name: number for number, name in enumerate(names)}
+    return dataset.align_labels_with_mapping(numbers, "label"), names
+
+
+def hold_out(dataset: Dataset, fraction: float) -> tuple[Dataset, Dataset]:
+    """What to train on and what is held out, with like shares of each class where that can be."""
+    if len(dataset) < 2:
+        raise UsageError(f"--train_file: got {len(dataset)} rows, wanted two to hold one out")
+    count = max(1, round(len(dataset) * fraction))
+    options: dict[str, Any] = {"test_size": count, "seed": SPLIT_SEED}
+    try:
+        parts = dataset.train_test_split(stratify_by_column="label", **options)
+    except ValueError:
+        parts = dataset.train_test_split(**options)
+    return parts["train"], parts["test"]

@@ -18,7 +18,5 @@ def scripts_folder() -> Path:
 
 
 def shipped_scripts() -> tuple[str, ...]:
-    """File names of the scripts that a job can name without a ``source_dir``; the Training Compiler's lies in a folder."""
-    folder = scripts_folder()
-    paths = [path for pattern in ("*.py", "compiler/*.py") for path in folder.glob(pattern)]
-    return tuple(sorted(path.relative_to(folder).as_posix() for path in paths if not path.name.startswith("_")))
+    """File names of the scripts that a job can name without a ``source_dir``."""
+    return tuple(sorted(path.name for path in scripts_folder().glob("*.py") if not path.name.startswith("_")))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _RULES = rules_of(__package__)
 OLDEST = (3, 7)  # what parses under it parses in every container
-# The oldest releases that the shipped scripts run with; those under compiler/ have an image of their own.
+# The oldest releases that the shipped scripts run with.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
 _NUMPY_1 = tuple(f"1.{minor}.{patch}" for minor in range(19, 27) for patch in range(9))
 _INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|apt-get)\b")
@@ -181,7 +181,7 @@ def shipped(job: JobSpec) -> Iterator[Problem]:
         return
     from .contents import contents_of  # noqa: PLC0415 - as above
 
-    held = contents_of(job) if "/" not in script.entry and script.entry in shipped_scripts() else None
+    held = contents_of(job) if script.entry in shipped_scripts() else None
     for package, least in SHIPPED_NEED.items() if held is not None else ():
         there = held.version(package) if held is not None else None
         if held is not None and (there.release[:2] < least if there is not None else held.holds(package) is False):

@@ -113,10 +113,9 @@ class Outcome:
 
 def write_data(folder: Path) -> None:
     """The bundled reviews, one to nine of one label in a row: a quarter of 128 tokens on average, a few at the limit."""
-    from kit.data import read_table
-
-    table = read_table(SCRIPTS / "sample" / "reviews.csv", "train")
-    texts, labels = table.texts("content"), table.texts("label")
+    with (SCRIPTS / "sample" / "reviews.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    texts, labels = [row["content"] for row in rows], [row["label"] for row in rows]
     draw = random.Random(5)
     by_label = {label: [text for text, own in zip(texts, labels, strict=True) if own == label] for label in ("0", "1")}
     counts = {f"train-{size}": count for size, (count, _) in EXAMPLES.items()}
@@ -287,10 +286,10 @@ def fine_tuning(size: str, steps: int, out: Path) -> list[Contender]:
              "no", "--use_cpu", "True", "--report_to", "none", "--learning_rate", "0.0005", "--bf16", "False",
              "--gradient_checkpointing", "False", "--disable_tqdm", "True"]  # fmt: skip
     theirs = ["-m", "trl.scripts.sft", *flags, "--dataset_name", "texts", "--max_length", "128", "--dtype", "float32"]
-    ours = [str(SCRIPTS / "finetune_llama.py"), *flags, "--train_file", "train.txt", "--block_size", "128"]
+    ours = [str(SCRIPTS / "finetune.py"), *flags, "--train_file", "train.txt", "--block_size", "128"]
     return [
         Contender("trl sft", [PEERS_PYTHON, *theirs, "--output_dir", str(out / "i")], peer=True),
-        Contender("finetune_llama", [sys.executable, *ours, "--output_dir", str(out / "j")]),
+        Contender("finetune", [sys.executable, *ours, "--output_dir", str(out / "j")]),
     ]
 
 

@@ -101,15 +101,12 @@ def test_catalog_prints_tables_and_json() -> None:
 
 def test_a_copied_script_is_complete(tmp_path: Path) -> None:
     assert 0 == sm_trn("init", "--script", "train_text_classification.py", "--output", str(tmp_path)).returncode
-    kit = {path.name for path in (tmp_path / "kit").iterdir()}
-    read = {"__init__.py", "data.py", "delimited.py", "labels.py", "names.py"}
-    assert {*read, "device.py", "job.py", "models.py", "trainer.py"} == kit
-    assert (tmp_path / "sm_spot.py").is_file()
+    assert {"kit", "sample", "sm_spot.py", "tiny_random", "train_text_classification.py"} == {
+        path.name for path in tmp_path.iterdir()
+    }
+    assert {"__init__.py", "common.py", "data.py"} == {path.name for path in (tmp_path / "kit").iterdir()}
     assert 0 == sm_trn("init", "--script", "sm_spot.py", "--output", str(tmp_path / "alone")).returncode
     assert ["sm_spot.py"] == [path.name for path in (tmp_path / "alone").iterdir()]
-    assert 0 == sm_trn("init", "--script", "compiler/run_clm.py", "--output", str(tmp_path / "compiled")).returncode
-    compiled = {path.name for path in (tmp_path / "compiled").iterdir()}
-    assert {"compiler", "sm_spot.py", "sample", "tiny_random"} == compiled
     assert 2 == sm_trn("init", "--script", "nope.py", "--output", str(tmp_path)).returncode
 
 

@@ -18,13 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "entry_scripts"))
 
 import train_text_classification as script
 from datasets import Dataset
-from kit.data import read_table
-from kit.device import choose, device_values
-from kit.job import SAMPLES
-from kit.labels import labels_of
-from kit.models import load_config, load_model, load_tokenizer
+from kit.common import choose, load_config, load_model, load_tokenizer
+from kit.data import DataArguments, read_sets
 from sm_spot import KEEP, Checkpoints
-from transformers import AutoModelForSequenceClassification, set_seed
+from transformers import AutoModelForSequenceClassification
 
 STEPS, BATCH = 96, 8
 
@@ -33,20 +30,20 @@ def main() -> None:
     flags = ["--epochs", "1", "--per_device_batch_size", str(BATCH), "--logging_steps", sys.argv[1]]
     args = script.parse_arguments([*flags, "--learning_rate", "0.002", "--bf16", "False"])
     accelerator = script.make_accelerator(args)
-    table = read_table(SAMPLES / "reviews.csv", "train")
-    texts, labels = table.texts("content"), labels_of(table, "label").values
+    rows = read_sets(DataArguments(), "reviews.csv")["train"]
+    texts, labels = rows["content"][:], [int(label) for label in rows["label"]]
     tokenizer = load_tokenizer("tiny-random")
     parts = {}
-    for name, begin, end in (("train", 0, STEPS * BATCH), ("eval", 3000, 3040)):
+    for name, begin, end in (("train", 0, STEPS * BATCH), ("validation", 3000, 3040)):
         ids = tokenizer(texts[begin:end], truncation=True, max_length=64)["input_ids"]
         columns = {"input_ids": ids, "labels": labels[begin:end], "length": [len(one) for one in ids]}
         parts[name] = Dataset.from_dict(columns)
     config = load_config("tiny-random", tokenizer, num_labels=2)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0  # drawn otherwise on each device
-    set_seed(7)
     attention = {"attn_implementation": "eager"} if choose() == "xla" else {}
-    model = load_model(AutoModelForSequenceClassification, "tiny-random", config, tokenizer, **attention)
-    run = script.Run(args, accelerator, model.to(accelerator.device), parts, tokenizer)
+    args.seed, args.device = 7, accelerator.device  # type: ignore[attr-defined]  # as the script does
+    model = load_model(AutoModelForSequenceClassification, "tiny-random", config, tokenizer, args, **attention)
+    run = script.Run(args, accelerator, model, parts, tokenizer)
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         script.fit(run)
@@ -59,7 +56,7 @@ def main() -> None:
     if choose() == "xla":
         from torch_xla.debug import metrics
 
-        out["said"] = device_values()
+        out["said"] = lines[-1]
         out["compiles"] = metrics.metric_data("CompileTime")[0]
         out["executions"] = metrics.metric_data("ExecuteTime")[0]
         out["fallbacks"] = sorted(name for name in metrics.counter_names() if name.startswith("aten::"))

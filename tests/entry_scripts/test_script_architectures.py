@@ -19,7 +19,7 @@ import train_glue
 import train_language_model
 import train_question_answering
 import train_text_classification
-from kit.models import load_tokenizer
+from kit.common import load_tokenizer
 from sm_spot import DONE, USAGE_ERROR
 
 from launch import run_here

@@ -121,7 +121,6 @@ def test_sigterm_only_raises_a_flag() -> None:
 def test_trainers_workers_do_not_wait_while_a_checkpoint_is_proven(
     checkpoints: Checkpoints, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trainer = pytest.importorskip("kit.trainer")
     disk, fingerprint = threading.Event(), sm_spot.fingerprint
 
     def slowly(path: Path) -> dict[str, Any]:
@@ -129,8 +128,8 @@ def test_trainers_workers_do_not_wait_while_a_checkpoint_is_proven(
         return fingerprint(path)
 
     monkeypatch.setattr(sm_spot, "fingerprint", slowly)
-    args = SimpleNamespace(per_device_train_batch_size=1, gradient_accumulation_steps=1, world_size=1)
-    callback = trainer.JobCallback({}, args)
+    args = SimpleNamespace(output_dir=str(folder))
+    callback = sm_spot.SpotCallback()
     callback.checkpoints = checkpoints
     written = folder / "checkpoint-3"
     written.mkdir(parents=True)

@@ -1,11 +1,10 @@
-"""The scripts in environments of their own: the oldest container's libraries, and XLA, on this machine's CPU.
+"""The scripts on XLA, in an environment of its own, on this machine's CPU.
 
-`.ci/environments` builds them and says what to export: SM_TRN_OLD_PYTHON and SM_TRN_XLA_PYTHON.
+`.ci/environments` builds it and says what to export: SM_TRN_XLA_PYTHON.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -75,12 +74,6 @@ def interpreter(variable: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def old() -> str:
-    """Python 3.8, torch 1.11.0, transformers 4.21.3."""
-    return interpreter("SM_TRN_OLD_PYTHON")
-
-
-@pytest.fixture(scope="session")
 def xla() -> str:
     """torch and torch_xla 2.9, computing on the CPU."""
     return interpreter("SM_TRN_XLA_PYTHON")
@@ -91,44 +84,6 @@ def check(run: Finished, key: str, above: float, below: float) -> None:
     losses = [line["loss"] for line in run.having("loss")]
     assert losses[-1] < losses[0]
     assert above < run.having(key)[-1][key] < below
-
-
-# --- the oldest container ---
-
-COMPILED = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 400 --learning_rate 0.003"
-
-
-def test_the_compilers_script_learns_in_the_oldest_container(old: str, tmp_path: Path) -> None:
-    flags = f"--num_train_epochs 2 --do_eval True {COMPILED} {TRAINER} --output_dir model"
-    run = Launch(tmp_path, "compiler/run_clm.py", old).run(*flags.split())
-    check(run, "eval_perplexity", 0, 30)
-    assert (tmp_path / "model" / "pytorch_model.bin").is_file()
-
-
-def test_an_interrupted_trainer_ends_with_the_same_bytes_in_the_oldest_container(old: str, tmp_path: Path) -> None:
-    launch = Launch(tmp_path, "compiler/run_clm.py", old)
-    flags = f"{COMPILED} --num_train_epochs 8 --logging_steps 5 --save_steps 10"
-    straight = launch.run(*flags.split(), "--output_dir", "straight")
-    checked = [*flags.split(), "--checkpoint_dir", "checkpoints", "--output_dir", "resumed"]
-    killed = launch.run_until("'step': 45}", signal.SIGKILL, *checked)
-    newest = max((tmp_path / "checkpoints").glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
-    (newest / "optimizer.pt").write_bytes(b"torn")
-    stopped = launch.run_until("'step': 90}", signal.SIGTERM, *checked)
-    ended = launch.run(*checked)
-    assert (0, -signal.SIGKILL, INTERRUPTED, 0) == (straight.code, killed.code, stopped.code, ended.code), ended.err
-    assert "is not usable" in stopped.out
-    one, two = (
-        hashlib.sha256((tmp_path / name / "pytorch_model.bin").read_bytes()).hexdigest()
-        for name in ("straight", "resumed")
-    )
-    assert one == two
-
-
-def test_the_compilers_script_runs_with_todays_libraries_too(tmp_path: Path) -> None:
-    """As the emulator runs it: on two workers, which meet on the CPU."""
-    flags = f"--num_train_epochs 2 --do_eval True {COMPILED} --save_strategy no --output_dir model"
-    run = Launch(tmp_path, "compiler/run_clm.py").run(*flags.split(), workers=2)
-    check(run, "eval_perplexity", 0, 30)
 
 
 def test_exact_match_and_f1_are_those_of_transformers_own_squad_metrics(xla: str, tmp_path: Path) -> None:

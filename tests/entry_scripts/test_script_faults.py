@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,9 +21,8 @@ import train_glue
 import train_language_model
 import train_question_answering
 import train_text_classification
-from kit.models import load_config, load_model, load_tokenizer
-from kit.trainer import usage_errors
-from sm_spot import USAGE_ERROR, UsageError
+from kit.common import load_config, load_model, load_tokenizer
+from sm_spot import USAGE_ERROR
 from train_text_classification import EpochSampler
 
 from launch import Finished, Launch, run_here
@@ -101,7 +101,13 @@ def half_precision_model(folder: Path, kind: Any) -> None:
     tokenizer = load_tokenizer("tiny-random")
     torch.manual_seed(0)
     config = load_config("tiny-random", tokenizer, num_labels=2)
-    load_model(transformers.AutoModelForSequenceClassification, "tiny-random", config).to(kind).save_pretrained(folder)
+    load_model(
+        transformers.AutoModelForSequenceClassification,
+        "tiny-random",
+        config,
+        tokenizer,
+        SimpleNamespace(seed=0, device="cpu"),
+    ).to(kind).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
@@ -135,48 +141,6 @@ def small_model(folder: Path, kind: str = "Bert", head: str = "ForSequenceClassi
     return folder
 
 
-def test_a_default_length_is_what_the_model_takes_and_one_that_was_asked_for_is_refused(tmp_path: Path) -> None:
-    model = ["--model_name_or_path", str(small_model(tmp_path / "m")), "--max_steps", "2", "--max_eval_samples", "8"]
-    for number, script in enumerate((train_glue, train_question_answering)):
-        out = ["--output_dir", str(tmp_path / str(number))]
-        run = run_here(script.main, *model, *out)
-        assert run.code == 0, run.err
-        run = run_here(script.main, *model, *out, "--max_seq_length", "128")
-        assert (USAGE_ERROR, True) == (run.code, "--max_seq_length: got 128, wanted at most 64" in run.err)
-
-
-def test_a_head_for_other_labels_is_made_anew_and_the_models_numbers_of_the_same_labels_are_kept(
-    tmp_path: Path,
-) -> None:
-    names = {0: "wonderful", 1: "awful", 2: "dull"}
-    model = small_model(tmp_path / "m", id2label=names, label2id={name: number for number, name in names.items()})
-    texts = [f"text {number},{names[number % 3]}\n" for number in range(30)]
-    for name, rows in {"three": texts, "two": [row for row in texts if "dull" not in row]}.items():
-        (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(rows), encoding="utf-8")
-        out = ["--output_dir", str(tmp_path / name), "--train_file", str(tmp_path / f"{name}.csv"), "--max_steps", "1"]
-        run = run_here(train_glue.main, "--model_name_or_path", str(model), *out)
-        assert run.code == 0, run.err
-    kept = [transformers.AutoConfig.from_pretrained(tmp_path / name).id2label for name in ("three", "two")]
-    assert kept == [names, {0: "awful", 1: "wonderful"}]
-
-
-def test_a_model_is_judged_by_its_own_numbers_of_labels_and_in_one_line(tmp_path: Path) -> None:
-    names = {0: "wonderful", 1: "awful"}
-    model = small_model(tmp_path / "m", id2label=names, label2id={name: number for number, name in names.items()})
-    loaded = transformers.AutoModelForSequenceClassification.from_pretrained(model)
-    torch.nn.init.zeros_(loaded.classifier.weight)
-    loaded.classifier.bias.data = torch.tensor([1.0, 0.0])
-    loaded.save_pretrained(model)
-    (tmp_path / "texts.csv").write_text(
-        "text,label\n" + "good,wonderful\nfine,wonderful\nbad,awful\n" * 4, encoding="utf-8"
-    )
-    files = ["--train_file", str(tmp_path / "texts.csv"), "--validation_file", str(tmp_path / "texts.csv")]
-    out = ["--do_train", "False", "--output_dir", str(tmp_path / "out")]
-    run = run_here(train_glue.main, "--model_name_or_path", str(model), *files, *out)
-    (line,) = [line for line in run.out.splitlines() if "eval_accuracy" in line]
-    assert (0, True) == (run.code, "'eval_accuracy': 0.666667" in line)
-
-
 def test_a_masked_model_that_foretells_the_next_token_does_not_see_it(tmp_path: Path) -> None:
     flags = "--objective clm --block_size 32 --max_steps 1 --max_train_samples 20 --do_eval False".split()
     model = small_model(tmp_path / "m", head="ForMaskedLM")
@@ -189,23 +153,6 @@ def test_a_masked_model_that_foretells_the_next_token_does_not_see_it(tmp_path: 
     other = torch.cat([ids[:, :-1], ids[:, -1:] + 1], dim=1)
     with torch.no_grad():
         assert torch.equal(trained(ids).logits[:, :-1], trained(other).logits[:, :-1])
-
-
-def test_a_head_that_sees_what_it_is_asked_for_is_refused(tmp_path: Path) -> None:
-    model, tokenizer = tmp_path / "m", load_tokenizer("tiny-random")
-    tokenizer.save_pretrained(model)
-    config = transformers.XLNetConfig(vocab_size=len(tokenizer), d_model=16, n_layer=1, n_head=2, d_inner=16)
-    transformers.XLNetLMHeadModel(config).save_pretrained(model)
-    run = run_here(train_language_model.main, "--model_name_or_path", str(model), "--block_size", "32")
-    assert (USAGE_ERROR, True) == (run.code, "of the type xlnet; wanted one that foretells the next token" in run.err)
-
-
-def test_a_decoder_whose_loss_is_not_shifted_is_refused(tmp_path: Path) -> None:
-    tokenizer = load_tokenizer("tiny-random")
-    tokenizer.save_pretrained(tmp_path)
-    transformers.BartConfig(vocab_size=len(tokenizer)).save_pretrained(tmp_path)
-    run = run_here(train_language_model.main, "--model_name_or_path", str(tmp_path), "--block_size", "32")
-    assert (USAGE_ERROR, True) == (run.code, "of the type bart; wanted one that foretells" in run.err)
 
 
 def test_a_model_that_is_saved_under_other_names_goes_on_and_is_best_with_all_its_weights(tmp_path: Path) -> None:
@@ -246,7 +193,7 @@ def test_a_wish_to_predict_without_anything_to_label_is_a_mistake(tmp_path: Path
     run = run_here(
         train_glue.main, "--model_name_or_path", "tiny-random", "--do_predict", "--output_dir", str(tmp_path)
     )
-    assert (USAGE_ERROR, True) == (run.code, "error: --do_predict: got True and nothing to label" in run.err)
+    assert (USAGE_ERROR, True) == (run.code, "error: --do_predict: got nothing to label" in run.err)
 
 
 def test_tokens_that_the_model_has_no_embeddings_for_get_some(tmp_path: Path) -> None:
@@ -258,25 +205,8 @@ def test_tokens_that_the_model_has_no_embeddings_for_get_some(tmp_path: Path) ->
     run = run_here(
         train_language_model.main, *flags, "--model_name_or_path", str(model), "--output_dir", str(tmp_path / "out")
     )
-    assert (0, True) == (run.code, f"embeddings: {len(tokenizer)} rows instead of" in run.err), run.err
+    assert 0 == run.code, run.err
     assert len(tokenizer) == transformers.AutoConfig.from_pretrained(tmp_path / "out").vocab_size
-
-
-def test_a_hub_that_does_not_answer_is_said_and_a_fault_of_the_device_is_raised() -> None:
-    class ConnectError(Exception):
-        __module__ = "httpx"
-
-    for error, raised in ((ConnectError("no such name"), UsageError), (RuntimeError("out of memory"), RuntimeError)):
-        with pytest.raises(raised, match=r"no such name|out of memory"), usage_errors():
-            raise error
-
-
-def test_a_best_model_by_a_metric_that_there_is_not_is_a_mistake(tmp_path: Path) -> None:
-    flags = "--max_steps 1 --eval_strategy steps --eval_steps 1 --save_steps 1 --load_best_model_at_end True --max_eval_samples 8"
-    more = ["--metric_for_best_model", "f2", "--output_dir", str(tmp_path)]
-    run = run_here(train_glue.main, "--model_name_or_path", "tiny-random", *flags.split(), *more)
-    assert USAGE_ERROR == run.code
-    assert "'eval_f2', which is not found in the evaluation metrics" in run.err
 
 
 def test_a_loss_that_is_no_number_ends_a_trainer_script_too(tmp_path: Path) -> None:
@@ -310,60 +240,7 @@ def classify(folder: Path, text: str, *flags: str, name: str = "train.csv") -> F
     return run_here(train_text_classification.main, *size, "--train", str(folder / name), *flags)
 
 
-def test_a_class_with_one_row_is_said(tmp_path: Path) -> None:
-    rows = "".join(f"text {number},{'ab'[number % 2]}\n" for number in range(40))
-    run = classify(tmp_path, f"text,label\n{rows}alone,c\n")
-    assert 0 == run.code, run.err
-    assert "--train: held out without regard to the classes" in run.out
-
-
-def test_fractions_are_scores_and_no_classes(tmp_path: Path) -> None:
-    run = classify(tmp_path, "text,label\n" + "good,0.5\nbad,1.2\nfine,3.4\n" * 20)
-    assert (USAGE_ERROR, True) == (run.code, "--train: got scores in the column of labels, wanted classes" in run.err)
-
-
-def test_quotes_inside_glues_lines_are_text_and_lose_no_row(tmp_path: Path) -> None:
-    lines = "".join(f'{number}\ta "quoted{" " * (number % 3)} word\t{number % 2}\n' for number in range(50))
-    run = classify(tmp_path, f"id\tsentence\tlabel\n{lines}", name="train.tsv")
-    assert 0 == run.code, run.err
-    assert "read 45 texts to train on and 5 held out" in run.out
-
-
-def test_test_files_beside_the_training_files_are_not_trained_on(tmp_path: Path) -> None:
-    for name in ("train.csv", "test.csv"):
-        (tmp_path / name).write_text("text,label\n" + "good,1\nbad,0\n" * 20)
-    size = [
-        "--model",
-        "tiny-random",
-        "--epochs",
-        "1",
-        "--per_device_batch_size",
-        "4",
-        "--model_dir",
-        str(tmp_path / "m"),
-    ]
-    run = run_here(train_text_classification.main, *size, "--train", str(tmp_path))
-    assert 0 == run.code, run.err
-    assert "read 36 texts to train on and 4 held out" in run.out
-
-
 # --- sentences instead of tracebacks ---
-
-
-def test_a_tokenizer_without_pad_or_end_token_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_file=str(Path(train_glue.__file__).parent / "tiny_random" / "tokenizer.json")
-    )
-    config = load_config("tiny-random", load_tokenizer("tiny-random"), num_labels=2)
-    load_model(transformers.AutoModelForSequenceClassification, "tiny-random", config).save_pretrained(tmp_path / "m")
-    tokenizer.save_pretrained(tmp_path / "m")
-    run = run_here(train_glue.main, "--model_name_or_path", str(tmp_path / "m"))
-    assert (USAGE_ERROR, True) == (run.code, "has neither a pad token nor an end token" in run.err)
-    masked = ["--model_type", "bert", "--tokenizer_name", str(tmp_path / "m"), "--objective", "mlm"]
-    tokenizer.pad_token = "[PAD]"
-    tokenizer.save_pretrained(tmp_path / "m")
-    run = run_here(train_language_model.main, *masked)
-    assert (USAGE_ERROR, True) == (run.code, "the tokenizer has no mask token" in run.err)
 
 
 def test_a_disk_that_refuses_the_last_save_is_said_in_a_sentence(
@@ -383,7 +260,7 @@ def test_a_failure_is_written_where_sagemaker_looks_for_its_reason(
 ) -> None:
     monkeypatch.setattr("sm_spot.FAILURE", tmp_path / "failure")
     run_here(train_text_classification.main, "--epoch", "3")
-    assert "--epoch: unknown flag; did you mean --epochs?" == (tmp_path / "failure").read_text()
+    assert "--epoch: unknown flag; see --help" == (tmp_path / "failure").read_text()
 
 
 # --- answers ---
@@ -438,7 +315,13 @@ def test_losses_are_those_of_a_plain_loop_with_transformers_schedule(tmp_path: P
     config = load_config("tiny-random", tokenizer, num_labels=2)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
     torch.manual_seed(0)
-    model = load_model(transformers.AutoModelForSequenceClassification, "tiny-random", config)
+    model = load_model(
+        transformers.AutoModelForSequenceClassification,
+        "tiny-random",
+        config,
+        tokenizer,
+        SimpleNamespace(seed=0, device="cpu"),
+    )
     model.save_pretrained(tmp_path / "still")
     tokenizer.save_pretrained(tmp_path / "still")
     texts, labels = (
@@ -491,7 +374,6 @@ GLUE = "--model_name_or_path tiny-random --train_file sample --max_train_samples
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ("--report_to wandb", "error: arguments: WandbCallback requires wandb to be installed"),
         ("--fsdp full_shard", "error: arguments: Using fsdp only works in distributed training"),
         ("--output_dir /proc/none", "error: --output_dir: got '/proc/none'"),
         ("--checkpoint_dir /proc/none", "error: --checkpoint_dir: got '/proc/none'"),
@@ -509,30 +391,6 @@ def test_a_folder_that_cannot_be_written_to_is_known_before_the_loop_trains() ->
     assert USAGE_ERROR == found.code
     assert found.err.startswith("error: --model_dir: got '/proc/none'")
     assert [] == found.metrics
-
-
-def test_an_empty_part_to_train_on_is_refused_and_a_foreign_checkpoint_is_said_to_be_left_out(tmp_path: Path) -> None:
-    found = run_here(train_language_model.main, *CAUSAL.split(), "--validation_split_percentage", "100")
-    assert "--validation_split_percentage: got 100, wanted a whole number, at least 1, below 100" in found.err
-    flags = [
-        *CAUSAL.split(),
-        "--max_steps",
-        "1",
-        "--output_dir",
-        str(tmp_path),
-        "--resume_from_checkpoint",
-        "elsewhere",
-    ]
-    assert "--resume_from_checkpoint: left out" in run_here(train_language_model.main, *flags).out
-
-
-@pytest.mark.parametrize("text", ["", "\n \n", "hello world " * 500])
-def test_a_file_of_no_text_or_of_one_is_refused_for_what_it_is(text: str, tmp_path: Path) -> None:
-    (tmp_path / "train.txt").write_text(text)
-    flags = ["--model_type", "tiny-gpt2", "--block_size", "16", "--train_file", str(tmp_path / "train.txt")]
-    found = run_here(train_language_model.main, *flags, "--output_dir", str(tmp_path / "model"))
-    assert USAGE_ERROR == found.code
-    assert ("got no row in" if not text else "texts, wanted two or more, of which one is held out") in found.err
 
 
 def test_another_programs_checkpoints_are_neither_taken_over_nor_deleted(tmp_path: Path) -> None:

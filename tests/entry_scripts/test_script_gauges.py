@@ -12,11 +12,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-import kit.trainer  # with it transformers loads its parts before torch_xla is only a recording
 import train_language_model
 import train_text_classification
-from kit.device import Meter, device_values, set_environment
-from recording_torch_xla import RecordingTorchXla
+from kit.common import Meter, padding, set_environment
 
 from launch import Finished, run_here
 
@@ -26,31 +24,18 @@ TINY = ["--model", "tiny-random", "--train", "sample", "--epochs", "1", "--per_d
 # --- padding and waiting ---
 
 
-def batch_of(tokens: int, positions: int) -> dict[str, Any]:
-    mask = torch.zeros(1, positions, dtype=torch.int64)
-    mask[0, :tokens] = 1
-    return {"input_ids": torch.zeros(1, positions, dtype=torch.int64), "attention_mask": mask}
-
-
 @pytest.mark.parametrize(
     ("flags", "padded"),
-    [({"bf16": False}, {}), ({"bf16": True}, {"pad_to_multiple_of": 8}), ({"fp16": True}, {"pad_to_multiple_of": 8})],
+    [
+        ({"bf16": False}, {"pad_to_multiple_of": None}),
+        ({"bf16": True}, {"pad_to_multiple_of": 8}),
+        ({"fp16": True}, {"pad_to_multiple_of": 8}),
+    ],
 )
 def test_batches_are_padded_to_eights_where_half_precision_wants_them(
     flags: dict[str, bool], padded: dict[str, int]
 ) -> None:
-    assert padded == kit.trainer.padding({}, SimpleNamespace(**{"bf16": False, **flags}))
-
-
-def test_how_full_batches_are_is_counted_as_they_are_made() -> None:
-    meter = Meter(4)
-    collate = meter.counting(lambda tokens: batch_of(tokens, 8))
-    for tokens in (1, 2):
-        collate(tokens)
-    assert 3 / 16 == pytest.approx(meter.lap()["padding_fill"], abs=1e-4)
-    meter.counting(lambda _: {"input_ids": torch.zeros(2, 3)})([])
-    assert 1.0 == meter.lap()["padding_fill"]
-    assert "padding_fill" not in meter.lap()
+    assert padded == padding({}, SimpleNamespace(**{"bf16": False, **flags}), None)
 
 
 def test_waiting_is_a_share_of_the_time_and_ends_with_the_lap() -> None:
@@ -81,32 +66,16 @@ def test_what_happens_while_the_meter_stands_is_in_no_rate() -> None:
     assert meter.summary()["train_runtime"] < 0.02
 
 
-@pytest.mark.parametrize("module", [train_text_classification, train_language_model])
-def test_step_lines_say_how_full_batches_are_and_how_long_one_waited(module: Any, tmp_path: Path) -> None:
-    if module is train_text_classification:
-        run = run_here(module.main, *TINY, "--logging_steps", "10", "--model_dir", str(tmp_path / "m"))
-        filled = [line["padding_fill"] for line in run.having("loss")]
-        assert sum(filled) / len(filled) > 0.6
-    else:
-        flags = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 64 --max_steps 4 --logging_steps 2"
-        run = run_here(module.main, *flags.split(), "--save_strategy", "no", "--output_dir", str(tmp_path / "m"))
-        assert 1.0 == run.having("loss")[-1]["padding_fill"]
-    line = run.having("loss")[-1]
+def test_step_lines_say_how_many_tokens_are_computed_and_how_long_one_waited(tmp_path: Path) -> None:
+    flags = "--model_type tiny-gpt2 --block_size 32 --max_train_samples 64 --max_steps 4 --logging_steps 2"
+    run = run_here(
+        train_language_model.main, *flags.split(), "--save_strategy", "no", "--output_dir", str(tmp_path / "m")
+    )
     assert 0 == run.code, run.err
+    line = run.having("loss")[-1]
+    assert line["tokens_per_second"] == pytest.approx(32 * line["samples_per_second"], rel=0.02)
     assert 0 <= line["data_wait"] <= 1
     assert "compiles" not in line  # a CPU says nothing
-
-
-# --- what the device says ---
-
-
-def test_a_cpu_says_nothing_and_xla_its_compilations(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {} == device_values()
-    monkeypatch.setenv("SM_TRN_RUNTIME", "xla")
-    with RecordingTorchXla().installed() as xla:
-        assert {"compiles": 0, "compile_seconds": 0.0} == device_values()
-        xla.calls.append("cut")
-        assert {"compiles": 1, "compile_seconds": 2.5} == device_values()
 
 
 # --- runs that only collect graphs ---

@@ -78,9 +78,9 @@ QUESTIONS = (
 )
 
 TUNED = (
-    "finetune_llama",
+    "finetune",
     (
-        "--model_name_or_path tiny-llama --train_file sample --block_size 32 --packing True --max_train_samples 600"
+        "--model_name_or_path tiny-llama --train_file sample --block_size 32 --max_train_samples 600"
         f" --num_train_epochs {3 * LONGER} --logging_steps 1 --save_steps 5 --per_device_train_batch_size 4 --learning_rate 0.001"
         + EVALUATING
     ),

@@ -16,8 +16,7 @@ pytest.importorskip("datasets")
 import train_text_classification as script
 from accelerate import Accelerator
 from datasets import Dataset
-from kit.device import choose, set_environment
-from kit.models import load_tokenizer
+from kit.common import choose, load_tokenizer, set_environment
 from recording_torch_xla import RecordingTorchXla
 from sm_spot import UsageError, place, seed
 
@@ -58,15 +57,6 @@ def test_places_are_read_from_torchrun_and_from_mpi() -> None:
         ("RANK", "RANK"), ("SIZE", "WORLD_SIZE"), ("LOCAL_RANK", "LOCAL_RANK"), ("LOCAL_SIZE", "LOCAL_WORLD_SIZE"))}  # fmt: skip
     assert (3, 4, 1, 2, 1, 2) == place(torchrun) == place(mpi)
     assert (0, 1, 0, 1, 0, 1) == place({})
-
-
-@pytest.mark.parametrize("old", [True, False])
-def test_rank_and_world_are_found_under_old_and_new_names(*, old: bool) -> None:
-    with RecordingTorchXla(old=old, rank=5, world_size=8).installed():
-        for name in ("torch_xla.core.xla_model", *([] if old else ["torch_xla.runtime"])):
-            __import__(name)
-        here = place({})
-    assert (5, 8) == (here.rank, here.size)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +112,7 @@ def make_run(*flags: str) -> Any:
     parts = {}
     for name, texts, labels in (
         ("train", ["good", "bad"] * 9, [1, 0] * 9),
-        ("eval", ["good", "bad", "bad", "bad", "bad"], [1, 0, 0, 0, 0]),
+        ("validation", ["good", "bad", "bad", "bad", "bad"], [1, 0, 0, 0, 0]),
     ):
         ids = tokenizer(texts)["input_ids"]
         parts[name] = Dataset.from_dict({"input_ids": ids, "labels": labels, "length": [len(one) for one in ids]})

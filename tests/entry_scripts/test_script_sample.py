@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from kit.data import pick_columns, read_table
-from kit.labels import classified, hold_out, labels_of
-from kit.models import load_tokenizer
-from sm_spot import UsageError
-from train_text_classification import baseline_accuracies, parse_arguments
+from kit.common import load_tokenizer
+from kit.data import DataArguments, label_sets, read_sets
 
 import make_sample
 
@@ -24,8 +21,8 @@ Rows = tuple[list[str], list[int]]
 
 @pytest.fixture(scope="module")
 def parts() -> tuple[Rows, Rows]:
-    table = read_table(make_sample.SAMPLE, "train")
-    train, other = hold_out(classified(table, pick_columns(table), labels_of(table, "label")), 0.1, table)
+    args = SimpleNamespace(text_column=None, label_column=None, num_labels=None, validation_fraction=0.1)
+    train, other = label_sets(read_sets(DataArguments(), "reviews.csv"), args).values()
     return (train["text"][:], train["label"][:]), (other["text"][:], other["label"][:])
 
 
@@ -56,18 +53,3 @@ def test_the_tokenizer_knows_every_word_of_the_sample(parts: tuple[Rows, Rows]) 
     assert not any(tokenizer.unk_token_id in text for text in ids)
     assert ids[0][0] == tokenizer.cls_token_id
     assert ids[0][-1] == tokenizer.sep_token_id
-
-
-def test_counting_words_is_better_than_guessing_and_not_enough() -> None:
-    pytest.importorskip("sklearn")
-    table = read_table(make_sample.SAMPLE, "train")
-    examples = classified(table, pick_columns(table), labels_of(table, "label"))
-    found = baseline_accuracies(*hold_out(examples, 0.1, table))
-    assert 0.45 < found["baseline_majority_accuracy"] < 0.55
-    assert 0.65 < found["baseline_bag_of_words_accuracy"] < 0.82
-
-
-def test_the_baselines_need_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(UsageError, match="--baselines: wanted the library scikit-learn"):
-        parse_arguments(["--baselines", "True"])

@@ -9,16 +9,13 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-import train_glue
-import train_language_model
-import train_question_answering
+from kit.common import TrainingArguments, parse
 from sm_spot import Checkpoints
 from sm_trn.core.logs import numbers
 
@@ -36,7 +33,7 @@ DEFECTS = [
     (
         "000",
         "names that were never imported",
-        "entry_scripts/test_script_training.py::test_a_tiny_model_learns_the_sample_and_beats_counted_words",
+        "entry_scripts/test_script_training.py::test_a_tiny_model_learns_the_sample_and_beats_the_majority",
     ),
     (
         "000",
@@ -76,12 +73,12 @@ DEFECTS = [
     (
         "000",
         "pandas has no error_bad_lines any more",
-        "entry_scripts/test_kit_data.py::test_every_file_gives_its_rows_or_says_what_is_wrong",
+        "entry_scripts/test_script_data.py::test_a_file_gives_its_rows_or_is_refused_in_a_sentence",
     ),
     (
         "000",
         "torch_xla has no xrt_world_size any more",
-        "entry_scripts/test_script_runtime.py::test_rank_and_world_are_found_under_old_and_new_names",
+        "entry_scripts/test_script_runtime.py::test_places_are_read_from_torchrun_and_from_mpi",
     ),
     (
         "000",
@@ -102,7 +99,7 @@ DEFECTS = [
     (
         "001",
         "only one old version of the library runs it",
-        "entry_scripts/test_script_environments.py::test_the_compilers_script_learns_in_the_oldest_container",
+        "entry_scripts/test_script_arguments.py::test_the_documents_own_hyperparameters_are_taken_word_for_word",
     ),
     (
         "001",
@@ -112,7 +109,7 @@ DEFECTS = [
     (
         "002",
         "flags that transformers 5 does not know",
-        "entry_scripts/test_script_arguments.py::test_the_published_flags_are_known_to_every_release_that_lives",
+        "entry_scripts/test_script_arguments.py::test_the_documents_own_hyperparameters_are_taken_word_for_word",
     ),
     (
         "002",
@@ -145,7 +142,7 @@ DEFECTS = [
     (
         "003",
         "optimum-neuron calls it zero_1",
-        "entry_scripts/test_script_llama.py::test_parallel_flags_reach_the_librarys_own_arguments",
+        "entry_scripts/test_script_finetune.py::test_parallel_flags_reach_the_librarys_own_arguments",
     ),
     ("004", "a price has no date", "report/test_report_published.py::test_headline_names_both_price_dates"),
 ]
@@ -177,16 +174,14 @@ def test_only_the_main_worker_saves(tmp_path: Path) -> None:
     assert (tmp_path / "model" / "model.safetensors").is_file()
 
 
-@pytest.mark.parametrize("module", [train_glue, train_language_model, train_question_answering])
-def test_checkpoints_lie_outside_the_model_where_a_job_has_a_place_for_them(module: Any, tmp_path: Path) -> None:
+def test_checkpoints_lie_outside_the_model_where_a_job_has_a_place_for_them(tmp_path: Path) -> None:
     folders = ["--output_dir", str(tmp_path / "model"), "--checkpoint_dir", str(tmp_path / "checkpoints")]
-    args = module.parse_arguments(folders)[2]
+    (args,) = parse((TrainingArguments,), folders)
     assert (str(tmp_path / "model"), str(tmp_path / "checkpoints")) == (args.model_dir, args.output_dir)
 
 
-@pytest.mark.parametrize("module", [train_glue, train_language_model, train_question_answering])
-def test_nothing_is_computed_in_half_precision_unasked(module: Any, tmp_path: Path) -> None:
-    args = module.parse_arguments(["--output_dir", str(tmp_path)])[2]
+def test_nothing_is_computed_in_half_precision_unasked(tmp_path: Path) -> None:
+    (args,) = parse((TrainingArguments,), ["--output_dir", str(tmp_path)])
     assert (False, False) == (args.fp16, args.bf16)
 
 

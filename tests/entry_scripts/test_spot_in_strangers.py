@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -36,13 +37,16 @@ FLAGS = (
     *("--output_dir", "checkpoints", "--save_steps", "5", "--save_total_limit", "3", "--logging_steps", "1"),
     *("--report_to", "none", "--use_cpu", "True", "--bf16", "False", "--num_train_epochs", "2"),
 )
-SCRIPTS_OF_OTHERS = ("trainer_loop", "sft_loop", "accelerate_loop", "plain_loop")
+AS_THEY_ARE = ("trainer_loop", "image_loop", "sft_loop", "grpo_loop")
+WITH_LINES_OF_SM_SPOT = ("accelerate_loop", "plain_loop", "callback_alone")
 
 
 class Group:
     """The workers of one run: one process, or one torchrun for each host."""
 
-    def __init__(self, folder: Path, script: str, *flags: str, workers: int = 1, hosts: int = 1) -> None:
+    def __init__(
+        self, folder: Path, script: str, *flags: str, workers: int = 1, hosts: int = 1, options: Sequence[str] = ()
+    ) -> None:
         self.folder, self.log = folder, folder / f"{len(list(folder.glob('*.log')))}.log"
         self.processes: list[subprocess.Popen[bytes]] = []
         port = free_port()
@@ -56,9 +60,12 @@ class Group:
                 launcher += [f"--node_rank={host}", "--master_addr=127.0.0.1", f"--master_port={port}"]
                 flags = (*flags, "--ddp_backend", "gloo")
             code = copied(folder)
+            program = [str(code / f"{script}.py")]
+            if script not in WITH_LINES_OF_SM_SPOT:
+                program = [str(code / "sm_spot.py"), "run", *options, *program]
             with self.log.open("ab") as log:
                 process = subprocess.Popen(
-                    [python, *launcher, str(code / f"{script}.py"), *FLAGS, *flags],
+                    [python, *launcher, *program, *FLAGS, *flags],
                     cwd=home,
                     env={**os.environ, **QUIET, "GLOO_SOCKET_IFNAME": "lo"},
                     stdout=log,
@@ -144,7 +151,7 @@ def interrupted_often(folder: Path, script: str, workers: int, hosts: int) -> st
     return last.said
 
 
-@pytest.mark.parametrize("script", SCRIPTS_OF_OTHERS)
+@pytest.mark.parametrize("script", AS_THEY_ARE + WITH_LINES_OF_SM_SPOT[:2])
 @pytest.mark.parametrize(
     ("workers", "hosts"),
     [

@@ -18,7 +18,7 @@ pytest.importorskip("accelerate")
 pytest.importorskip("datasets")
 
 import sm_spot
-from sm_spot import DONE, INTERRUPTED, Checkpoints
+from sm_spot import DONE, INTERRUPTED, USAGE_ERROR, Checkpoints
 
 from launch import Launch
 from test_spot_in_strangers import Group, exchange
@@ -130,22 +130,55 @@ def test_the_jobs_time_is_a_stop_that_comes_before_its_end(tmp_path: Path, monke
     assert [1] == complete(tmp_path)
 
 
-def test_a_stop_while_the_libraries_load_is_remembered(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sm_spot\n"
-        "os.kill(os.getpid(), signal.SIGTERM)\n"
-        "def main():\n"
-        "    if sm_spot.StopRequest().seen:\n"
-        "        raise sm_spot.Interrupted('at once')\n"
-        "raise SystemExit(sm_spot.exit_code_of(main))\n"
-    )
-    scripts = Path(sm_spot.__file__).parent
+def test_a_stop_before_training_ends_a_program_that_has_nothing_to_save() -> None:
+    code = "import os, signal, sm_spot\nos.kill(os.getpid(), signal.SIGTERM)"
+    environment = {**os.environ, "PYTHONPATH": str(Path(sm_spot.__file__).parent)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (INTERRUPTED, "interrupted: before training\n") == (run.returncode, run.stderr)
+
+
+@pytest.mark.skipif("SM_TRN_INTERRUPTIONS" not in os.environ, reason="SM_TRN_INTERRUPTIONS, as .ci/run sets it: slow")
+@pytest.mark.parametrize(("accumulation", "stopped"), [(1, 4), (4, 1)])
+def test_a_stop_between_long_steps_is_saved_before_torchrun_kills(
+    accumulation: int, stopped: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does so 30 s after the signal: with steps of 8 s behind the second, with micro-batches of 8 s within a step."""
+    monkeypatch.setenv("STEP_SECONDS", "8")
+    monkeypatch.setenv("FIRST_SLOW", "2")
+    run = Group(tmp_path, "trainer_loop", "--gradient_accumulation_steps", str(accumulation), workers=2)
+    run.wait_for("'loss'", 3 if accumulation == 1 else 1)
+    run.end(signal.SIGTERM)
+    assert stopped == step_of(run.said)
+    assert complete(tmp_path)[-1] == stopped
+
+
+def test_what_cannot_resume_exactly_says_so_or_is_refused(tmp_path: Path) -> None:
+    flags = ("--ignore_data_skip", "True", "--max_steps", "1")
+    run = Group(tmp_path, "trainer_loop", *flags)
+    assert [DONE] == run.end(), run.said[-3000:]
+    assert "resumes, but not exactly: batches are not skipped (ignore_data_skip)" in run.said
+    refused = Group(tmp_path, "trainer_loop", *flags, options=["--exact"])
+    assert [USAGE_ERROR] == refused.end(), refused.said[-3000:]
+    assert "error: --exact: this run resumes, but not exactly" in refused.said
+
+
+def test_a_script_that_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, sm_spot.__file__, "run", "absent.py"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(scripts)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (INTERRUPTED, "interrupted: at once\n") == (run.returncode, run.stderr)
+    assert USAGE_ERROR == run.returncode
+    assert "error: sm_spot.py: got 'absent.py', wanted a script: python sm_spot.py run train.py …\n" == run.stderr
+
+
+def test_an_accelerate_loop_goes_on_from_what_it_has_saved_itself(tmp_path: Path) -> None:
+    run = Group(tmp_path, "no_trainer")
+    run.wait_for("'loss'", 12)
+    assert [INTERRUPTED] == run.end(signal.SIGTERM), run.said[-3000:]
+    again = Group(tmp_path, "no_trainer")
+    assert [DONE] == again.end(), again.said[-3000:]
+    assert "resumes, but not exactly" in again.said
+    assert "resuming from checkpoints/step_" in again.said

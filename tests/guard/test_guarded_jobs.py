@@ -188,9 +188,8 @@ SHIPPED: Mapping[str, Mapping[str, str | int]] = {
         "max_steps": 40,
         **OFTEN,
     },
-    "run_clm.py": {"model_type": "tiny-gpt2", "block_size": 32, "max_train_samples": 400, "max_steps": 40, **OFTEN},
     "train_question_answering.py": {"model_name_or_path": "tiny-random", "max_steps": 40, **OFTEN},
-    "finetune_llama.py": {"model_name_or_path": "tiny-llama", "block_size": 64, "max_steps": 20, "logging_steps": 2},
+    "finetune.py": {"model_name_or_path": "tiny-llama", "block_size": 64, "max_steps": 20, "logging_steps": 2},
 }
 
 
@@ -200,7 +199,7 @@ SHIPPED: Mapping[str, Mapping[str, str | int]] = {
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("script", SHIPPED)
 def test_no_shipped_script_raises_an_alarm_at_the_default(session: st.Session, script: str) -> None:
-    if script == "finetune_llama.py":
+    if script == "finetune.py":
         pytest.importorskip("trl")
     job = session.submit(
         st.JobSpec(

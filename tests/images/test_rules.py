@@ -179,7 +179,6 @@ GLUE = "train_glue.py"
         (GLUE, st.PyTorch("2.13", python="py312"), "needs transformers 4.56"),  # a lock file without it
         (GLUE, st.PyTorch("2.1.0", python="py310"), "needs torch 2.5"),
         (GLUE, st.PyTorch("2.8.0", python="py312"), "needs transformers 4.56"),  # nothing there brings it
-        ("compiler/run_clm.py", st.PyTorch("2.1.0", python="py310"), ""),
         ("inference_of_mine.py", st.PyTorch("2.1.0", python="py310"), ""),
     ],
 )

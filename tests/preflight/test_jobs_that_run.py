@@ -407,7 +407,7 @@ def test_a_gated_model_without_a_token_is_told_of(
 
 def test_a_gated_model_of_a_shipped_script_is_told_of() -> None:
     job = jobs.trainium("x").replace(
-        script=st.Script("finetune_llama.py"), hyperparameters={"model_name_or_path": "meta-llama/Llama-2-7b-hf"}
+        script=st.Script("finetune.py"), hyperparameters={"model_name_or_path": "meta-llama/Llama-2-7b-hf"}
     )
     assert [WARNING] == severities(job, "DATA004")
 

@@ -35,7 +35,7 @@ P4D = JobSpec(
     framework=HuggingFace("4.56.2", pytorch="2.8.0", python="py312"),
     compute=Compute("ml.p4d.24xlarge", count=2),
     distribution=TorchDistributed(),
-    hyperparameters={"model": "tiny-random", "train": "sample", "epochs": 5, "learning_rate": 0.002, "baselines": True},
+    hyperparameters={"model": "tiny-random", "train": "sample", "epochs": 5, "learning_rate": 0.002},
     metrics=TRAINER_METRICS + EVALUATION_METRICS,
     max_run_s=3600,
 )

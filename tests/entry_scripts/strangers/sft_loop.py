@@ -1,6 +1,4 @@
-"""An ordinary script of trl's SFTTrainer, and the lines of sm_spot."""
-
-import sm_spot
+"""An ordinary script of trl's SFTTrainer."""
 
 from pathlib import Path
 
@@ -21,9 +19,9 @@ def main() -> None:
         eval_dataset=dataset.select(range(64)),
         processing_class=tokenizer,
     )
-    sm_spot.train(trainer)
+    trainer.train()
     trainer.save_model(str(Path(args.output_dir, "model")))
 
 
 if __name__ == "__main__":
-    sm_spot.leave(sm_spot.exit_code_of(main))
+    main()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +42,7 @@ def dataset(count: int = 480) -> Any:
 
 def classifier(tokens: Any, seed: int) -> Any:
     torch.manual_seed(seed)
-    return BertForSequenceClassification(
+    model = BertForSequenceClassification(
         BertConfig(
             vocab_size=len(tokens),
             hidden_size=16,
@@ -49,6 +52,11 @@ def classifier(tokens: Any, seed: int) -> Any:
             max_position_embeddings=64,
         )
     )
+    seconds, calls = float(os.environ.get("STEP_SECONDS", "0")), count()
+    if seconds:
+        first = int(os.environ["FIRST_SLOW"])
+        model.register_forward_pre_hook(lambda *_: time.sleep(seconds * (next(calls) >= first)))
+    return model
 
 
 def generator(tokens: Any, seed: int) -> Any:

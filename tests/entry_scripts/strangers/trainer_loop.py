@@ -1,6 +1,4 @@
-"""An ordinary Trainer script: `datasets`, a tokenizer, a collator that draws as run_mlm's does, and the lines of sm_spot."""
-
-import sm_spot
+"""An ordinary Trainer script: `datasets`, a tokenizer, a collator that draws as run_mlm's does."""
 
 from pathlib import Path
 from typing import Any
@@ -30,10 +28,10 @@ def main() -> None:
         processing_class=tokenizer,
         data_collator=Masking(tokenizer),
     )
-    result = sm_spot.train(trainer)
+    result = trainer.train()
     trainer.save_metrics("train", result.metrics)  # as Hugging Face's examples do
     trainer.save_model(str(Path(args.output_dir, "model")))
 
 
 if __name__ == "__main__":
-    sm_spot.leave(sm_spot.exit_code_of(main))
+    main()

@@ -1,4 +1,4 @@
-"""The Llama script: plain Trainer here, optimum-neuron's trainer where Trainium is."""
+"""Fine-tuning: trl's trainers here, optimum-neuron's where Trainium is."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 pytest.importorskip("trl")
 
-import finetune_llama
-from finetune_llama import main, parse_arguments
-from kit.chats import tuning_set
-from kit.models import load_tokenizer
-from kit.tuning import peft_config_of, read_tables
+import finetune
+from finetune import ModelArguments, TuningArguments, load_sets, main, peft_config_of
+from kit.common import load_tokenizer, parse
 from recording_optimum_neuron import RecordingOptimumNeuron
 from recording_torch_xla import RecordingTorchXla
 from sm_spot import INTERRUPTED, USAGE_ERROR
@@ -46,14 +44,6 @@ def test_a_tiny_llama_learns_and_is_saved(tmp_path: Path) -> None:
     assert "llama" == transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m").config.model_type
 
 
-@pytest.mark.parametrize("flag", ["tensor_parallel_size", "pipeline_parallel_size", "zero_1", "zero1"])
-def test_what_only_trainium_can_do_is_refused_here(flag: str) -> None:
-    value = "True" if flag.startswith("zero") else "8"
-    run = run_here(main, "--model_name_or_path", "tiny-llama", f"--{flag}", value)
-    assert USAGE_ERROR == run.code
-    assert run.err.startswith(f"error: --{flag}: only optimum-neuron on Trainium has it; leave it out here")
-
-
 def test_lora_without_its_library_is_a_mistake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
     flags = ["--model_name_or_path", "tiny-llama", "--use_lora", "--block_size", "32", "--output_dir", str(tmp_path)]
@@ -61,10 +51,10 @@ def test_lora_without_its_library_is_a_mistake(monkeypatch: pytest.MonkeyPatch, 
     assert (USAGE_ERROR, True) == (run.code, "error: arguments: " in run.err and "peft" in run.err)
 
 
-@pytest.mark.parametrize(("model", "trained"), [("tiny-llama", 2 * 4 * (128 + 96)), ("tiny-gpt2", None)])
-def test_additions_are_trained_merged_and_kept_beside(model: str, trained: int | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["tiny-llama", "tiny-gpt2"])
+def test_additions_are_trained_merged_and_kept_beside(model: str, tmp_path: Path) -> None:
     pytest.importorskip("peft")
-    everywhere = "" if trained else " --lora_target_modules all-linear"
+    everywhere = "" if model == "tiny-llama" else " --lora_target_modules all-linear"
     flags = f"--model_name_or_path {model}{everywhere} --max_steps 20 --learning_rate 0.01 --block_size 32 --use_lora True --lora_r 4"
     more = (
         "--lora_dropout 0 --per_device_train_batch_size 8 --max_train_samples 400 --save_strategy no --logging_steps 5"
@@ -73,8 +63,6 @@ def test_additions_are_trained_merged_and_kept_beside(model: str, trained: int |
     assert 0 == run.code, run.err
     losses = [line["loss"] for line in run.having("loss")]
     assert losses[-1] < losses[0]
-    if trained:
-        assert f"{trained} weights to train" in run.out
     merged = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m")
     assert not any("lora" in name for name in merged.state_dict())
     assert (tmp_path / "m" / "adapter" / "adapter_model.safetensors").is_file()
@@ -84,37 +72,51 @@ CHATS = [
     {"messages": [{"role": "user", "content": f"Is it {word}?"}, {"role": "assistant", "content": f"It is {word}."}]}
     for word in ("good", "bad", "red", "blue") * 20
 ]
-TEMPLATE = "{% for m in messages %}{{ m['role'] }} : {{ m['content'] }} [SEP] {% endfor %}"
 
 
-def test_conversations_are_learnt_through_the_chat_template(tmp_path: Path) -> None:
+FORMS = [
+    ({"prompt": "Is it good?", "completion": "It is."}, ["prompt", "completion"]),
+    ({"messages": CHATS[0]["messages"], "tools": "[]", "id": 3}, ["messages", "tools"]),
+    ({"conversations": [{"from": "human", "value": "Is it?"}, {"from": "gpt", "value": "It is."}]}, ["messages"]),
+    ({"content": "some text", "id": 3}, ["text"]),
+]
+
+
+@pytest.mark.parametrize(("row", "columns"), FORMS)
+def test_trl_gets_the_columns_that_it_learns_from(row: dict[str, object], columns: list[str], tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("\n".join([json.dumps(row)] * 4))
+    (data_args,) = parse((TuningArguments,), ["--train_file", str(tmp_path / "rows.jsonl")])
+    sets = load_sets(data_args, finetune.METHODS["sft"][1])
+    assert columns == sets["train"].column_names
+    assert [3, 1] == [len(part) for part in sets.values()]
+
+
+def test_conversations_can_be_rehearsed_with_the_bundled_model_in_groups_of_like_length(tmp_path: Path) -> None:
     (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, CHATS)))
-    (tmp_path / "template.jinja").write_text(TEMPLATE)
     flags = "--model_name_or_path tiny-llama --max_steps 30 --learning_rate 0.005 --block_size 64 --save_strategy no --logging_steps 10"
-    files = ["--train_file", str(tmp_path / "chats.jsonl"), "--output_dir", str(tmp_path / "m")]
-    refused = run_here(main, *flags.split(), *files)
-    assert USAGE_ERROR == refused.code
-    assert "error: arguments: Cannot use chat template functions" in refused.err, refused.err
-    run = run_here(main, *flags.split(), *files, "--chat_template_path", str(tmp_path / "template.jinja"))
+    run = run_here(
+        main, *flags.split(), "--train_file", str(tmp_path / "chats.jsonl"), "--output_dir", str(tmp_path / "m")
+    )
     assert 0 == run.code, run.err
     losses = [line["loss"] for line in run.having("loss")]
     assert losses[-1] < 0.8 * losses[0]
 
 
-def test_a_length_that_cuts_every_completion_off_is_said_before_training(tmp_path: Path) -> None:
-    rows = [{"prompt": "a good film " * 30, "completion": "indeed"}] * 20
-    (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    flags = ["--model_name_or_path", "tiny-llama", "--block_size", "32", "--output_dir", str(tmp_path / "m")]
-    run = run_here(main, *flags, "--train_file", str(tmp_path / "long.jsonl"))
-    assert (USAGE_ERROR, True) == (run.code, "error: data: got no example with something to learn" in run.err), run.err
-
-
-def test_a_loss_of_completions_needs_completions(tmp_path: Path) -> None:
-    flags = ["--model_name_or_path", "tiny-llama", "--block_size", "32", "--output_dir", str(tmp_path)]
-    run = run_here(main, *flags, "--completion_only_loss", "True")
+def test_preferences_are_learnt_and_other_data_is_refused(tmp_path: Path) -> None:
+    rows = [{"prompt": "Is it?", "chosen": " It is good." * (1 + n % 2), "rejected": " bad"} for n in range(40)]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    flags = "--method dpo --model_name_or_path tiny-llama --max_steps 12 --learning_rate 0.01 --logging_steps 4 --save_strategy no"
+    run = run_here(
+        main, *flags.split(), "--train_file", str(tmp_path / "pairs.jsonl"), "--output_dir", str(tmp_path / "m")
+    )
+    assert 0 == run.code, run.err
+    losses = [line["loss"] for line in run.having("loss")]
+    assert losses[-1] < 0.5 * losses[0]
+    (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, CHATS)))
+    refused = run_here(main, *flags.split(), "--train_file", str(tmp_path / "chats.jsonl"))
     assert (USAGE_ERROR, True) == (
-        run.code,
-        "error: --completion_only_loss: wanted 'prompt' and 'completion'" in run.err,
+        refused.code,
+        "got the columns messages, wanted prompt, chosen, rejected" in refused.err,
     )
 
 
@@ -164,10 +166,7 @@ def test_conversations_in_a_familys_own_form_are_learnt_or_refused_in_one_senten
         run = run_here(main, *flags.split(), *files)
         if name == "system" and family in {"gemma", "mistral"}:  # whose templates take no such turn
             assert (USAGE_ERROR, 1) == (run.code, len(run.err.splitlines())), run.err
-            assert (
-                "--train_file: row 5 of system.jsonl has a conversation that the chat template refuses (roles"
-                in run.err
-            )
+            assert "error: arguments: roles must take turns" in run.err
         else:
             assert 0 == run.code, run.err
             losses = [line["loss"] for line in run.having("loss")]
@@ -184,66 +183,6 @@ def test_of_a_prompt_and_its_completion_only_the_completion_is_learnt(tmp_path: 
     assert run.having("loss")[-1]["loss"] < 0.1  # the prompts' words cannot be foretold so well
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"prompt": "Is it good?", "completion": None}, "row 2 of rows.jsonl has ('Is it good?', None)"),
-        ({"prompt": "Is it good?", "completion": 7}, "row 2 of rows.jsonl has ('Is it good?', 7)"),
-        ({"instruction": "Is it good?", "output": "It is."}, "got the columns instruction, output, wanted 'messages'"),
-        (
-            {"conversations": [{"who": "human", "said": "Is it?"}]},
-            "row 2 of rows.jsonl has no conversation in 'messages'",
-        ),
-    ],
-)
-def test_data_in_another_form_is_refused_with_the_forms_that_are_known(
-    row: dict[str, object], said: str, tmp_path: Path
-) -> None:
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row))
-    flags = ["--model_name_or_path", "tiny-llama", "--train_file", str(tmp_path / "rows.jsonl")]
-    run = run_here(main, *flags, "--output_dir", str(tmp_path / "m"))
-    assert (USAGE_ERROR, True) == (run.code, said in run.err), run.err
-
-
-@pytest.mark.parametrize("flag", ["--text_column", "--dataset_text_field"])
-@pytest.mark.parametrize(("packing", "examples"), [([], 17), (["--packing", "False"], 30)])
-def test_texts_are_packed_unless_that_is_refused_and_their_column_has_trls_flag_too(
-    flag: str, packing: list[str], examples: int, tmp_path: Path
-) -> None:
-    (tmp_path / "a.csv").write_text("lyrics,stars\n" + "a good film,5\na bad film,1\n" * 15)
-    flags = ["--model_name_or_path", "tiny-llama", "--max_steps", "1", "--max_length", "16", "--do_eval", "False"]
-    flags += ["--train_file", str(tmp_path / "a.csv"), "--validation_file", str(tmp_path / "a.csv"), *packing]
-    run = run_here(main, *flags, flag, "lyrics", "--output_dir", str(tmp_path / "m"), "--save_strategy", "no")
-    assert 0 == run.code, run.err
-    assert f": {examples} examples of at most 16 tokens out of 30 rows" in run.out
-
-
-def test_a_row_that_is_no_conversation_is_named(tmp_path: Path) -> None:
-    (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, [*CHATS[:5], {"messages": [{"text": "x"}]}])))
-    run = run_here(main, "--model_name_or_path", "tiny-llama", "--train_file", str(tmp_path / "chats.jsonl"))
-    assert USAGE_ERROR == run.code
-    assert "row 6 of chats.jsonl has no conversation in 'messages', wanted a list of" in run.err
-
-
-def test_tools_reach_the_chat_template(tmp_path: Path) -> None:
-    rows = [{**chat, "tools": [{"name": "look_up", "parameters": {"word": "text"}}]} for chat in CHATS]
-    (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    data_args = parse_arguments(["--train_file", str(tmp_path / "chats.jsonl")])[1]
-    kept = tuning_set(read_tables(data_args)["train"])
-    assert [{"name": "look_up", "parameters": {"word": "text"}}] == json.loads(kept[0]["tools"])
-
-
-def test_conversations_in_the_form_of_sharegpt_are_learnt(tmp_path: Path) -> None:
-    rows = [
-        {"conversations": [{"from": "human", "value": "Is it so?"}, {"from": "gpt", "value": f"It is {word}."}]}
-        for word in ("good", "bad", "red", "blue") * 20
-    ]
-    (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    data_args = parse_arguments(["--train_file", str(tmp_path / "chats.jsonl")])[1]
-    kept = tuning_set(read_tables(data_args)["train"])
-    assert ["user", "assistant"] == [turn["role"] for turn in kept[0]["messages"]]
-
-
 FUSED = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
          "intermediate_size": 32, "pad_token_id": 0}  # fmt: skip
 
@@ -256,7 +195,7 @@ FUSED = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_atten
 def test_by_default_additions_are_where_peft_puts_them_or_everywhere(kind: str, trained: set[str]) -> None:
     peft = pytest.importorskip("peft")
     model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(kind, **FUSED))
-    model_args = parse_arguments(["--use_lora", "True"])[0]
+    (model_args,) = parse((ModelArguments,), ["--use_lora", "True"])
     added = peft.get_peft_model(model, peft_config_of(model_args, model))
     assert trained == {name.split(".")[-4] for name, weight in added.named_parameters() if weight.requires_grad}
 
@@ -264,9 +203,7 @@ def test_by_default_additions_are_where_peft_puts_them_or_everywhere(kind: str, 
 def test_a_part_that_only_some_models_have_is_refused_where_it_is_not(tmp_path: Path) -> None:
     flags = "--model_name_or_path tiny-gpt2 --use_peft True --lora_target_modules q_proj --max_length 32 --output_dir"
     run = run_here(main, *flags.split(), str(tmp_path))
-    assert (USAGE_ERROR, True) == (run.code, "error: arguments: Target modules {'q_proj'} not found" in run.err), (
-        run.err
-    )
+    assert (USAGE_ERROR, True) == (run.code, "error: arguments: Target modules q_proj not found" in run.err), run.err
 
 
 # Of trl's ModelConfig, version 1.16.
@@ -280,7 +217,7 @@ FLAGS_OF_MODEL_CONFIG = {
 
 def test_every_flag_of_trls_model_config_is_known() -> None:
     words = [word for name, value in FLAGS_OF_MODEL_CONFIG.items() for word in ("--" + name, value)]
-    model_args = parse_arguments(words)[0]
+    (model_args,) = parse((ModelArguments,), words)
     assert FLAGS_OF_MODEL_CONFIG == {name: str(getattr(model_args, name)) for name in FLAGS_OF_MODEL_CONFIG}
 
 
@@ -291,7 +228,8 @@ def on_trainium(
     neuron: RecordingOptimumNeuron, folder: Path, monkeypatch: pytest.MonkeyPatch, *flags: str, rank: int = 0
 ) -> tuple[Finished, list[str]]:
     monkeypatch.setenv("SM_TRN_RUNTIME", "xla")
-    monkeypatch.setenv("RANK", str(rank))
+    for name, value in (("RANK", rank), ("LOCAL_RANK", rank), ("WORLD_SIZE", 32), ("LOCAL_WORLD_SIZE", 32)):
+        monkeypatch.setenv(name, str(value))
     folder.mkdir(exist_ok=True)
     load_tokenizer("tiny-llama").save_pretrained(folder / "tokenizer")
     (folder / "text.txt").write_text("the screen is very good .\n" * 800)
@@ -299,12 +237,12 @@ def on_trainium(
     out = ["--output_dir", str(folder / "model"), "--model_name_or_path", "meta-llama/Llama-2-7b-hf"]
     try:
         with neuron.installed(), RecordingTorchXla(rank=rank, world_size=32).installed() as xla:
-            importlib.reload(finetune_llama)  # which decides when it is loaded
+            importlib.reload(finetune)  # which decides when it is loaded
             neuron.trace = xla.record("trace")
-            return run_here(finetune_llama.main, *PUBLISHED.split(), *files, *out, *flags), xla.calls
+            return run_here(finetune.main, *PUBLISHED.split(), *files, *out, *flags), xla.calls
     finally:
         monkeypatch.undo()
-        importlib.reload(finetune_llama)
+        importlib.reload(finetune)
 
 
 def test_parallel_flags_reach_the_librarys_own_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,21 +258,11 @@ def test_parallel_flags_reach_the_librarys_own_arguments(tmp_path: Path, monkeyp
         args.disable_sequence_parallel,
     )
     assert "default_optim" == args.optim  # ours would not keep master weights
-    assert (2048, True) == (args.max_length, args.packing)
+    assert (512, True) == (args.max_length, args.packing)  # the tokenizer's
     (loaded,) = neuron.named("from_pretrained")
     assert ({"tp": 8}, torch.bfloat16) == (loaded["trn_config"], loaded["torch_dtype"])
     assert "flash_attention_2" == loaded["attn_implementation"]
     assert [{"output_dir": str(tmp_path / "model")}] == neuron.named("save_model")
-    assert "optimum-cli neuron consolidate" in run.out
-
-
-def test_by_default_zero_1_and_stochastic_rounding_are_the_librarys_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    neuron = RecordingOptimumNeuron()
-    on_trainium(neuron, tmp_path, monkeypatch)
-    args = neuron.named("NeuronSFTTrainer")[0]["args"]
-    assert (True, True) == (args.zero_1, args.stochastic_rounding_enabled)
 
 
 def test_additions_there_are_asked_for_by_the_models_own_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,8 +291,8 @@ def test_only_the_main_worker_writes_though_the_library_believes_each_to_be_it(
     assert INTERRUPTED == run.code
     assert bool(run.having("loss")) == (rank == 16)  # the first worker of the last of two pipeline stages
     assert bool(neuron.named("save tokenizer")) == (rank == 0)
-    assert (tmp_path / "model" / "checkpoint-10" / "manifest.json").is_file() == (rank == 0)
-    assert (tmp_path / "model" / "checkpoint-10" / "trainer_state.json").is_file() == (rank == 0)
+    assert (tmp_path / "model" / "checkpoint-8" / "manifest.json").is_file() == (rank == 0)
+    assert (tmp_path / "model" / "checkpoint-8" / "trainer_state.json").is_file() == (rank == 0)
 
 
 def test_metric_lines_are_ours_there_too_and_the_last_one_has_the_runtime(
@@ -383,14 +311,13 @@ def test_a_stop_there_is_agreed_saved_and_proven_and_the_next_run_says_that_it_b
     stopping = RecordingOptimumNeuron(
         steps=20, before_step=lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 6 else None
     )
-    run, calls = on_trainium(stopping, tmp_path, monkeypatch)
+    run, _ = on_trainium(stopping, tmp_path, monkeypatch)
     assert INTERRUPTED == run.code
-    assert "interrupted: after step 10 of 20; saved in" in run.err  # workers ask one another every fifth step
-    assert 2 == calls.count("all_reduce max")
+    assert "interrupted: after step 8 of 20; saved in" in run.err
     again, _ = on_trainium(RecordingOptimumNeuron(), tmp_path, monkeypatch)
     assert 0 == again.code, again.err
-    assert "checkpoint-10 is put aside: this run begins anew" in again.out
-    assert (tmp_path / "model" / "torn-checkpoint-10").is_dir()
+    assert "begins anew: checkpoints in " in again.out
+    assert (tmp_path / "model" / "torn-checkpoint-8").is_dir()
 
 
 def test_whether_to_stop_is_asked_where_the_library_has_cut_the_graph(
@@ -401,8 +328,8 @@ def test_whether_to_stop_is_asked_where_the_library_has_cut_the_graph(
     run, calls = on_trainium(RecordingOptimumNeuron(steps=20), tmp_path, monkeypatch)
     assert 0 == run.code, run.err
     asked = [number for number, call in enumerate(calls) if call == "all_reduce max"]
-    assert 4 == len(asked)
-    for number in asked:
+    assert 2 < len(asked) < 20
+    for number in asked[2:]:  # the first is before any step, and the second behind one that was waited for
         traced = max(before for before, call in enumerate(calls[:number]) if call == "trace")
         assert ["cut", "cut"] == calls[traced + 1 : traced + 3]
 
@@ -417,4 +344,3 @@ def test_every_worker_makes_the_same_collectives(tmp_path: Path, monkeypatch: py
         assert INTERRUPTED == run.code
         made.append([call for call in calls if call in {"rendezvous", "all_reduce max", "all_reduce min"}])
     assert made[0] == made[1]
-    assert 2 == made[0].count("all_reduce max")
