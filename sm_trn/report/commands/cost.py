@@ -108,8 +108,8 @@ def cost_line(job: JobSnapshot, cost: JobCost | None) -> str:
     words = str(reason)
     if reason is Missing.EMULATED and job.billable_s is not None:
         price = known_prices().of(job.machines, job.region)
-        listed = f"; on AWS {fmt.instances(job.instance, job.count)} at {price} each" if price is not None else ""
-        words = f"{reason} ({fmt.billable(job.billable_s, emulated=True)}){listed}"
+        words = f"{reason} ({fmt.billable(job.billable_s, emulated=True)})"
+        words += f"; on AWS {fmt.instances(job.instance, job.count)} at {price} each" if price is not None else ""
     elif reason is Missing.NO_PRICE:
         words = f"{no_price_for(job.instance, job.region)}; none is guessed"
     return f"{job.name}  {cost or words}"

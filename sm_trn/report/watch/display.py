@@ -155,7 +155,7 @@ def display_for(stream: TextIO, notebook: bool | None = None, *, environ: Mappin
     display = ipython_display() if (in_notebook() if notebook is None else notebook) else None
     if display is not None:
         return NotebookDisplay(display)
-    if wants_redraw(stream, environ):
+    if stream.isatty() and environ.get("TERM", "") != "dumb":  # its cursor can move back over what was written
         return TerminalDisplay(stream, environ=environ)
     return LineDisplay(stream)
 
@@ -167,11 +167,6 @@ def writes_unicode(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def wants_redraw(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether what was written can be drawn over: a terminal that can move its cursor."""
-    return stream.isatty() and environ.get("TERM", "") != "dumb"
 
 
 def in_notebook() -> bool:
