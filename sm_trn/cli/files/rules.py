@@ -139,21 +139,14 @@ def page() -> str:
     parts = [
         "# Preflight rules",
         "",
-        "What `sm-trn check` looks for, offline and before anything is started. `sm-trn check --explain ID` shows one rule.",
+        "What `sm-trn check` looks for, offline and before anything is started. `sm-trn check --explain ID` says why, with the source.",
         "This page is made from the rules: `sm-trn check --rules > sm_trn/docs/rules.md`.",
     ]
     for family in dict.fromkeys(rule.family for rule in catalogue()):
+        parts += ["", f"## {family}: {FAMILIES[family]}", "", "| id | severity | finds |", "|---|---|---|"]
         parts += [
-            "",
-            f"## {family}: {FAMILIES[family]}",
-            "",
-            "| id | severity | finds | why | evidence |",
-            "|---|---|---|---|---|",
+            f"| {rule.id} | {_severities(rule)} | {rule.summary} |" for rule in catalogue() if rule.family == family
         ]
-        for rule in catalogue():
-            if rule.family == family:
-                cells = (rule.id, _severities(rule), rule.summary, rule.why, rule.evidence)
-                parts.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     parts += ["", "## What is not looked at", "", "| check does not look at | told by |", "|---|---|"]
     parts += [f"| {what} | {instead} |" for what, instead in UNSEEN]
     return "\n".join(parts) + "\n"

@@ -17,7 +17,7 @@ from ..specs.data import S3Kind
 from ..specs.job import JobSpec
 from ..specs.json import leaves, thawed
 from ..specs.kept import Kept
-from ..specs.problems import Advice, Change, Field, Problem, Severity, rules_of
+from ..specs.problems import Advice, Change, Field, Problem, Rule, Severity, rules_of
 from ..specs.value import suggestion
 
 SHOWN = 12
@@ -152,23 +152,23 @@ def extra(job: JobSpec) -> Iterator[Problem]:
         member = limits.shapes()[REQUEST]["members"].get(name)
         if member is None:
             what = f"CreateTrainingJob has no such member{suggestion(name, limits.shapes()[REQUEST]['members'])}"
-            yield _refused(f"extra.{name}", what, repr(name), "a member of the request")
+            yield _refused(_RULES["LIMIT026"], f"extra.{name}", what, repr(name), "a member of the request")
             continue
         for place, got, wanted in faults(
             member["shape"], thawed(value), partial=name in fields.SHARED or name in fields.WRITING
         ):
             path = f"extra.{name}{place}".replace("/", ".")
-            yield _refused(path, f"the API refuses {path.removeprefix('extra.')}", got, wanted)
+            yield _refused(_RULES["LIMIT026"], path, f"the API refuses {path.removeprefix('extra.')}", got, wanted)
     for path, value in leaves(job.extra):
         owner = next((spec for request, spec in fields.OWNED if f"{path}.".startswith(f"{request}.")), None)
         if owner is not None:
-            yield _refused(f"extra.{path}", "the job sets this member itself", f"{thawed(value)!r}", owner)
+            yield _refused(
+                _RULES["LIMIT026"], f"extra.{path}", "the job sets this member itself", f"{thawed(value)!r}", owner
+            )
 
 
-def _refused(where: str, what: str, got: str, wanted: str) -> Problem:
-    return _RULES["LIMIT026"].problem(
-        Field(where), what, got=got, wanted=wanted, fix=Advice("correct it, or leave it out")
-    )
+def _refused(rule: Rule, where: str, what: str, got: str, wanted: str) -> Problem:
+    return rule.problem(Field(where), what, got=got, wanted=wanted, fix=Advice("correct it, or leave it out"))
 
 
 def preferences(job: JobSpec) -> Iterator[Problem]:
