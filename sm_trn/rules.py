@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from .core import preflight
 from .core.specs.job import JobSpec
 from .core.specs.problems import Problems
-from .core.specs.tuning import Sweep
 from .forecast.rules import ALL_RULES as RULES
 
 if TYPE_CHECKING:
+    from .core.specs.tuning import Sweep
     from .tuning.files import CheckedSweep
 
 
@@ -25,10 +25,12 @@ def check(job: JobSpec | Sweep, *, today: date | None = None) -> Problems:
     >>> [problem.id for problem in st.check(wrong) if problem.severity is st.Severity.ERROR]
     ['DIST003']
     """
-    if isinstance(job, Sweep):
-        from .tuning.checking import check_sweep  # noqa: PLC0415 - few jobs are searched
+    if not isinstance(job, JobSpec):
+        from .core.specs.tuning import Sweep  # noqa: PLC0415 - few jobs are searched
+        from .tuning.checking import check_sweep  # noqa: PLC0415 - as above
 
-        return check_sweep(job, today=today, rules=RULES)
+        if isinstance(job, Sweep):
+            return check_sweep(job, today=today, rules=RULES)
     return preflight.check(job, today=today, rules=RULES)
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from sm_trn.core.logs import LogEvent, dicts, parse_log, points, printable
 from sm_trn.core.render import as_request, destination_of, parse_request, render
-from sm_trn.core.specs import Severity, dump_record, json_text, parse_record, parse_snapshot, record
+from sm_trn.core.specs import Severity, dump_record, json_text, parse_record, parse_snapshot
+from sm_trn.core.specs.record import record
 from sm_trn.rules import check
 
 CORPUS = Path(os.environ.get("SM_TRN_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))

@@ -19,7 +19,7 @@ from jobs import job_of
 
 import sm_trn as st
 from sm_trn.core._entry import scripts_folder
-from sm_trn.core.catalog import hosting_image
+from sm_trn.core.catalog.inference import hosting_image
 from sm_trn.core.errors import CloudError, InvalidJob, UnknownName
 from sm_trn.core.pricing import snapshot_book
 

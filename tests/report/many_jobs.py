@@ -8,7 +8,8 @@ from typing import Any
 
 from report_jobs import START, describe, step_lines, transitions
 
-from sm_trn.core.specs import JobRecord, JobSnapshot, MetricPoint, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, JobSnapshot, MetricPoint, parse_snapshot
+from sm_trn.core.specs.record import record
 
 RATES = (1e-5, 2e-5, 3e-5, 5e-5, 8e-5, 1e-4, 3e-4, 8e-4)
 DIVERGES = 8e-4

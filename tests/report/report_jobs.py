@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot
+from sm_trn.core.specs.record import record
 
 START = 1_700_000_000.0
 

@@ -19,7 +19,8 @@ from PIL import Image
 from report_jobs import describe, emulated_job, gpt2_pair
 
 from sm_trn.core.formatting.theme import Theme
-from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot
+from sm_trn.core.specs.record import record
 from sm_trn.report import Comparison, compare, published_record
 from sm_trn.report.figures import charts_of
 from sm_trn.report.figures.chart import Chart

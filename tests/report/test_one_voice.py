@@ -16,7 +16,8 @@ from sm_trn.cli.jobs import facts
 from sm_trn.core.formatting.missing import Missing
 from sm_trn.core.formatting.table import csv_text
 from sm_trn.core.pricing import job_cost, snapshot_book
-from sm_trn.core.specs import JobSnapshot, JobStatus, parse_snapshot, record
+from sm_trn.core.specs import JobSnapshot, JobStatus, parse_snapshot
+from sm_trn.core.specs.record import record
 from sm_trn.core.status import LOOKS, limit_of, next_command
 from sm_trn.report import WatchRow, compare, fleet, watch_html, watch_text
 from sm_trn.report.columns import COLUMNS

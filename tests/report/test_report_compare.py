@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from report_jobs import START, describe, emulated_job, gpt2_pair, step_lines, transitions
 
 from sm_trn.core.errors import SmTrnError
-from sm_trn.core.specs import JobRecord, MetricPoint, Origin, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, MetricPoint, Origin, parse_snapshot
+from sm_trn.core.specs.record import record
 from sm_trn.report import Comparison, compare, published_record
 
 WORK = "one workload"

@@ -15,7 +15,8 @@ import pytest
 from report_jobs import describe, emulated_job, gpt2_pair
 
 from sm_trn.core.formatting.table import csv_text
-from sm_trn.core.specs import JobRecord, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, parse_snapshot
+from sm_trn.core.specs.record import record
 from sm_trn.report import COLUMNS, Comparison, compare, published_record
 
 NOW = datetime(2026, 11, 20, 16, 42, tzinfo=timezone.utc)

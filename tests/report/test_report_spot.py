@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from report_jobs import START, describe
 
-from sm_trn.core.specs import JobRecord, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, parse_snapshot
+from sm_trn.core.specs.record import record
 from sm_trn.report import Comparison, compare
 from sm_trn.report.figures.pareto import chart
 

@@ -14,7 +14,8 @@ from report_jobs import START, describe, step_lines
 
 from sm_trn.core.errors import UnknownName
 from sm_trn.core.formatting import numbers as fmt
-from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, MetricPoint, parse_snapshot
+from sm_trn.core.specs.record import record
 from sm_trn.report import Comparison, compare
 from sm_trn.report.sections.sweep import lower_is_better, setting_text
 

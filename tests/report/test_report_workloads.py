@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from report_jobs import describe
 
-from sm_trn.core.specs import JobRecord, parse_snapshot, record
+from sm_trn.core.specs import JobRecord, parse_snapshot
+from sm_trn.core.specs.record import record
 from sm_trn.report import Comparison, compare
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as some
 
 import sm_trn as st
 from sm_trn.core.pricing.cost import instance_seconds
-from sm_trn.core.specs import JobStatus, MetricPoint, dump_record, parse_record, parse_snapshot, parse_time, record
+from sm_trn.core.specs import JobStatus, MetricPoint, dump_record, parse_record, parse_snapshot, parse_time
+from sm_trn.core.specs.record import record
 from sm_trn.core.specs.units import InstanceSeconds, WallSeconds
 
 

@@ -2,7 +2,6 @@
 
 from . import compiler, images, limits
 from .images import ImageRow, image_uri
-from .inference import hosting_image
 from .instances import find_instance, find_instances, instance, instances
 
 __all__ = [
@@ -10,7 +9,6 @@ __all__ = [
     "compiler",
     "find_instance",
     "find_instances",
-    "hosting_image",
     "image_uri",
     "images",
     "instance",

@@ -10,13 +10,13 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..catalog import limits
 from ..specs.compute import Spot
 from ..specs.data import Checkpoint, bucket_and_key
 from ..specs.job import JobSpec
 from ..specs.problems import Advice, AnyOf, Change, Field, Line, Problem, rules_of
-from ..specs.snapshot import JobSnapshot, JobStatus
 from . import reading, source
 
 HOUR_S = 3600
@@ -34,6 +34,9 @@ _KEEPS = re.compile(
     r"SM_MODEL_DIR|SM_OUTPUT|SM_TRAINING_ENV|/opt/ml/(?:model|output)|sagemaker_(?:training|containers)|boto3|s3fs|s3://|fsspec|smart_open"
     r"|push_to_hub|hub_model_id|[Uu]pload|mlflow|log_artifact|log_model|subprocess|Popen|os\.system|os\.exec|runpy|aws s3|copytree|move\("
 )
+
+if TYPE_CHECKING:
+    from ..specs.snapshot import JobSnapshot
 _LOOKS_FIRST = re.compile(r"check_?point|ckpt|exist|is_?dir|is_?file|listdir|glob|resum|last|len\(", re.IGNORECASE)
 _RULES = rules_of(__package__)
 
@@ -334,6 +337,8 @@ def resuming(job: JobSpec, snapshot: JobSnapshot, stored: int | None) -> Iterato
 
     ``stored`` is how many objects lie there; None when nobody has looked.
     """
+    from ..specs.snapshot import JobStatus  # noqa: PLC0415 - a check has no snapshot
+
     if not snapshot.terminal:
         yield _RULES["SPOT010"].problem(
             Field("status"),

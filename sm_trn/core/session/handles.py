@@ -29,12 +29,11 @@ from ..pricing.book import Price
 from ..pricing.cost import JobCost, ceiling, job_cost
 from ..render import request as target
 from ..render.differences import Diff, diff
-from ..specs import record
 from ..specs.destination import Destination, spec_key
 from ..specs.job import JobSpec, specs_of
 from ..specs.metrics import MetricPoint
 from ..specs.problems import Problem, Problems, Severity
-from ..specs.record import JobRecord
+from ..specs.record import JobRecord, record
 from ..specs.snapshot import JobSnapshot, JobStatus
 from ..specs.units import Usd, WallSeconds
 from ..specs.value import misfit
