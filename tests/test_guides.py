@@ -64,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
     """What the reader of the first guide has: a script, a job file, and a CSV of two words that decide."""
     for block in [
         block
-        for page in ("own-script", "testing", "bring-your-code", "tuning")
+        for page in ("own-script", "testing", "bring-your-code", "tuning", "trainium")
         for block in blocks(GUIDES / f"{page}.md")
     ]:
         if block["file"]:

@@ -15,6 +15,7 @@ from ..core import _entry
 from ..core.errors import NotConfigured
 from ..core.session.handles import Session
 from ..core.specs.compute import Compute
+from ..core.specs.framework import TorchNeuron
 from ..core.specs.job import HyperValue, JobSpec
 from ..core.specs.snapshot import JobStatus
 from . import reading
@@ -231,12 +232,14 @@ def shrunk(project: Project, job: JobSpec, folder: Path) -> tuple[JobSpec, str]:
         given[template.model_argument] = MODEL_PLACE
         inputs[CHANNEL] = str(folder / CHANNEL)
         model = f"a {architecture} of {weights:,} weights, {ROWS} rows"
+    native = isinstance(job.framework, TorchNeuron)  # of its images no tag is known: AWS Neuron 2.33.0, 2026-10-16
     small = job.replace(
         name=f"{job.name[:30]}-first-steps",
         inputs=inputs,
         hyperparameters=given,
         compute=Compute(job.compute.instance),
         distribution=None,
+        image_uri=job.image_uri or ("000000000000.dkr.ecr.us-west-2.amazonaws.com/copy:1" if native else None),
         max_run_s=min(job.max_run_s, 1800),
     )
     return small, model

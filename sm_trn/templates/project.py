@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..core.catalog.images import rows
+from ..core.catalog.images import TORCH_NEURON, rows
 from ..core.catalog.instances import find_instance, instances
 from ..core.errors import NotConfigured, UnknownName
 from ..core.formatting.missing import no_price_for
@@ -16,10 +16,11 @@ from ..core.preflight import check
 from ..core.pricing.book import PriceBook
 from ..core.pricing.cost import ceiling
 from ..core.specs.compute import Accelerator, Compute
-from ..core.specs.framework import HuggingFace, PyTorch
+from ..core.specs.framework import HuggingFace, NeuronX, PyTorch, TorchNeuron
 from ..core.specs.job import HyperValue, JobSpec, Script
 from ..core.specs.problems import Severity
 from ..core.specs.value import suggestion
+from ..core.strategies.torchrun import TorchDistributed
 from ..forecast.data import count
 from ..forecast.estimate import span, usd_text
 from ..forecast.facts import Known, facts_of
@@ -51,12 +52,18 @@ def design(request: ProjectRequest, prices: PriceBook) -> Project:
     template = chosen_template(request)
     framework, image = framework_for(template, request.script)
     draft = _draft(request, template, framework)
+    row = find_instance(request.instance or "")
+    neuron = row is not None and row.accelerator is Accelerator.NEURON
+    if row is not None and neuron:
+        native = NeuronX("2.9.0") if row.chip == "Trainium1" else TorchNeuron(TORCH_NEURON[-1])
+        image, draft = None, draft.replace(framework=native, distribution=TorchDistributed())
     estimated = request.instance is None and template.head
     machine = _planned(draft, request, template, prices) if estimated else _priced(draft, request, prices)
     job = _within_budget(_with_volume(machine.job, request), request, prices)
     most = ceiling(job, prices.of(job.compute.machines, request.region))
     needed = () if request.script is not None else missing_packages(template, image)
-    where = f"Image: {image.name}, {_held(image, template)}" if image is not None else f"Image: {framework}"
+    needed += ("accelerate", "datasets") if neuron and needed else ()  # Hugging Face's images have them
+    where = f"Image: {image.name}, {_held(image, template)}" if image is not None else f"Image: {job.framework}"
     return Project(
         template=template,
         job=job,

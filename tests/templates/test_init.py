@@ -107,6 +107,16 @@ def test_your_own_script_stays_where_it_is(tmp_path: Path) -> None:
     assert isinstance(job.framework, st.HuggingFace)  # it imports transformers
 
 
+@pytest.mark.parametrize(
+    ("instance", "framework"),
+    [("ml.trn1.32xlarge", st.NeuronX("2.9.0")), ("ml.trn2.48xlarge", st.TorchNeuron("2.14"))],
+)
+def test_a_project_for_trainium_has_its_container(tmp_path: Path, instance: str, framework: st.TorchNeuron) -> None:
+    made = project(tmp_path, "classification", instance=instance)
+    assert (framework, st.TorchDistributed()) == (made.job.framework, made.job.distribution)
+    assert {"transformers", "accelerate", "datasets"} == set(made.requirements)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_few_rows_have_the_form_of_all(tmp_path: Path, name: str) -> None:
     data = MADE[name](tmp_path)
