@@ -8,7 +8,7 @@ archive as code/inference.py, alone: it imports nothing of the other scripts.
     curl -d '{"inputs": "not bad at all"}' -H 'Content-Type: application/json'                  [{"label": …, "score": …}]
     curl -d '{"inputs": ["good", "bad"], "parameters": {"top_k": 2}}' -H 'Content-Type: application/json'
     curl -d '{"inputs": {"text": "It rains.", "text_pair": "It is wet."}}' -H 'Content-Type: application/json'
-    curl --data-binary @texts.csv -H 'Content-Type: text/csv' -H 'Accept: text/csv'             one text a line, in and out
+    curl --data-binary @texts.csv -H 'Content-Type: text/csv'                                   one text a line
 
 A score is a probability; of a model that was trained on scores, as for stsb, it is the score that
 the model gives. A request that cannot be answered is a RequestError whose message the caller reads,
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import csv
 import inspect
-import io
 import json
 from typing import Any, Dict, List, NamedTuple, Union
 
@@ -32,20 +31,10 @@ except ImportError:  # Hugging Face's container: there every ValueError is the c
 
 JSON = "application/json"
 JSON_LINES = "application/jsonlines"
-CSV = "text/csv"
-TEXT = "text/plain"
+KINDS = (JSON, JSON_LINES, "text/csv", "text/plain")
 BATCH = 32  # texts computed together; a longer request is answered in several batches
-MAX_TEXTS = 10_000
-
-HEADERS = {
-    "text",
-    "inputs",
-    "sentence",
-    "content",
-    "review",
-}  # a first line of CSV that is one of these is no text
-
-Body = Union[bytes, bytearray, str]
+# a first line of CSV that is one of these is no text
+HEADERS = {"text", "inputs", "sentence", "content", "review"}
 Label = Dict[str, Union[str, float]]
 
 
@@ -114,28 +103,32 @@ def _load_tokenizer(model_dir: str) -> Any:
 # --- input_fn ---
 
 
-def input_fn(request_body: Body, content_type: str = JSON) -> Request:
+def input_fn(request_body: Union[bytes, bytearray, str], content_type: str = JSON) -> Request:
     """Read a request. RequestError for anything that holds no texts."""
     kind = _kind(content_type)
-    if kind not in READERS:
-        wanted = f"wanted one of {', '.join(READERS)}"
-        raise RequestError(f"Content-Type: got {content_type!r}, {wanted}")
+    if kind not in KINDS:
+        raise RequestError(f"Content-Type: got {content_type!r}, wanted one of {', '.join(KINDS)}")
     try:
-        text = request_body
-        if not isinstance(text, str):
-            text = bytes(text).decode("utf-8")
+        text = request_body if isinstance(request_body, str) else bytes(request_body).decode()
     except UnicodeDecodeError as error:
         raise RequestError(f"body: wanted UTF-8 text ({error})") from error
-    request = READERS[kind](text)
-    count = len(request.texts)
-    if not 1 <= count <= MAX_TEXTS:
-        wanted = f"wanted at least one, and at most {MAX_TEXTS}; send several requests"
-        raise RequestError(f"inputs: got {count or 'no'} texts, {wanted}")
+    if kind == JSON:
+        request = _read_json(text)
+    elif kind == JSON_LINES:
+        requests = [_read_json(line) for line in text.splitlines() if line.strip()]
+        texts = [one for part in requests for one in part.texts]
+        request = Request(texts, max([part.top_k for part in requests] or [1]))
+    elif kind == "text/csv":
+        rows = [",".join(row) for row in csv.reader(text.splitlines(keepends=True)) if row]
+        header = len(rows) > 1 and rows[0].strip().lower() in HEADERS
+        request = Request(rows[1:] if header else rows)
+    else:
+        request = Request([text])
+    if not request.texts:
+        raise RequestError("inputs: got no texts, wanted at least one")
     for number, one in enumerate(request.texts):
-        texts = [one]
-        if isinstance(one, dict):
-            texts = [one.get("text"), one.get("text_pair")]
-        if not all(isinstance(text, str) and text.strip() for text in texts):
+        pair = [one.get("text"), one.get("text_pair")] if isinstance(one, dict) else [one]
+        if not all(isinstance(text, str) and text.strip() for text in pair):
             wanted = "wanted a text that is not empty, or a pair of them"
             raise RequestError(f"inputs: got {one!r} at place {number}, {wanted}")
     return request
@@ -144,53 +137,14 @@ def input_fn(request_body: Body, content_type: str = JSON) -> Request:
 def _read_json(body: str) -> Request:
     try:
         content = json.loads(body)
-    except ValueError as error:
-        raise RequestError(f'body: wanted JSON like {{"inputs": "some text"}} ({error})') from error
-    if not isinstance(content, dict) or "inputs" not in content:
-        shown = ", ".join(content) if isinstance(content, dict) else type(content).__name__
-        raise RequestError(
-            f'body: got {shown or "nothing"}, wanted an object with "inputs": a text or a list of texts'
-        )
-    inputs = content["inputs"]
-    parameters = content.get("parameters") or {}
-    if not isinstance(inputs, (str, dict, list)):
-        raise RequestError(f"inputs: got {type(inputs).__name__}, wanted a text or a list of texts")
-    top_k = parameters.get("top_k", 1) if isinstance(parameters, dict) else None
-    if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-        raise RequestError(
-            f'parameters: got {parameters!r}, wanted {{"top_k": a whole number, at least 1}}'
-        )
+        inputs = content["inputs"]
+        top_k = int((content.get("parameters") or {}).get("top_k", 1))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        wanted = 'wanted JSON like {"inputs": "some text", "parameters": {"top_k": 1}}'
+        raise RequestError(f"body: {wanted} ({type(error).__name__}: {error})") from error
+    if top_k < 1:
+        raise RequestError(f"parameters: got top_k {top_k}, wanted at least 1")
     return Request(inputs if isinstance(inputs, list) else [inputs], top_k)
-
-
-def _read_json_lines(body: str) -> Request:
-    texts: List[Any] = []
-    top_k = 1
-    for line in body.splitlines():
-        if line.strip():
-            request = _read_json(line)
-            texts += request.texts
-            top_k = max(top_k, request.top_k)
-    return Request(texts, top_k)
-
-
-def _read_csv(body: str) -> Request:
-    rows = [row for row in csv.reader(io.StringIO(body)) if row]
-    for number, row in enumerate(rows):
-        if len(row) != 1:
-            got = f"body: got {len(row)} fields in row {number}"
-            raise RequestError(f"{got}, wanted one text; quote texts with commas")
-    texts = [row[0] for row in rows]
-    if len(texts) > 1 and texts[0].strip().lower() in HEADERS:
-        texts.pop(0)
-    return Request(texts)
-
-
-def _read_text(body: str) -> Request:
-    return Request([body])
-
-
-READERS = {JSON: _read_json, JSON_LINES: _read_json_lines, CSV: _read_csv, TEXT: _read_text}
 
 
 # --- predict_fn ---
@@ -211,24 +165,14 @@ def predict_fn(input_data: Request, model: Any) -> List[List[Label]]:
 
 
 def output_fn(prediction: list[list[Label]], accept: str = JSON) -> str:
-    """As JSON, a list with one entry per text: its label, or the list of its `top_k` labels; or as
-    CSV, label and score.
-    """
+    """As JSON, a list with one entry per text: its label, or the list of its `top_k` labels."""
+    entries = [labels[0] if len(labels) == 1 else labels for labels in prediction]
     kind = _kind(accept)
-    if kind == CSV:
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        for labels in prediction:
-            writer.writerow([cell for label in labels for cell in label.values()])
-        return out.getvalue()
-    entries: List[Any] = []
-    for labels in prediction:
-        entries.append(labels[0] if len(labels) == 1 else labels)
     if kind == JSON:
         return json.dumps(entries)
     if kind == JSON_LINES:
         return "".join(json.dumps(entry) + "\n" for entry in entries)
-    raise RequestError(f"Accept: got {accept!r}, wanted {JSON}, {JSON_LINES} or {CSV}")
+    raise RequestError(f"Accept: got {accept!r}, wanted {JSON} or {JSON_LINES}")
 
 
 def _kind(header: str) -> str:

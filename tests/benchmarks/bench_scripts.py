@@ -140,7 +140,7 @@ def write_data(folder: Path) -> None:
 
 def write_models(folder: Path) -> None:
     import torch
-    from kit.models import load_tokenizer
+    from kit.common import load_tokenizer
     from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
     tokenizer = load_tokenizer("tiny-random")
