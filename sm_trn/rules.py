@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from .core import preflight
 from .core.specs.job import JobSpec
@@ -25,12 +25,10 @@ def check(job: JobSpec | Sweep, *, today: date | None = None) -> Problems:
     >>> [problem.id for problem in st.check(wrong) if problem.severity is st.Severity.ERROR]
     ['DIST003']
     """
-    if not isinstance(job, JobSpec):
-        from .core.specs.tuning import Sweep  # noqa: PLC0415 - few jobs are searched
-        from .tuning.checking import check_sweep  # noqa: PLC0415 - as above
+    if hasattr(job, "space"):
+        from .tuning.checking import check_sweep  # noqa: PLC0415 - few jobs are searched
 
-        if isinstance(job, Sweep):
-            return check_sweep(job, today=today, rules=RULES)
+        return check_sweep(cast("Sweep", job), today=today, rules=RULES)
     return preflight.check(job, today=today, rules=RULES)
 
 

@@ -19,8 +19,6 @@ from ..specs.problems import Advice, Field, Problem, rules_of
 from .backend import make_client
 from .errors import FOREIGN
 
-LOCATION_OF_US_EAST_1 = None  # GetBucketLocation answers nothing for the oldest region
-
 _RULES = rules_of(__package__)
 ONLINE001 = _RULES["ONLINE001"]
 ONLINE002 = _RULES["ONLINE002"]
@@ -117,7 +115,7 @@ def role_problems(client: Any, role: str) -> Iterator[Problem]:
 def bucket_problems(client: Any, bucket: str, region: str) -> Iterator[Problem]:
     """ONLINE003, by a client of S3."""
     answer = client.get_bucket_location(Bucket=bucket)["LocationConstraint"]
-    where = "us-east-1" if answer is LOCATION_OF_US_EAST_1 or answer == "" else answer
+    where = answer or "us-east-1"  # GetBucketLocation answers nothing for the oldest region
     if where != region:
         yield ONLINE003.problem(
             Field("bucket"),

@@ -13,13 +13,13 @@ from ..pricing.book import Price
 from .backend import CONFIG
 from .errors import as_cloud_error
 
-API_REGION = "us-east-1"  # the Price List API answers for all regions from here
 SOURCE = "AWS Price List API"
 
 
 def fetch_region_prices(session: boto3.Session, region: str) -> list[Price]:
     """The training prices of every type in one region, in some thirty calls; empty when the list has none. Raises CloudError."""
-    client = session.client("pricing", region_name=API_REGION, config=CONFIG)
+    # The Price List API answers for all regions from this one.
+    client = session.client("pricing", region_name="us-east-1", config=CONFIG)
     wanted = {"productFamily": "ML Instance", "regionCode": region}
     filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]
     with as_cloud_error("GetProducts", region):

@@ -116,7 +116,12 @@ class S3Storage:
             whole.update(_digest(file))
         prefix = f"{PREFIX}/inputs/{whole.hexdigest()}"
         for name, file in files.items():
-            self._put_file(f"{prefix}/{name}", file)
+            key = f"{prefix}/{name}"
+            if file.stat().st_size <= IN_ONE_BYTES:
+                self._put(key, file.read_bytes())
+            elif not self._exists(key):  # in parts that are never all in memory; Ctrl-C takes them back
+                with as_cloud_error("PutObject", f"s3://{self._bucket}/{key}"), file.open("rb") as body:
+                    self._s3.upload_fileobj(body, self._bucket, key)
         return f"s3://{self._bucket}/{prefix}"
 
     def put_text(self, key: str, text: str) -> str:
@@ -179,14 +184,6 @@ class S3Storage:
         if not self._exists(key):
             with as_cloud_error("PutObject", f"s3://{self._bucket}/{key}"):
                 self._s3.put_object(Bucket=self._bucket, Key=key, Body=body)
-
-    def _put_file(self, key: str, file: Path) -> None:
-        """A small file in one request, a large one in parts that are never all in memory. Ctrl-C takes the parts back."""
-        if file.stat().st_size <= IN_ONE_BYTES:
-            self._put(key, file.read_bytes())
-        elif not self._exists(key):
-            with as_cloud_error("PutObject", f"s3://{self._bucket}/{key}"), file.open("rb") as body:
-                self._s3.upload_fileobj(body, self._bucket, key)
 
     def _exists(self, key: str) -> bool:
         try:

@@ -7,12 +7,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any
 
 from ..specs.framework import Framework
 from .images import minor
-
-PLUGIN_SELECTS: Final = (1, 7)  # from here on aws-ofi-nccl asks for EFA itself: aws/aws-ofi-nccl e50d5579, v1.7.0-aws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +47,8 @@ class Build:
         numbers = self.plugin.split(" ")[0].split(".")
         if not numbers[0].isdigit():
             return True  # the one that EFA's installer brings, from 1.38.0 on
-        return (int(numbers[0]), int(numbers[1])) >= PLUGIN_SELECTS
+        # From 1.7 on aws-ofi-nccl asks for EFA itself: aws/aws-ofi-nccl e50d5579, v1.7.0-aws.
+        return (int(numbers[0]), int(numbers[1])) >= (1, 7)
 
 
 @functools.cache
@@ -102,10 +101,6 @@ def named() -> frozenset[str]:
     return frozenset().union(drivers().efa, *(row.efa for row in toolkits()))
 
 
-# The newest PyTorch whose images AWS had stopped to patch on that day: images.json, support.
-LAST_WITH_SHELL: Final = (2, 8)
-
-
 def shell_reads(pytorch: str) -> bool | None:
     """Return True if a shell reads a script's arguments in images of a PyTorch; None where an image may have either toolkit.
 
@@ -113,4 +108,5 @@ def shell_reads(pytorch: str) -> bool | None:
     (True, None)
     """
     major, minor = pytorch.split(".")[:2]
-    return True if (int(major), int(minor)) <= LAST_WITH_SHELL else None
+    # 2.8 is the newest PyTorch whose images AWS had stopped to patch on that day: images.json, support.
+    return True if (int(major), int(minor)) <= (2, 8) else None

@@ -166,8 +166,9 @@ def sibling_prefixes(job: JobSpec) -> Iterator[Problem]:
 def tags(job: JobSpec) -> Iterator[Problem]:
     """LIMIT020: letters, digits, spaces and _.:/=+-@; names that start with aws: are AWS's own."""
     for key, value in job.tags.items():
-        legal = 1 <= len(key) <= limits.maximum("TagKey") and len(value) <= limits.maximum("TagValue")
-        if not legal or key.lower().startswith("aws:") or not all(map(_taggable, key + value)):
+        fits = 1 <= len(key) <= limits.maximum("TagKey") and len(value) <= limits.maximum("TagValue")
+        legal = all(letter in _TAG or unicodedata.category(letter)[0] in "LNZ" for letter in key + value)
+        if not fits or key.lower().startswith("aws:") or not legal:
             yield _illegal(
 _RULES["LIMIT020"], f"tags.{key}", "not a legal tag", f"{key[:40]!r} = {value[:40]!r}",
                 "letters, digits, spaces and _.:/=+-@, not starting with aws:; "
@@ -355,10 +356,6 @@ def _texts(value: object, where: str) -> Iterator[tuple[str, str]]:
     else:
         for name in getattr(value, "__dataclass_fields__", ()):
             yield from _texts(getattr(value, name), f"{where}.{name}")
-
-
-def _taggable(character: str) -> bool:
-    return character in _TAG or unicodedata.category(character)[0] in "LNZ"
 
 
 def _illegal(rule: Rule, where: str, what: str, got: str, wanted: str, fix: str | Change) -> Problem:  # noqa: PLR0917 - a Problem's own parts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Final
 
 from ..catalog import compiler, images
 from ..catalog.instances import find_instance, find_instances
@@ -45,7 +44,6 @@ DRIVES_SEVERAL = (
 )  # fmt: skip
 TRAINS = ("backward", "Trainer", "SFTTrainer", "optimizer", "fit")
 SERVES = ("merge_and_unload", "trace", "generate")
-CUDA_12: Final = "2.0.1-gpu-py310-cu121"
 GUIDE = "SageMaker developer guide, distributed-data-parallel-support"
 
 BATCH_FLAGS = ("per_device_train_batch_size", "batch_size", "train_batch_size")
@@ -88,7 +86,7 @@ def groups(job: JobSpec) -> Iterator[Problem]:
 def newer_cuda(job: JobSpec) -> Iterator[Problem]:
     """DIST024: the libraries that start through MPI were built for CUDA 11; the SDK refuses the image when the job is sent."""
     image = job.image_uri or ""
-    if CUDA_12 not in image or plan(job).library not in {Library.SMDDP, Library.SMP}:
+    if "2.0.1-gpu-py310-cu121" not in image or plan(job).library not in {Library.SMDDP, Library.SMP}:
         return
     yield _RULES["DIST024"].problem(
         Field("image_uri"),

@@ -15,7 +15,6 @@ from ..strategies import plan
 from . import reading
 
 TOOLKIT_HYPERPARAMETERS = 5  # sagemaker_program, …_submit_directory, …_container_log_level, …_job_name, …_region
-COMPILER_HYPERPARAMETERS = 2
 SUFFIX = 21  # characters that submit adds to make a name unique: -YYMMDD-HHMMSS-xxxxxx
 
 DEBUGGER = ("DebugHookConfig", "DebugRuleConfigurations", "ProfilerRuleConfigurations")
@@ -67,7 +66,7 @@ def name(job: JobSpec) -> Iterator[Problem]:
 
 def hyperparameters(job: JobSpec) -> Iterator[Problem]:
     """LIMIT004, LIMIT005: the toolkit's own count against the limit of 100; values are JSON texts of 2,500 at most."""
-    injected = TOOLKIT_HYPERPARAMETERS + len(plan(job).toolkit) + (COMPILER_HYPERPARAMETERS if job.compiled else 0)
+    injected = TOOLKIT_HYPERPARAMETERS + len(plan(job).toolkit) + (2 if job.compiled else 0)
     injected = injected if job.script is not None else 0
     passed = sum(part.at.startswith("/HyperParameters/") and part.instead_of is None for part in job.kept)
     yield from _over(

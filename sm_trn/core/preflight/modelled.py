@@ -27,14 +27,12 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "float": (int, float), "double": (int, float),
 }  # fmt: skip
 
-# Parts of a job whose values have no rules of their own.
-CHECKED = ("compute.preferences", "compute.placement")
-
 # Names of Batch: https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html
 _LONGEST_NAME = 128
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}")
 
-VALUES = tuple(field for field in fields.JOB if field.spec.startswith(CHECKED))
+# Parts of a job whose values have no rules of their own.
+VALUES = tuple(field for field in fields.JOB if field.spec.startswith(("compute.preferences", "compute.placement")))
 _RULES = rules_of(__package__)
 
 
@@ -42,10 +40,11 @@ def listed(job: JobSpec) -> Iterator[Problem]:
     """KEPT001: what is not in the spec's own words is sent again word for word."""
     if job.kept:
         more = f", and {len(job.kept) - SHOWN} more" if len(job.kept) > SHOWN else ""
+        texts = (str(part).lstrip("/") for part in job.kept[:SHOWN])
         yield _RULES["KEPT001"].problem(
             Field("kept"),
             "parts of the original request are sent again as they were",
-            got=", ".join(map(_short, job.kept[:SHOWN])) + more,
+            got=", ".join(text if len(text) <= 80 else f"{text[:77]}…" for text in texts) + more,
             fix=Advice("leave kept out, so that only the spec is sent"),
         )
 
@@ -129,11 +128,6 @@ def _inside(shape: Mapping[str, Any], value: Any) -> Iterator[tuple[str, str, An
 def _within(shape: Mapping[str, Any], value: Any) -> bool:
     size = len(value) if isinstance(value, (str, list, dict)) else value
     return bool(shape.get("min", size) <= size <= shape.get("max", size))
-
-
-def _short(part: object) -> str:
-    text = str(part).lstrip("/")
-    return text if len(text) <= 80 else f"{text[:77]}…"
 
 
 def values(job: JobSpec) -> Iterator[Problem]:

@@ -86,12 +86,13 @@ def selected(job: JobSpec) -> Iterator[Problem]:
     if way.launcher and instance in way.launcher.efa:
         return
     if way.selects is False:
+        direct = {RDMA: "1"} if instance.startswith(GPU_DIRECT) else {}
         yield _RULES["NET001"].problem(
             Field("environment"),
             f"nothing selects EFA between {job.compute.hosts} hosts; gradients may go over TCP",
             got=f"{instance!r}, {way.words}",
             wanted=f"{PROVIDER}=efa in the environment, or an image with aws-ofi-nccl 1.7 or newer",
-            fix=AnyOf(_added(job, _mend(instance)), "choose PyTorch 2.1 or newer"),
+            fix=AnyOf(_added(job, {PROVIDER: "efa", **direct, PROTOCOL: "simple"}), "choose PyTorch 2.1 or newer"),
             evidence=way.build.source if way.build else "",
         )
     elif not (way.selects and instance in efa.named()) and "NCCL_DEBUG" not in job.environment:
@@ -107,11 +108,6 @@ def selected(job: JobSpec) -> Iterator[Problem]:
 def _added(job: JobSpec, variables: dict[str, str]) -> Change:
     """The variables alone: what the environment holds already may be a secret."""
     return Change("beside what is there" if job.environment else "", environment=variables)
-
-
-def _mend(instance: str) -> dict[str, str]:
-    direct = {RDMA: "1"} if instance.startswith(GPU_DIRECT) else {}
-    return {PROVIDER: "efa", **direct, PROTOCOL: "simple"}
 
 
 def neuron_hosts(job: JobSpec) -> Iterator[Problem]:

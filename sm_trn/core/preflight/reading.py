@@ -197,7 +197,7 @@ class Literals:
 
 def models(job: JobSpec) -> tuple[str, ...]:
     """The models that the job's arguments name, or its source in ``from_pretrained("…")`` and ``SFTTrainer(model="…")``."""
-    names = list(source.models_named(job))
+    names = [str(job.arguments[flag]) for flag in source.MODEL_FLAGS if flag in job.arguments]
     for _, call in literals(job).calls:
         name, given = ast.unparse(call.func), {each.arg: each.value for each in call.keywords}
         if re.search(r"(?:Model\w*|For[A-Z]\w+)\.from_pretrained$", name):

@@ -43,11 +43,6 @@ def elsewhere(job: JobSpec) -> bool:
     return source_folder(job) is None
 
 
-def models_named(job: JobSpec) -> tuple[str, ...]:
-    """The models that the job's arguments name: hub ids, folders, or the scripts' own ``tiny-random``."""
-    return tuple(str(job.arguments[flag]) for flag in MODEL_FLAGS if flag in job.arguments)
-
-
 def entry_path(job: JobSpec) -> Path | None:
     """The entry script's own path, whether it exists or not."""
     folder = source_folder(job)

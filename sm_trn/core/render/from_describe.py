@@ -105,13 +105,12 @@ def _cleaned(name: str, value: Any) -> Any:
     cleaned = {}
     for key, member in shape["members"].items():
         part = _cleaned(member["shape"], value[key]) if value.get(key) is not None else None
-        if part is None or _same(part, _DEFAULTS.get(name, {}).get(key, ())) or key in _ANSWERS.get(name, ()):
+        defaults = _DEFAULTS.get(name, {}).get(key, ())
+        if part is None or any(part == default and type(part) is type(default) for default in defaults):
+            continue
+        if key in _ANSWERS.get(name, ()):
             continue
         if part in ({}, []) and key in _EMPTY_MEANS_ABSENT:
             continue
         cleaned[key] = part
     return cleaned
-
-
-def _same(part: Any, defaults: tuple[Any, ...]) -> bool:
-    return any(part == default and type(part) is type(default) for default in defaults)

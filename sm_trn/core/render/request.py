@@ -25,8 +25,6 @@ from . import passthrough
 from .from_describe import CODE_CHANNEL, CODE_IN_CONTAINER
 from .keeping import kept_parts, restored
 
-CONTAINER_LOG_LEVEL = 20  # logging.INFO, as the SDK sends
-
 
 def render(job: JobSpec, at: Destination) -> dict[str, Any]:
     """The request as a dict, kept parts and all. Raises UnknownName when no image fits the framework or the region."""
@@ -89,7 +87,7 @@ def toolkit_hyperparameters(job: JobSpec, at: Destination) -> dict[str, Json]:
     return own | {
         "sagemaker_submit_directory": CODE_IN_CONTAINER if isolated(job) else at.source(job),
         "sagemaker_program": job.script.entry,
-        "sagemaker_container_log_level": CONTAINER_LOG_LEVEL,
+        "sagemaker_container_log_level": 20,  # logging.INFO, as the SDK sends
         "sagemaker_job_name": at.named(job),
         "sagemaker_region": at.region,
     }
@@ -126,7 +124,6 @@ def _channels(job: JobSpec, at: Destination) -> list[Json]:
     ]
 
 
-_PREVIEW = Destination()
 _ELSEWHERE = Destination(
     role="arn:aws:iam::111122223333:role/other", bucket="other", job_name="other", source_uri="s3://other/s"
 )
@@ -152,7 +149,7 @@ def given_up(job: JobSpec) -> tuple[Kept, ...]:
     if not job.kept:
         return ()
     try:
-        here, there = typed(job, _PREVIEW), typed(job, _ELSEWHERE)
+        here, there = typed(job, Destination()), typed(job, _ELSEWHERE)
     except UnknownName:
         return ()  # no image: there is no request at all
     moving = {_TOLD, *(part.at for part in kept_parts(here, there))}

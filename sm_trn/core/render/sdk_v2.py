@@ -63,6 +63,8 @@ def _refused_of_smp(smp: SMModelParallel) -> Iterator[Problem]:
 def render(job: JobSpec, at: Destination) -> EstimatorCall:
     """The estimator's class and arguments. Raises UnknownName when no image fits the framework or the region."""
     launch = plan(job)
+    tree = fields.write(fields.JOB, job, "v2")
+    fields.add_extra(tree, job, "v2")
     kwargs: dict[str, Any] = {
         **_source(job, at),
         "role": at.role,
@@ -73,17 +75,11 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
         "debugger_hook_config": False,
         "enable_sagemaker_metrics": True,
         "distribution": _plain(launch.estimator) or None,
-        **_words(job),
+        **with_objects(tree, CLASSES.get),
         **_container(job, at),
     }
     fit = {"inputs": _inputs(job), "job_name": at.job_name, "wait": False, **kwargs.pop("fit", {})}
     return EstimatorCall(cls=estimator_class(job), kwargs=_given(kwargs), fit=_given(fit))
-
-
-def _words(job: JobSpec) -> dict[str, Any]:
-    tree = fields.write(fields.JOB, job, "v2")
-    fields.add_extra(tree, job, "v2")
-    return with_objects(tree, CLASSES.get)
 
 
 def _source_words(source: Source) -> dict[str, Any]:

@@ -25,7 +25,6 @@ from .calls import EstimatorCall, with_objects
 
 CONFIGS = "sagemaker.core.training.configs"
 LAUNCHERS = "sagemaker.train.distributed"
-METHOD = "with_"  # arguments that are given to a method of ModelTrainer
 MAPS = ("environment",)  # their keys are the user's
 OTHER_NAMES = MappingProxyType({"tensorboard_output_config": "TensorBoardOutputConfig"})
 # Classes that the configs of ModelTrainer do not hand on.
@@ -40,7 +39,7 @@ def render(job: JobSpec, at: Destination) -> EstimatorCall:
     tree = fields.write(fields.JOB, job, "v3")
     fields.add_extra(tree, job, "v3")
     tree["output_data_config"] = {"s3_output_path": f"s3://{at.bucket}/", **tree["output_data_config"]}
-    methods = {name: tree.pop(name) for name in tuple(tree) if name.startswith(METHOD)}
+    methods = {name: tree.pop(name) for name in tuple(tree) if name.startswith("with_")}  # of the trainer
     kwargs: dict[str, Any] = {
         "training_image": image_uri(job, at.region),
         "role": at.role,
@@ -93,7 +92,9 @@ def _source_code(job: JobSpec, at: Destination) -> EstimatorCall | None:
 
 
 def _launcher(launch: LaunchPlan, job: JobSpec) -> EstimatorCall | None:
-    workers = _workers(launch, job)
+    workers: int | None = launch.workers_per_host
+    if not launch.named_workers and not (len(job.compute.instances) == 1 and find_instance(job.compute.instances[0])):
+        workers = None  # every accelerator that the container finds, where the catalogue cannot tell
     match launch.runner:
         case Runner.PYTHON:
             return None
@@ -106,13 +107,6 @@ def _launcher(launch: LaunchPlan, job: JobSpec) -> EstimatorCall | None:
             options = shlex.split(launch.mpi_options) or None
             return _part(f"{LAUNCHERS}.MPI", {"process_count_per_node": workers, "mpi_additional_options": options})
     assert_never(launch.runner)
-
-
-def _workers(launch: LaunchPlan, job: JobSpec) -> int | None:
-    """Workers per host; None, which is every accelerator that the container finds, where the catalogue cannot tell."""
-    known = all(find_instance(name) for name in job.compute.instances)
-    alike = len(job.compute.instances) == 1
-    return launch.workers_per_host if launch.named_workers or (known and alike) else None
 
 
 def _channel(name: str, source: Source) -> EstimatorCall:

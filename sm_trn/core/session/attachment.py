@@ -7,7 +7,7 @@ renders the job's own request; otherwise the spec is derived from that request. 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -43,7 +43,9 @@ def fetch_attached(cloud: Cloud, job_name: str) -> Attached:
     snapshot = cloud.backend.fetch_snapshot(job_name)
     request = as_request(snapshot.raw, cloud.backend.fetch_tags(snapshot.arn))
     at = destination_of(request, region=snapshot.region or cloud.region)
-    written = (_written(cloud.storage, bucket, job_name, request, at) for bucket in _buckets(at, cloud.bucket))
+    source = (at.source_uri or "").removeprefix("s3://").partition("/")[0]
+    buckets = dict.fromkeys(name for name in (source, cloud.bucket, at.bucket) if _BUCKET.fullmatch(name))
+    written = (_written(cloud.storage, bucket, job_name, request, at) for bucket in buckets)
     spec = next((spec for spec in written if spec is not None), None)
     if spec is not None:  # the tags in the order that was asked: ListTags tells them in any order
         return Attached(request=render(spec, at=at), at=at, spec=spec)
@@ -56,12 +58,6 @@ def once(memory: dict[str, Any], key: str, make: Callable[[], T]) -> T:
         memory[key] = make()
     found: T = memory[key]
     return found
-
-
-def _buckets(at: Destination, own: str) -> Iterator[str]:
-    """Where submit may have written: the bucket of the source, of the session, of the output."""
-    source = (at.source_uri or "").removeprefix("s3://").partition("/")[0]
-    yield from dict.fromkeys(bucket for bucket in (source, own, at.bucket) if _BUCKET.fullmatch(bucket))
 
 
 def _written(

@@ -95,7 +95,8 @@ class Budget:
             if job.status in {JobStatus.STOPPING, JobStatus.STOPPED}:
                 self.refused.pop(job.name, None)  # a stop was heard, whatever its answer said
                 continue
-            if job.over or self._heard(job, now):
+            since = self._asked.get(job.name)  # a job that runs on long after it was asked to stop has not heard it
+            if job.over or (since is not None and abs((now - since).total_seconds()) < AGAIN_S):
                 continue
             try:
                 self.stop(job.name)
@@ -103,8 +104,8 @@ class Budget:
                 self.refused[job.name] = error
                 continue
             self.refused.pop(job.name, None)
-            again, self._asked[job.name] = job.name in self._asked, now
-            if again:
+            self._asked[job.name] = now
+            if since is not None:
                 continue
             rehearsed = (
                 f", as if {fmt.usd(self.usd_per_hour)}/h were paid" if job.emulated and self.usd_per_hour else ""
@@ -122,11 +123,6 @@ class Budget:
         head = f"max_usd: {fmt.usd(self.max_usd)} are spent, and jobs could not be asked to stop:"
         first = next(iter(self.refused.values()))
         return CloudError("\n".join([head, *lines]), operation="StopTrainingJob", code=first.code)
-
-    def _heard(self, job: JobSnapshot, now: datetime) -> bool:
-        """Return True if a job was asked to stop just now; one that runs on long after has not heard it."""
-        since = self._asked.get(job.name)
-        return since is not None and abs((now - since).total_seconds()) < AGAIN_S
 
     def _cost(self, job: JobSnapshot, now: datetime) -> Usd:
         billed = billed_so_far(job, now)

@@ -10,7 +10,6 @@ from typing import ClassVar
 from .json import NOTHING
 from .value import suggesting
 
-DAY_S = 86_400
 # Ranges below are those of https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitServiceJob.html
 
 
@@ -76,7 +75,7 @@ class Queue:
     share: str | None = None
     quota_share: str | None = None
     retry: Retry | None = None
-    timeout_s: int = DAY_S
+    timeout_s: int = 86_400
     preemptions: int | None = None
     tags: Mapping[str, str] = field(default_factory=lambda: NOTHING)
 

@@ -42,7 +42,10 @@ def suggesting(cls: type[T]) -> type[T]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it becomes the class's own
         unknown = [name for name in kwargs if name not in accepts]
         if unknown:
-            hints = ", ".join(f"{name!r}{_meant(name, elsewhere, accepts)}" for name in unknown)
+            hints = ", ".join(
+                f"{name!r} (write {elsewhere[name]})" if name in elsewhere else f"{name!r}{suggestion(name, accepts)}"
+                for name in unknown
+            )
             raise TypeError(f"{cls.__name__}: unknown field {hints}; fields are {', '.join(accepts)}")
         tests = _accepted(values)
         for name, value in (*zip(positional, args, strict=False), *kwargs.items()):
@@ -59,10 +62,6 @@ def suggesting(cls: type[T]) -> type[T]:
 def fits(cls: Any, name: str, value: object) -> bool:
     """Return True if ``cls`` has a field ``name`` and takes ``value`` for it."""
     return name in _accepted(cls) and _accepted(cls)[name](value)
-
-
-def _meant(name: str, elsewhere: Mapping[str, str], accepts: list[str]) -> str:
-    return f" (write {elsewhere[name]})" if name in elsewhere else suggestion(name, accepts)
 
 
 def misfit(value: object, wanted: str) -> str:
