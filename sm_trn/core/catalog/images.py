@@ -181,11 +181,13 @@ def matching(job: JobSpec) -> tuple[ImageRow, ...]:
 
 @functools.lru_cache(maxsize=256)
 def _matching(family: str, framework: Framework) -> tuple[ImageRow, ...]:
+    # A Hugging Face image's PyTorch need not be named. An empty version of PyTorch's own images is none.
+    pytorch = None if isinstance(framework, HuggingFace) and not framework.pytorch else framework.pytorch
     return tuple(
         row
         for row in rows(family)
-        if (_fits(framework.pytorch, row.pytorch) or not framework.pytorch)
-        and (row.short or framework.pytorch in {"", row.pytorch})
+        if (pytorch is None or _fits(pytorch, row.pytorch))
+        and (row.short or pytorch in {None, row.pytorch})
         and (framework.transformers is None or _fits(framework.transformers, row.transformers or ""))
         and (not isinstance(framework, NEURON) or framework.neuron_sdk in {None, row.neuron_sdk})
     )
