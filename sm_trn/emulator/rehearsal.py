@@ -74,7 +74,7 @@ class Rehearsal(HasCard):
         """What the interruptions did, on this machine."""
         times = f"{self.interruptions} time{'' if self.interruptions == 1 else 's'}"
         lines = [f"on this machine: {self.interrupted} was interrupted {times}, {self.plain} never."]
-        lines += [self.simulated] if self.simulated else []
+        lines += filter(None, [self.simulated])
         if self.interruptions < self.wanted:
             lines.append(f"{self.wanted - self.interruptions} more were wanted; the job had ended before.")
         if self.doubt:

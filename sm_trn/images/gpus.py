@@ -43,8 +43,8 @@ def chips(job: JobSpec) -> Iterator[Problem]:
     lacking = [("CHIP001", name, old) for name in halves if name in on]
     lacking += [("CHIP001", "fp16", cpu)] if "fp16" in on else []
     lacking += [("CHIP002", _FLASH, old + neuron)] if flash else []
-    dynamic = written.get("dynamic") == {True} and "neuron" in written.get("backend", ())
-    lacking += [("CHIP004", _DYNAMIC, neuron)] if dynamic else []
+    if written.get("dynamic") == {True} and "neuron" in written.get("backend", ()):
+        lacking.append(("CHIP004", _DYNAMIC, neuron))
     for rule, name, without in lacking:
         for row in without[:1]:
             yield _RULES[rule].problem(

@@ -66,6 +66,7 @@ NAMED_OTHERWISE: Mapping[str, str] = MappingProxyType(
         "bge": "bert",
     }
 )
+COPY = "000000000000.dkr.ecr.us-west-2.amazonaws.com/copy:1"  # no page read here tags TorchNeuron's image (2026-10-16)
 SPECIAL = ("pad", "unk", "cls", "sep", "mask")
 CHAT = (
     "{% for message in messages %}{{ message['role'] + ' : ' + message['content'] + ' ' }}{% endfor %}"
@@ -232,14 +233,13 @@ def shrunk(project: Project, job: JobSpec, folder: Path) -> tuple[JobSpec, str]:
         given[template.model_argument] = MODEL_PLACE
         inputs[CHANNEL] = str(folder / CHANNEL)
         model = f"a {architecture} of {weights:,} weights, {ROWS} rows"
-    native = isinstance(job.framework, TorchNeuron)  # of its images no tag is known: AWS Neuron 2.33.0, 2026-10-16
     small = job.replace(
         name=f"{job.name[:30]}-first-steps",
         inputs=inputs,
         hyperparameters=given,
         compute=Compute(job.compute.instance),
         distribution=None,
-        image_uri=job.image_uri or ("000000000000.dkr.ecr.us-west-2.amazonaws.com/copy:1" if native else None),
+        image_uri=job.image_uri or (COPY if isinstance(job.framework, TorchNeuron) else None),
         max_run_s=min(job.max_run_s, 1800),
     )
     return small, model

@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import sm_trn
 
 PACKAGE = Path(sm_trn.__file__).parent
@@ -32,20 +30,16 @@ def units_of_code(file: Path) -> Iterator[tuple[int, str]]:
         return
     body = ast.parse(source).body
     for node in [part for each in body for part in (each.body if isinstance(each, ast.ClassDef) else [each])]:
-        texts = [
-            part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        ]
-        segment = ast.get_source_segment(source, node) or ""
-        yield node.lineno, "\n".join([*(text for text in texts if " " in text.strip()), *DAY.findall(segment)])
+        texts = [str(part.value) for part in ast.walk(node) if isinstance(part, ast.Constant)]
+        days = DAY.findall(ast.get_source_segment(source, node) or "")
+        yield node.lineno, "\n".join([*(text for text in texts if " " in text.strip()), *days])
 
 
 def statements() -> Iterator[tuple[str, str]]:
     for file in PACKAGE.rglob("*.py"):
         yield from ((f"{file.relative_to(PACKAGE)}:{line}", text) for line, text in units_of_code(file))
     for file in PACKAGE.rglob("rules.json"):
-        yield from (
-            (f"{file.relative_to(PACKAGE)} {key}", json.dumps(row)) for key, row in json.loads(file.read_text()).items()
-        )
+        yield from ((f"{file.name} {key}", json.dumps(row)) for key, row in json.loads(file.read_text()).items())
     for page in PAGES:
         yield from (
             (f"{page.name} {part[:40]!r}", part) for part in re.split(r"\n\s*\n|\n(?=\|)", page.read_text("utf-8"))
@@ -56,8 +50,7 @@ def test_a_sentence_about_trainium_names_the_day_of_its_source() -> None:
     assert [] == [place for place, text in statements() if undated(text)]
 
 
-@pytest.mark.parametrize("text", ["TorchNeuron is a closed beta", "since Neuron 2.31 no image is published"])
-def test_a_sentence_without_its_day_is_found(text: str) -> None:
-    assert undated(text)
-    assert not undated(f"{text} (AWS Neuron, 2026-07-07)")
+def test_a_sentence_without_its_day_is_found() -> None:
+    assert undated("TorchNeuron is a closed beta")
+    assert not undated("TorchNeuron is a closed beta (AWS Neuron, 2026-07-07)")
     assert not undated("framework=TorchNeuron('2.14')")

@@ -36,7 +36,7 @@ WRONG: list[tuple[str, str, Wrong, str, str]] = [
         "Neuron",
     ),
     ("IMG003", "c", lambda j: j.replace(compute=P4D), "ml.p4d.24xlarge", "GPU"),
-    ("IMG004", "c", lambda j: j.replace(framework=st.NeuronX("2.9.0", neuron_sdk="2.30.0")), "2.30.0", "2.29.1"),
+    ("IMG009", "c", lambda j: j.replace(framework=st.NeuronX("2.9.0", neuron_sdk="2.30.0")), "2.30.0", "2.29.1"),
     (
         "IMG005",
         "b",

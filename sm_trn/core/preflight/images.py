@@ -173,11 +173,12 @@ def _on_trainium1(instance: str) -> bool:
 
 
 def _neuron_fix(job: JobSpec, instance: str) -> Change:
-    if not _on_trainium1(instance):
-        version = images.minor(job.framework.pytorch)
-        version = version if version in images.TORCH_NEURON else images.TORCH_NEURON[-1]
-        return Change(framework=TorchNeuron(version), image_uri=_OWN)
-    return Change(framework=images.framework_of(_neuron_row(job)))
+    if _on_trainium1(instance):
+        return Change(framework=images.framework_of(_neuron_row(job)))
+    version = images.minor(job.framework.pytorch)
+    return Change(
+        framework=TorchNeuron(version if version in images.TORCH_NEURON else images.TORCH_NEURON[-1]), image_uri=_OWN
+    )
 
 
 def _pytorch_fix(job: JobSpec) -> Change:
@@ -185,20 +186,6 @@ def _pytorch_fix(job: JobSpec) -> Change:
     good = images.nearest(job.replace(framework=PyTorch(job.framework.pytorch or "0", python="")))
     own = {"image_uri": None} if job.image_uri else {}
     return Change("or another instance", framework=images.framework_of(good or images.rows("pytorch")[-1]), **own)
-
-
-def support_ended(job: JobSpec) -> Iterator[Problem]:
-    """IMG004: the Neuron release no longer trains through XLA, the only way that trn1 trains."""
-    row = images.choose(job)
-    if job.image_uri or row is None or row.xla_training:
-        return
-    yield _RULES["IMG004"].problem(
-        Field("framework.neuron_sdk"),
-        "Neuron dropped PyTorch/XLA training in 2.30 (2026-05-21)",
-        got=f"Neuron {row.neuron_sdk!r}",
-        wanted="2.29.1 or older for trn1",
-        fix=Advice("leave neuron_sdk out"),
-    )
 
 
 def out_of_patch(job: JobSpec, today: date) -> Iterator[Problem]:
@@ -223,23 +210,21 @@ def out_of_patch(job: JobSpec, today: date) -> Iterator[Problem]:
 
 
 def trainium_road(job: JobSpec) -> Iterator[Problem]:
-    """IMG009: AWS ended training through PyTorch/XLA in 2026; what was published before runs on."""
+    """IMG009: AWS ended training through PyTorch/XLA, the only way that trn1 trains, in 2026; what was published before runs on."""
     if not isinstance(job.framework, images.NEURON) or _misfit(job):
         return
+    row, move = images.choose(job), "public beta since Neuron 2.33.0, 2026-10-19: device 'neuron', no torch_xla"
+    ended = not job.image_uri and row is not None and not row.xla_training
+    native = Change(move, framework=TorchNeuron(images.TORCH_NEURON[-1]), image_uri=_OWN)
+    plan = Advice(f"plan the move: TorchNeuron on ml.trn2 ({move}), GPUs, or JAX (jax-training-neuronx as image_uri)")
     yield _RULES["IMG009"].problem(
-        Field("framework"),
+        Field("framework.neuron_sdk" if ended else "framework"),
         "AWS dropped PyTorch/XLA training in Neuron 2.30 (2026-05-21)",
+        got=f"Neuron {row.neuron_sdk!r}" if ended and row is not None else "",
+        wanted="2.29.1 or older for trn1" if ended else "",
         consequence="images up to Neuron 2.29.1 still run; the last with torch-neuronx 2.9, of 2.30.0, is unsupported for training",
-        fix=Change(
-            "in public beta since Neuron 2.33.0 (2026-10-19); the script moves from torch_xla to the device 'neuron'",
-            framework=TorchNeuron(images.TORCH_NEURON[-1]),
-            image_uri=_OWN,
-        )
-        if not _on_trainium1(images.machine(job))
-        else Advice(
-            "plan the move: TorchNeuron on ml.trn2 (public beta since Neuron 2.33.0, 2026-10-19: device 'neuron', no torch_xla), "
-            "GPUs, or JAX (jax-training-neuronx as image_uri)"
-        ),
+        fix=Advice("leave neuron_sdk out") if ended else plan if _on_trainium1(images.machine(job)) else native,
+        severity=Severity.WARNING if ended else Severity.INFO,
     )
 
 
@@ -265,7 +250,6 @@ RULES = (
     no_image,
     wrong_accelerator,
     old_gpus,
-    support_ended,
     trainium_road,
     mixed_versions,
 )

@@ -27,8 +27,6 @@ import torch  # noqa: E402 - as above
 import torch.distributed as dist  # noqa: E402
 
 SOURCE = Path(__file__).with_name("device.cpp")
-COMPILE_TABLE = "AWS Neuron, torch/compile/reference-torch-compile, 2026-10-14: dynamic is unsupported"
-CODES = "AWS Neuron, compiler/error-codes, 2026-07-14"
 
 
 def library() -> Path:
@@ -40,15 +38,12 @@ def library() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)  # ends with the process that holds it
         if not built.exists():
             part = built.with_suffix(".part")
-            abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
-            include = [f"-I{torch_folder}/include", f"-I{torch_folder}/include/torch/csrc/api/include"]
             options = ["-std=c++20", "-O1", "-fPIC", "-shared", "-w", f"-L{torch_folder}/lib", "-ltorch_cpu", "-lc10"]
+            options += [f"-I{torch_folder}/include", f"-I{torch_folder}/include/torch/csrc/api/include"]
+            options += [f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"]
             try:
-                subprocess.run(["g++", str(SOURCE), "-o", str(part), abi, *include, *options], check=True)
-            except (
-                OSError,
-                subprocess.CalledProcessError,
-            ) as error:  # torch would advise against the device for an exception
+                subprocess.run(["g++", str(SOURCE), "-o", str(part), *options], check=True)
+            except (OSError, subprocess.CalledProcessError) as error:  # of an exception torch would say: turn it off
                 raise SystemExit(
                     f"neuron (simulated): g++ cannot build the device for torch {torch.__version__}: {error}"
                 ) from error
@@ -59,13 +54,17 @@ def library() -> Path:
 def compiled(graph: torch.fx.GraphModule, examples: list[Any], **_: Any) -> Any:
     """Dynamo's backend ``neuron``: run the graph as it is. Raises RuntimeError for what the published tables refuse."""
     if any(isinstance(size, torch.SymInt) for each in examples for size in (each, *getattr(each, "shape", ()))):
-        raise RuntimeError(f"neuron (simulated): NCC_EMOD025: a dynamic shape; set dynamic=False ({COMPILE_TABLE})")
+        raise RuntimeError(
+            "neuron (simulated): NCC_EMOD025: a dynamic shape; set dynamic=False "
+            "(AWS Neuron, torch/compile/reference-torch-compile, 2026-10-14: dynamic is unsupported)"
+        )
     for node in graph.graph.nodes:
         name = getattr(node.target, "__name__", str(node.target))
         for value in (each.meta.get("example_value") for each in (node, *node.all_input_nodes)):
             if isinstance(value, torch.Tensor) and (row := torch.ops.neuron_simulated.row(name, value.dtype)):
                 raise RuntimeError(
-                    f"neuron (simulated): {row} ({CODES}); got {name} of {value.dtype} at {node.stack_trace}"
+                    f"neuron (simulated): {row} (AWS Neuron, compiler/error-codes, 2026-07-14); "
+                    f"got {name} of {value.dtype} at {node.stack_trace}"
                 )
     return graph.forward
 
@@ -73,10 +72,13 @@ def compiled(graph: torch.fx.GraphModule, examples: list[Any], **_: Any) -> Any:
 def torch_neuron() -> types.ModuleType:
     """torch.neuron, as far as torch, accelerate and transformers ask. The device's generator is the CPU's, which torch itself seeds."""
     module = types.ModuleType("torch.neuron")
-    idle = ("synchronize", "empty_cache", "reset_peak_memory_stats", "_lazy_init", "manual_seed", "manual_seed_all")
     vars(module).update(
         {
-            **{name: lambda *_: None for name in idle},
+            **{
+                name: lambda *_: None
+                for name in ("synchronize", "empty_cache", "reset_peak_memory_stats", "_lazy_init")
+            },
+            **{name: lambda *_: None for name in ("manual_seed", "manual_seed_all")},
             **{name: lambda: True for name in ("is_available", "is_initialized", "is_bf16_supported")},
             **{name: lambda *_: 0 for name in ("_is_in_bad_fork", "memory_allocated", "max_memory_allocated")},
             **{name: getattr(torch.cpu, name) for name in ("Event", "Stream", "current_stream", "stream")},
