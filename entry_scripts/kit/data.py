@@ -114,7 +114,7 @@ def read_sets(
         return DatasetDict({name: parts[name] for name in names if name in parts})
     for name in names:
         where = getattr(data_args, f"{name}_file")
-        if name == "train" and where in {None, "", "sample"}:
+        if where == "sample" or (name == "train" and not where):
             where = SAMPLES / sample
         if where:
             sets[name] = read_files(Path(where), name, data_args.encoding)
