@@ -21,6 +21,7 @@ from typing import Any, Iterator, NoReturn, Optional, Sequence
 import kit.common as kit
 import sm_spot
 from kit.common import Meter, choose
+from kit.common import parse as parse_own
 from kit.data import DataArguments, label_sets, read_sets
 from sm_spot import CHECKPOINTS, Checkpoints, Interrupted, StopRequest, UsageError
 
@@ -149,7 +150,7 @@ class Arguments:
 
 def parse_arguments(argv: Optional[Sequence[str]] = None) -> Arguments:
     args: Arguments
-    (args,) = kit.parse((Arguments,), argv, __doc__, renamed=RENAMED)
+    (args,) = parse_own((Arguments,), argv, __doc__, renamed=RENAMED)
     kit.check_folder("model_dir", args.model_dir)
     kit.check_folder("checkpoint_dir", args.checkpoint_dir)
     if args.bf16 is None:
