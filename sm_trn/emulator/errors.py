@@ -37,7 +37,9 @@ def body_of(fault: AwsError, protocol: str, request_id: str) -> tuple[str, bytes
         document = {"__type": fault.code, "message": fault.message, "Message": fault.message, **fault.more}
         return "application/x-amz-json-1.1", json.dumps(document).encode()
     if protocol == "cbor":
-        return "application/cbor", _cbor({"__type": fault.code, "message": fault.message})
+        texts = [text.encode() for text in ("__type", fault.code, "message", fault.message)]
+        # A map of two pairs of short texts: RFC 8949.
+        return "application/cbor", b"\xa2" + b"".join(b"\x79" + len(text).to_bytes(2, "big") + text for text in texts)
     code, message = escape(fault.code), escape(fault.message)
     if protocol == "rest-xml":
         text = f"<Error><Code>{code}</Code><Message>{message}</Message><RequestId>{request_id}</RequestId></Error>"
@@ -47,12 +49,3 @@ def body_of(fault: AwsError, protocol: str, request_id: str) -> tuple[str, bytes
             f"<RequestId>{request_id}</RequestId></ErrorResponse>"
         )
     return "text/xml", b'<?xml version="1.0" encoding="UTF-8"?>' + text.encode()
-
-
-def _cbor(members: dict[str, str]) -> bytes:
-    """A map of short texts (RFC 8949): all that an error needs."""
-    parts = [bytes([0xA0 | len(members)])]
-    for item in (text for pair in members.items() for text in pair):
-        raw = item.encode()
-        parts.append(b"\x79" + len(raw).to_bytes(2, "big") + raw)
-    return b"".join(parts)

@@ -24,11 +24,6 @@ _PAIR = re.compile(
 _NO_NAME = re.compile(
     r"(?:.*rank|pid|port|line|version|device|gpu|cuda.*|node|host|worker|algo-.*|[kmg]b)$", re.IGNORECASE
 )
-# Words of what people train for: these come first, and these alone are spoken of where nobody asked.
-_OF_TRAINING = re.compile(
-    r"loss|(?:^|_)(?:acc(?:uracy)?|err(?:or)?|auc|f1|precision|recall|rmse|mse|mae|ppl|perplexity|bleu|rouge\w*|score|map|iou|lr|learning_rate"
-    r"|epoch|step|per_second)(?:_|$)"
-)
 _BETWEEN_CELLS = re.compile(r"[|\t]|#011|\s{2,}")
 _TITLE = re.compile(r"[A-Za-z][\w /.%@()-]*")
 _CELL = re.compile(_NUMBER + r"\s?%?")
@@ -115,7 +110,8 @@ class Suggester:
             name, bare = found["name"], found["between"].isspace()
             words, whole = name.split(), found["value"].isdecimal()
             if _NO_NAME.match(words[-1]) is None and not (bare and whole and len(words) > 1):
-                self._add(name, _after(name, bare=bare), line, found["value"])
+                between = r"\s" if bare else r"\s?[:=]\s?"
+                self._add(name, rf"\b{re.escape(name)}{between}({_NUMBER})", line, found["value"])
 
     def _add(self, name: str, expression: str, line: str, value: str) -> None:
         key = (re.sub(r"\W+", "_", name.lower()).strip("_"), expression)
@@ -123,12 +119,10 @@ class Suggester:
             self._lines.setdefault(key, []).append((line, value))
 
     def suggestions(self) -> tuple[Suggestion, ...]:
-        """The rules, one a name: what speaks of training first, then the most frequent. Each reads every line that it was made of as
+        """The rules, one a name: results first, then the most frequent. Each reads every line that it was made of as
         the line says it."""
         names: dict[str, Suggestion] = {}
-        for each in sorted(
-            self._suggestions(), key=lambda each: (not _OF_TRAINING.search(each.rule.name), -each.lines)
-        ):
+        for each in sorted(self._suggestions(), key=lambda each: (not _RESULT.search(each.rule.name), -each.lines)):
             names.setdefault(each.rule.name, each)
         return tuple(names.values())
 
@@ -140,12 +134,6 @@ class Suggester:
             right = [str(float(number)) for _, number in lines] == [str(value) for value in values]
             if name and len(lines) >= LEAST and len(set(map(str, values))) > 1 and right:
                 yield Suggestion(rule=rule, lines=len(lines), example=lines[-1][0], value=values[-1] or 0.0)
-
-
-def _after(name: str, *, bare: bool) -> str:
-    """The expression for a number behind its name."""
-    between = r"\s" if bare else r"\s?[:=]\s?"
-    return rf"\b{re.escape(name)}{between}({_NUMBER})"
 
 
 def _column(at: int, columns: int) -> str:

@@ -95,7 +95,7 @@ def parse_record(text: str, *, where: str = "record") -> JobRecord:
             )
         return JobRecord(
             snapshot=parse_snapshot(body["describe"]),
-            points=tuple(MetricPoint(p["name"], float(p["value"]), **_optional(p)) for p in body["points"]),
+            points=tuple(MetricPoint(**{**point, "value": float(point["value"])}) for point in body["points"]),
             origin=Origin(body["origin"]),
             label=body["label"],
             workload=body.get("workload", ""),
@@ -106,10 +106,6 @@ def parse_record(text: str, *, where: str = "record") -> JobRecord:
         raise SmTrnError(
             f"{where}: not a job record ({type(error).__name__}: {error}); wanted the JSON of a saved job"
         ) from error
-
-
-def _optional(point: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: point[key] for key in ("step", "epoch", "time_s", "host", "guessed") if key in point}
 
 
 def _plain(value: object) -> object:

@@ -162,7 +162,11 @@ class LogReading:
 
     def feed(self, event: LogEvent, at: int) -> None:
         """Take the ``at``th line."""
-        for piece in _pieces(event.text):
+        body = event.text[: 64 * LONGEST]
+        if body.lstrip().startswith(("{", '"')):
+            body = _message(body)
+        # Carriage returns and line breaks, also as JSON writes them; of a long progress bar the last pieces.
+        for piece in re.split(r"[\r\n]|\\n(?![a-z])", plain(body))[-400:]:
             self._take(piece, event, at)
 
     def candidates(self) -> list[Finding]:
@@ -308,14 +312,6 @@ class LogReading:
         if named is not None:
             self.root_rank, self._root = int(named[1]), False
         return False
-
-
-def _pieces(text: str) -> list[str]:
-    """Split a line at carriage returns and line breaks, also as JSON writes them; of a long progress bar keep the last ones."""
-    body = text[: 64 * LONGEST]
-    if body.lstrip().startswith(("{", '"')):
-        body = _message(body)
-    return re.split(r"[\r\n]|\\n(?![a-z])", plain(body))[-400:]
 
 
 def _message(text: str) -> str:
