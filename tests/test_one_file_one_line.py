@@ -201,7 +201,7 @@ def test_a_render_target(copy: Path) -> None:
     registry = copy / "sm_trn/core/render/__init__.py"
     insert(
         registry,
-        '        "request": Target(render=request.render, problems=request_problems.problems),',
+        '        "request": Target(render=request.render, problems=request.problems),',
         '        "haiku": Target(render=haiku.render),',
     )
     insert(registry, "from .calls import EstimatorCall", "from . import haiku")
