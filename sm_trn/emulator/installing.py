@@ -25,7 +25,7 @@ from ..core.session.defaults import state_folder
 from ..core.specs.job import JobSpec
 from ..images.contents import Contents, contents_of, package_of
 from ..images.requirements import requirements_of
-from ..images.rules import installs
+from ..images.rules import INSTALLS
 from .container import layout, twins
 from .container.host import Host
 from .container.layout import Where
@@ -99,7 +99,7 @@ def _imports(program: str, twin: Twin, requirements: str) -> tuple[str, list[str
     twin could not get and the requirements do not bring."""
     if not source.parses(program):
         return "", []
-    if installs(program):
+    if INSTALLS.search(program):
         return "", ["its imports are left out, for the script installs packages by itself"]
     asked = {each.name for each in requirements_of(requirements)}
     lines, untold = [""] * len(program.splitlines()), []

@@ -68,10 +68,15 @@ def resolve(job: JobSpec) -> Resolution:
         raise SmTrnError(f"{job.name}: what its image holds is not published, wanted an image of sm-trn catalog images")
     if program is None:
         raise SmTrnError("--resolve asks uv, which is not installed; fix: pip install uv")
-    addresses = [line.strip() for line in text.splitlines() if _is_address(line) or _is_neuron(line, contents)]
+    # Packages of the AWS Neuron SDK come from the image's own index.
+    neuron = re.compile(r"\s*(?:torch[-_]|lib|aws[-_])?neuronx" if contents.processor == "neuron" else r"(?!)")
+    addresses = [line.strip() for line in text.splitlines() if _is_address(line) or neuron.match(line)]
     uv = _Uv(program, f"{python}.{LATEST_PATCH}", [line for line in text.splitlines() if line.strip() not in addresses])
     installed = _versions(contents)
-    limits = _limits(contents)
+    specs = {"numpy": "<2"} if contents.first_numpy else {}
+    specs |= {name: str(spec) for name in HELD if (spec := contents.spec(name)) is not None}
+    specs |= {name: f"=={version.public}" for name in HELD if (version := contents.version(name)) is not None}
+    limits = [f"{name}{spec}" for name, spec in specs.items()]  # what the image is built for
     unbuilt: list[str] = []
     reason = conflict = ""
     pins: tuple[str, ...] = ()
@@ -198,19 +203,6 @@ def _is_address(line: str) -> bool:
     if words.startswith(("#", "-")):
         return False
     return "://" in words or words.startswith((".", "/")) or words.endswith(_ARCHIVES) or words != line.strip()
-
-
-def _is_neuron(line: str, contents: Contents) -> bool:
-    """Whether a line asks for a package of the AWS Neuron SDK, which pip has from the image's own index."""
-    return contents.processor == "neuron" and re.match(r"\s*(?:torch[-_]|lib|aws[-_])?neuronx", line) is not None
-
-
-def _limits(contents: Contents) -> list[str]:
-    """What the image is built for, as constraints."""
-    specs = {"numpy": "<2"} if contents.first_numpy else {}
-    specs |= {name: str(spec) for name in HELD if (spec := contents.spec(name)) is not None}
-    specs |= {name: f"=={version.public}" for name in HELD if (version := contents.version(name)) is not None}
-    return [f"{name}{spec}" for name, spec in specs.items()]
 
 
 def _versions(contents: Contents) -> dict[str, str]:

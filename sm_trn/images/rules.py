@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..core._entry import shipped_scripts
-from ..core.preflight import JobRule, source
+from ..core.preflight import JobRule, reading, source
 from ..core.specs.job import JobSpec
 from ..core.specs.problems import Advice, Field, Line, Problem, Severity, rules_of
 from . import gpus
@@ -23,7 +23,7 @@ OLDEST = (3, 7)  # what parses under it parses in every container
 # The oldest releases that the shipped scripts run with.
 SHIPPED_NEED = {"transformers": (4, 56), "torch": (2, 5)}
 _NUMPY_1 = tuple(f"1.{minor}.{patch}" for minor in range(19, 27) for patch in range(9))
-_INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|apt-get)\b")
+INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|apt-get)\b")
 
 
 def language(job: JobSpec) -> Iterator[Problem]:
@@ -149,7 +149,7 @@ def imports(job: JobSpec) -> Iterator[Problem]:
     if (
         not job.script.entry.endswith(".py")
         or job.script.dependencies
-        or installs(text)
+        or INSTALLS.search(text)
         or (folder / "setup.py").exists()
     ):
         return
@@ -174,17 +174,18 @@ def imports(job: JobSpec) -> Iterator[Problem]:
         )
 
 
-def shipped(job: JobSpec) -> Iterator[Problem]:
-    """ENV006: a script of the package needs libraries that the image surely does not have."""
-    script = job.script
-    if script is None or script.source_dir is not None or script.git is not None or script.dependencies:
-        return
+def libraries(job: JobSpec) -> Iterator[Problem]:
+    """ENV006: a script of the package needs newer libraries than the image has; and datasets 4.0.0 and later run no loading script
+    (its release notes, 2025-07-09)."""
     from .contents import contents_of  # noqa: PLC0415 - as above
 
-    held = contents_of(job) if script.entry in shipped_scripts() else None
-    for package, least in SHIPPED_NEED.items() if held is not None else ():
-        there = held.version(package) if held is not None else None
-        if held is not None and (there.release[:2] < least if there is not None else held.holds(package) is False):
+    held, script = contents_of(job), job.script
+    if held is None or script is None:
+        return
+    plain = not (script.source_dir or script.git or script.dependencies)  # requirements.txt may bring newer ones
+    for package, least in SHIPPED_NEED.items() if plain and script.entry in shipped_scripts() else ():
+        there = held.version(package)
+        if there.release[:2] < least if there is not None else held.holds(package) is False:
             needed = f"{package} {'.'.join(map(str, least))} or newer"
             yield _RULES["ENV006"].problem(
                 Field("framework"),
@@ -193,11 +194,17 @@ def shipped(job: JobSpec) -> Iterator[Problem]:
                 wanted=f"an image with {needed}",
                 fix=Advice("choose one that sm-trn catalog images lists"),
             )
+    there = held.version("datasets") if "datasets" not in (source.requirements(job) or "") else None
+    for path, call in reading.literals(job).calls if there is not None and there.major >= 4 else ():
+        place = str(reading.literals(job).value(call.args[0])) if call.args else ""
+        if ast.unparse(call.func).endswith("load_dataset") and place.endswith(".py"):
+            yield _RULES["ENV006"].problem(
+                Line(path.name, call.lineno),
+                "load_dataset runs no script",
+                got=f"datasets {there} in {held.name}",
+                wanted="data files, or datasets before 4",
+                fix=Advice("load_dataset('json', data_files=…), or datasets<4 in requirements.txt"),
+            )
 
 
-def installs(text: str) -> bool:
-    """Whether the script may install something by itself."""
-    return _INSTALLS.search(text) is not None
-
-
-RULES: tuple[JobRule, ...] = (language, requirements, isolated, imports, shipped, *gpus.RULES)
+RULES: tuple[JobRule, ...] = (language, requirements, isolated, imports, libraries, *gpus.RULES)

@@ -199,3 +199,16 @@ def test_requirements_of_a_job_may_bring_what_the_image_lacks(tmp_path: Path) ->
     image = st.PyTorch("2.13", python="py312")
     asked = st.JobSpec(name="a", script=script, framework=image, compute=st.Compute("ml.g5.xlarge"), max_run_s=3600)
     assert "ENV006" not in found(asked)
+
+
+@pytest.mark.parametrize(("requirements", "told"), [("", True), ("datasets<4\n", False)])
+def test_a_loading_script_runs_before_datasets_4_alone(tmp_path: Path, requirements: str, told: bool) -> None:
+    (tmp_path / "train.py").write_text(
+        "from datasets import load_dataset\nload_dataset('json')\nload_dataset('./own.py')\n"
+    )
+    (tmp_path / "requirements.txt").write_text(requirements)
+    script = st.Script("train.py", source_dir=str(tmp_path))
+    job = st.JobSpec(
+        script=script, framework=st.HuggingFace("4.56.2"), compute=st.Compute("ml.g5.xlarge"), max_run_s=60
+    )
+    assert told is ("load_dataset runs no script" in found(job).get("ENV006", ""))

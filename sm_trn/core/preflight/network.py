@@ -17,7 +17,6 @@ from ..specs.job import JobSpec
 from ..specs.launch import Runner
 from ..specs.problems import Advice, AnyOf, Change, Field, Problem, rules_of
 from ..strategies import plan
-from . import source
 
 PROVIDER, RDMA, PROTOCOL = "FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO"
 GPU_DIRECT = ("ml.p4", "ml.p5")  # EFA reads the memory of their GPUs: NCCL's documentation of the plugin
@@ -115,8 +114,6 @@ def neuron_hosts(job: JobSpec) -> Iterator[Problem]:
     rows = _hosts_with_efa(job, Accelerator.NEURON)
     if not rows or job.neuron is not None or PROVIDER in job.environment or rows[0].name in efa.named():
         return
-    if source.shipped(job):
-        return  # a shipped script, which sets them itself: kit/device.py
     yield _RULES["NET002"].problem(
         Field("neuron"),
         f"{rows[0].name!r} is in no list of the toolkit: only the script can have selected EFA between {job.compute.hosts} hosts",

@@ -200,7 +200,7 @@ def hard_coded_cuda(job: JobSpec) -> Iterator[Problem]:
         "the script names CUDA without asking whether it is there",
         got=f"{ast.unparse(first)[:60]} for {rows[0].name!r} ({rows[0].accelerator.name}){others}",
         wanted="the device that is there",
-        fix=Advice("see kit/device.py among the shipped scripts"),
+        fix=Advice("see kit/common.py among the shipped scripts"),
     )
 
 

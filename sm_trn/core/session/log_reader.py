@@ -18,7 +18,7 @@ from ..logs.selection import LogFilter, since_s
 from ..ports import OTHER_ACCOUNT, LogBatch, LogCursor, Trouble
 from ..specs.job import JobSpec
 from ..specs.metrics import READ_ANYWAY, MetricPoint, MetricRule
-from ..specs.snapshot import JobSnapshot
+from ..specs.snapshot import JobSnapshot, parse_time
 from .cloud import Cloud
 from .pace import FIRST_PAUSE_S, next_delay
 from .poller import ABSENT_LOOKS
@@ -210,10 +210,12 @@ class JobLog:
         reader = MetricReader(defined).rules
         for event in self.events() if defined else ():
             read.update(reader.values(event.text) if not of_settings(event.text) else {})
-        times = {item["MetricName"]: item.get("Timestamp") for item in snapshot.raw.get("FinalMetricDataList") or ()}
-        return [
-            (name, value, _epoch_s(times.get(name)), read.get(name)) for name, value in snapshot.final_metrics.items()
-        ]
+        times = {
+            item["MetricName"]: time.timestamp()
+            for item in snapshot.raw.get("FinalMetricDataList") or ()
+            if (time := parse_time(item.get("Timestamp"))) is not None
+        }
+        return [(name, value, times.get(name), read.get(name)) for name, value in snapshot.final_metrics.items()]
 
     def utilization(self) -> tuple[MetricPoint, ...]:
         """Return CloudWatch's measurements of the job's hosts; empty where there are none, as on the emulator."""
@@ -223,9 +225,3 @@ class JobLog:
 
     def _snapshot(self) -> JobSnapshot:
         return self.cloud.backend.fetch_snapshot(self.name)
-
-
-def _epoch_s(value: Any) -> float | None:
-    if isinstance(value, datetime):
-        return value.timestamp()
-    return float(value) if isinstance(value, (int, float)) else None

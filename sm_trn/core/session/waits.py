@@ -101,7 +101,9 @@ class Wait:
             for known in poller.sweeps([job.name for job in self.jobs]):
                 if budget is not None:
                     budget.guard(poller.known.values(), poller.service_now())
-                    self._report_refused(budget)
+                    for name, error in budget.refused.items():
+                        if self.session.backend.trouble(error) is None:  # asking again is not likely to help
+                            budget.say(f"{name} could not be asked to stop; it runs on, and is billed: {error}")
                 for observer in self.observers:
                     observer.look(known, poller.service_now(), self._notice, answering=not poller.failing)
             for observer in self.observers:
@@ -136,11 +138,6 @@ class Wait:
             notice=self._notice,
             usd_per_hour=usd_per_hour,
         )
-
-    def _report_refused(self, budget: Budget) -> None:
-        for name, error in budget.refused.items():
-            if self.session.backend.trouble(error) is None:  # asking again is not likely to help
-                budget.say(f"{name} could not be asked to stop; it runs on, and is billed: {error}")
 
     def _parting(self) -> str:
         on, are = ("goes on", "is") if len(self.jobs) == 1 else ("go on", "are")
