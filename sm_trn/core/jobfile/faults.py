@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any
 
 from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
 
@@ -106,7 +105,9 @@ def faults_of(error: BaseException, path: Path = ()) -> Iterator[Fault]:
         for inner in error.exceptions:
             yield from faults_of(inner, path + _step(inner))
     elif isinstance(error, ForbiddenExtraKeysError):
-        known = keys_of(error.cl) if error.cl is not None else ()
+        known = tuple(each.name for each in dataclasses.fields(error.cl) if each.init) if error.cl is not None else ()
+        if hasattr(error.cl, "family") or hasattr(error.cl, "image_family"):  # one of a union: a table names its kind
+            known = ("kind", *known)
         for key in sorted(map(str, error.extra_fields)):
             yield unknown(key, known, path=(*path, key))
     elif isinstance(error, (MismatchError, UnknownKeyError)):
@@ -116,12 +117,6 @@ def faults_of(error: BaseException, path: Path = ()) -> Iterator[Fault]:
         yield Fault(what=f'missing key "{path[-1]}"', path=path[:-1], wanted=f"{path[-1]} = …")
     else:
         yield _refused(str(error), path)
-
-
-def keys_of(cls: type[Any]) -> tuple[str, ...]:
-    """The keys that a table of ``cls`` may have; a union's also names its kind."""
-    names = tuple(field.name for field in dataclasses.fields(cls) if field.init)
-    return ("kind", *names) if hasattr(cls, "family") or hasattr(cls, "image_family") else names
 
 
 def _step(error: BaseException) -> Path:
