@@ -209,7 +209,7 @@ def test_a_job_that_cannot_be_written_is_named_and_the_others_are_written(tmp_pa
     done = sm_trn("import", "launch.py", cwd=tmp_path)
     assert 1 == done.returncode
     assert "✗ create_training_job(…), launch.py, line 4: , us-west-2" in done.stdout
-    assert "   not written: request: got ValueError (name: got '', wanted a job name)" in done.stdout
+    assert "   not written: request: got ValueError (name: got '', wanted a job name" in done.stdout
     assert (tmp_path / "recorded" / "one.toml").is_file()
 
 

@@ -173,7 +173,7 @@ def test_what_to_do_about_a_file_is_said_by_kind() -> None:
     [
         ('name = "x\n', ("not valid TOML", "job.toml:1")),
         ('name = "x"\nframwork = 3\n', ('did you mean "framework"?', "job.toml:2")),
-        ("", ('missing key "name"', "wanted")),
+        ("", ('missing key "framework"', "wanted")),
     ],
 )
 def test_a_broken_job_file_is_shown_where_it_is_broken(tmp_path: Path, text: str, words: tuple[str, ...]) -> None:

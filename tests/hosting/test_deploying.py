@@ -73,7 +73,7 @@ def test_a_classifiers_accuracy_through_the_endpoint_is_the_training_jobs(sessio
         right = sum(answer["label"] == label for answer, (_, label) in zip(answers, held_out, strict=True))
         assert reached == pytest.approx(right / len(held_out), abs=1e-6)
         assert endpoint.predict({"inputs": held_out[0][0]})[0]["label"] in {"0", "1"}
-        with pytest.raises(CloudError, match="wanted an object with"):
+        with pytest.raises(CloudError, match="wanted JSON like"):
             endpoint.predict({"text": "good"})
         assert "huggingface-pytorch-inference:2.6.0" in endpoint.deployment.image if endpoint.deployment else ""
     assert "Deleted" == until_gone(endpoint)
