@@ -107,9 +107,6 @@ def memory() -> None:
         time.sleep(5)
         print(f"idle, fresh:         {memory_of(endpoint.pid)}; bound 150 MB RSS")
         bench.finished(bench.submit("print('x')"))
-        for service in ("iam", "sts", "cloudwatch"):
-            bench.client(service)
-        time.sleep(2)
         print(f"idle, after one job: {memory_of(endpoint.pid)}")
 
 
