@@ -391,7 +391,10 @@ def test_a_job_from_its_file_to_its_end_and_back_to_the_file(emulator: Any, fold
     assert f"3 jobs were launched as second; the newest is {answers[1]['name']}" in newest.stderr
     refused = sm_trn("stop", "second", *where)
     assert (2, True) == (refused.returncode, "wanted one of the jobs that run" in refused.stderr)
-    assert 0 == sm_trn("stop", *(each["name"] for each in answers), "--wait", *where).returncode
+    assert 0 == sm_trn("stop", answers[1]["name"], "--wait", *where).returncode
+    assert (
+        answers[0]["name"] in sm_trn("stop", "second", "--wait", *where).stdout
+    )  # the only one that runs, not the newest
 
 
 ANSWER: dict[str, Any] = {

@@ -128,7 +128,11 @@ def command(  # noqa: PLR0913 - an argument for each option
     specs = _in_twins(session, jobs) if environment else [job for _, _, job in jobs]
     if not as_json:
         click.echo(_most(session, specs, max_usd), err=True)
-    journal = _journal(session, specs)
+    # The same jobs from the same folder, sent again, go on with what this launch writes down before it creates them.
+    files_text = [dump_job(job, "json") for job in specs]
+    key = "\n".join([session.region, session.bucket, session.role, str(Path.cwd()), *files_text])
+    name = f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsonl"
+    journal = state_folder(click.get_current_context().params["state"]) / "launches" / name
     submit = partial(
         session.submit_all, specs, ignore=ignore, max_usd=max_usd, journal=journal, notice=partial(click.echo, err=True)
     )
@@ -144,15 +148,6 @@ def command(  # noqa: PLR0913 - an argument for each option
             )
         raise
     return _report(session, launched, journal, wait=wait, as_json=as_json)
-
-
-def _journal(session: Session, specs: Sequence[JobSpec]) -> Path:
-    """What the launch of these jobs from this folder writes down before it creates them; it is deleted when all have been created."""
-    asked = "\n".join(
-        [session.region, session.bucket, session.role, str(Path.cwd()), *(dump_job(job, "json") for job in specs)]
-    )
-    folder = state_folder(click.get_current_context().params["state"]) / "launches"
-    return folder / f"{hashlib.sha256(asked.encode()).hexdigest()[:16]}.jsonl"
 
 
 def _in_twins(session: Session, jobs: list[Job]) -> list[JobSpec]:

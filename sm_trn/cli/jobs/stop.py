@@ -9,6 +9,7 @@ import click
 
 from ...core.errors import CloudError, UnknownName
 from ...core.session.handles import Session, TrainingJob
+from ...core.session.names import stem
 from ..connection import connection_options
 from ..options import json_option
 from ..shared import emit, say
@@ -94,16 +95,18 @@ def _stop_queued(session: WholeSession, queue: str, names: tuple[str, ...], *, a
 
 
 def _named(session: Session, name: str) -> TrainingJob:
-    """The job that a name means; one that cannot be looked at is stopped by the name as it is. Raises UnknownName, also where several
-    jobs of one launch name run: the newest is not always the one to stop."""
+    """The job that a name means, of several launches the one that runs; one that cannot be looked at is stopped by its name."""
     try:
         job = session.attach(name)
-        running = [] if name.endswith(job.name) else [each.name for each in session.running(containing=name)]
+        jobs = session.running(containing=stem(job.name)) if name == stem(job.name) != job.name else []
     except CloudError:
         return TrainingJob(name=name.rsplit("/", 1)[-1], session=session)
-    if len(running) > 1 and not name.startswith("@"):
-        raise UnknownName(f"job: got {name!r}, wanted one of the jobs that run: {', '.join(running)}")
-    return job
+    running = [each for each in jobs if stem(each.name) == name]
+    if len(running) > 1:
+        raise UnknownName(
+            f"job: got {name!r}, wanted one of the jobs that run: {', '.join(each.name for each in running)}"
+        )
+    return running[0] if running else job
 
 
 def _list(jobs: Sequence[TrainingJob], *, as_json: bool) -> int:

@@ -239,7 +239,7 @@ NOT_ECHOED = frozenset(
 
 
 def same_content(request: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-    """Return every field of a CreateTrainingJob request as DescribeTrainingJob gives it back. Fields that the service adds are ignored."""
+    """Return True if a DescribeTrainingJob answer holds every field of the request. Fields that the service adds are ignored."""
     return all(_holds(answer.get(name), value) for name, value in request.items() if name not in NOT_ECHOED)
 
 
