@@ -325,3 +325,11 @@ def test_a_script_without_checkpoints_is_told_on_spot(source: str) -> None:
 
 def errors(job: JobSpec) -> list[Problem]:
     return [problem for problem in st.check(job) if problem.severity is Severity.ERROR]
+
+
+def test_a_debugger_hook_writes_where_the_output_goes_unless_it_names_a_place() -> None:
+    job = jobs.SQUAD.replace(extra={"DebugHookConfig": {"CollectionConfigurations": []}})
+    request = st.render(job)
+    assert request["OutputDataConfig"]["S3OutputPath"] == request["DebugHookConfig"]["S3OutputPath"]
+    assert job.extra == st.parse_request(request).extra
+    assert "LIMIT026" not in {problem.id for problem in st.check(job)}
